@@ -1,0 +1,59 @@
+# The two commands of a newcomer are `make demo` and `make test`; each sets up all that it needs in .venv.
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+EXTRAS := torch,spark,privacy,birds,transport,avro,dev
+
+# What compiles, draws or caches does so inside the repository.
+export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+export MPLBACKEND := Agg
+
+.PHONY: help demo test check format bench docs clean
+help:  ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "sumwise needs Python 3.11 or newer. Hint: make demo PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+# A stamp per kind of installation, renewed when the requirements change.
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[$(EXTRAS)]'
+	@touch $@ $(VENV)/.core
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e '.[docs]'
+	@touch $@
+
+demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
+	$(BIN)/sumwise demo
+
+test: $(VENV)/.dev  ## every test and every documented example
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+check: $(VENV)/.dev  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(VENV)/.dev  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.docs  ## the documentation as HTML in docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:  ## remove what the commands above made
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis docs/_build demo dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

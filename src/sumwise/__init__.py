@@ -1,0 +1,1 @@
+"""Learn about individuals when all you have is sums."""

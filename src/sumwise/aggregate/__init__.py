@@ -1,0 +1,1 @@
+"""Rows to containers: one plan, many engines."""

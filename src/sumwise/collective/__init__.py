@@ -1,0 +1,1 @@
+"""Population models on trees: most likely flows and individual models from noisy counts."""

@@ -1,0 +1,1 @@
+"""Embeddings, bag kernels and estimators on bags with a response."""

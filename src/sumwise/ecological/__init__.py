@@ -1,0 +1,1 @@
+"""Estimators on Margins: the cells behind row and column totals."""

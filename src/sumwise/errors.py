@@ -1,0 +1,50 @@
+"""What can go wrong, and how it is said: what, where, how much, and what to do."""
+
+from __future__ import annotations
+
+__all__ = ["DataError", "MissingExtra", "NotConverged", "SumwiseError", "UnknownName"]
+
+
+class SumwiseError(Exception):
+    """Base of every error that sumwise raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and how much.
+    hint : str, optional
+        What to do about it; shown after ``Hint:``.
+
+    Examples
+    --------
+    >>> from sumwise.errors import DataError
+    >>> print(DataError("3 of 212 units are empty.", hint="drop such units."))
+    3 of 212 units are empty. Hint: drop such units.
+    """
+
+    def __init__(self, message: str, hint: str | None = None):
+        self.message = message
+        self.hint = hint
+        super().__init__(message if hint is None else f"{message} Hint: {hint}")
+
+    def __str__(self) -> str:  # KeyError would show the repr of its argument
+        return str(self.args[0])
+
+    def __reduce__(self):  # two arguments make an error, one is kept: say how to copy it
+        return type(self), (self.message, self.hint)
+
+
+class DataError(SumwiseError, ValueError):
+    """The data, a file or a parameter can't be used as given; nothing was changed or written."""
+
+
+class UnknownName(DataError, KeyError):
+    """A name (attribute, level, column, table, class) that isn't there."""
+
+
+class MissingExtra(SumwiseError, ImportError):
+    """An optional package is needed for this and isn't installed."""
+
+
+class NotConverged(UserWarning):
+    """An iterative fit stopped before its tolerance; the message says by how much."""

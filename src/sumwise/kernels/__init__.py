@@ -1,0 +1,1 @@
+"""The mathematics: plain functions on arrays."""

@@ -1,0 +1,1 @@
+"""Figures, one per file, each drawn from the numbers of diagnostics."""

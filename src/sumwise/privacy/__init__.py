@@ -1,0 +1,1 @@
+"""Tables to differentially private tables."""

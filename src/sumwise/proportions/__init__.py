@@ -1,0 +1,1 @@
+"""Classifiers of individuals from class counts per bag."""

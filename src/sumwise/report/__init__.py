@@ -1,0 +1,1 @@
+"""From results to one offline page."""
