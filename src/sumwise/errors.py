@@ -35,16 +35,50 @@ class SumwiseError(Exception):
 
 
 class DataError(SumwiseError, ValueError):
-    """The data, a file or a parameter can't be used as given; nothing was changed or written."""
+    """The data, a file or a parameter can't be used as given; nothing was changed or written.
+
+    Examples
+    --------
+    >>> from sumwise.errors import DataError
+    >>> error = DataError("3 of 212 units are empty.", hint="drop such units.")
+    >>> isinstance(error, ValueError), error.hint
+    (True, 'drop such units.')
+    """
 
 
 class UnknownName(DataError, KeyError):
-    """A name (attribute, level, column, table, class) that isn't there."""
+    """A name (attribute, level, column, table, class) that isn't there.
+
+    Examples
+    --------
+    >>> from sumwise.errors import UnknownName
+    >>> error = UnknownName("No column 'vote'.", hint="did you mean 'votes'?")
+    >>> isinstance(error, KeyError), str(error)
+    (True, "No column 'vote'. Hint: did you mean 'votes'?")
+    """
 
 
 class MissingExtra(SumwiseError, ImportError):
-    """An optional package is needed for this and isn't installed."""
+    """An optional package is needed for this and isn't installed.
+
+    Examples
+    --------
+    >>> from sumwise.errors import MissingExtra
+    >>> isinstance(MissingExtra("torch isn't installed."), ImportError)
+    True
+    """
 
 
 class NotConverged(UserWarning):
-    """An iterative fit stopped before its tolerance; the message says by how much."""
+    """An iterative fit stopped before its tolerance; the message says by how much.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sumwise.errors import NotConverged
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warnings.warn(NotConverged("Stopped after 10 steps."), stacklevel=1)
+    >>> caught[0].category.__name__
+    'NotConverged'
+    """

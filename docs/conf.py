@@ -1,0 +1,39 @@
+"""How the documentation is built: Sphinx, Markdown by MyST, reference pages from the docstrings."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+
+project = "sumwise"
+author = "The sumwise founders"
+copyright = f"2026, {author}"
+release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.mathjax",
+    "reference_pages",  # docs/_ext: a page per public module, names from __all__
+    "bibliography",  # docs/_ext: references.bib as a list
+]
+exclude_patterns = ["_build", "_ext"]
+
+html_theme = "furo"
+html_title = "sumwise"
+html_copy_source = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # the numpydoc sections say the types in words
+autodoc_member_order = "bysource"
+autosummary_generate = False
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False

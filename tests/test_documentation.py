@@ -1,0 +1,290 @@
+"""The documentation runs: every Python block of every page, and an example for every public name."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import re
+import shutil
+import sys
+import textwrap
+import traceback
+import types
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if page.exists() and not {"_build", "generated"} & set(page.parts)]
+
+# Blocks that may be shown without being run: (page, first line of the block), and why.
+NOT_RUN: dict[tuple[str, str], str] = {}
+
+FENCE = re.compile(r"^(?P<indent>[ ]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`\n]*)$")
+PYTHON = re.compile(r"\b(python|python3|py|pycon|code-cell)\b")
+DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+# --- blocks of pages --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """The Python in one fence."""
+
+    line: int  # of the first line of code in its file, from 1
+    info: str  # what stands behind the ticks
+    code: str
+
+    @property
+    def is_session(self) -> bool:
+        return self.code.lstrip().startswith(">>>")
+
+
+class PageFailed(AssertionError):
+    """A block of a page doesn't do what the page says."""
+
+
+def fences(text: str) -> list[Block]:
+    """All fenced blocks of a Markdown text, of any language, those inside lists too."""
+    blocks, opened, body = [], None, []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = FENCE.match(line)
+        if opened is None:
+            if match:
+                opened, body = (match, number + 1), []
+            continue
+        fence, first = opened
+        if match and match["ticks"].startswith(fence["ticks"]) and not match["info"].strip():
+            blocks.append(Block(first, fence["info"].strip(), textwrap.dedent("\n".join(body)) + "\n"))
+            opened = None
+        else:
+            body.append(line)
+    if opened is not None:
+        raise PageFailed(f"the fence opened in line {opened[1] - 1} is never closed")
+    return blocks
+
+
+def python_blocks(text: str) -> list[Block]:
+    """The blocks of a page that hold Python, in whatever way they are marked."""
+    return [block for block in fences(text) if PYTHON.search(block.info)]
+
+
+def run_page(path: Path, name: str | None = None) -> None:
+    """Run the blocks of a page in order in one namespace; raise PageFailed with file and line otherwise."""
+    name = name or path.name
+    module = types.ModuleType("__main__")
+    for block in python_blocks(path.read_text("utf-8")):
+        where = f"{name}:{block.line}"
+        if (name, block.code.splitlines()[0]) in NOT_RUN:
+            continue
+        if block.info != "python":
+            raise PageFailed(
+                f"{where}: Python marked {block.info!r}. Hint: mark it 'python'; it will be run."
+            )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                (run_session if block.is_session else run_code)(block, where, str(path), module.__dict__)
+        except PageFailed:
+            raise
+        except BaseException as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+            line = lines[-1] if lines else getattr(error, "lineno", None) or block.line
+            raise PageFailed(f"{name}:{line}: {type(error).__name__}: {error}") from error
+
+
+def run_code(block: Block, where: str, filename: str, namespace: dict) -> None:
+    """Execute a block; line numbers in tracebacks are those of the page."""
+    exec(compile("\n" * (block.line - 1) + block.code, filename, "exec"), namespace)
+
+
+def run_session(block: Block, where: str, filename: str, namespace: dict) -> None:
+    """Run a block written as an interactive session, and compare what it prints."""
+    test = doctest.DocTestParser().get_doctest(block.code, namespace, where, filename, block.line - 1)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=DOCTEST_FLAGS, verbose=False)
+    runner.run(test, out=report.append, clear_globs=False)
+    namespace.update(test.globs)
+    if report:
+        raise PageFailed(f"{where}: " + "".join(report))
+
+
+def missing_needs(text: str) -> list[str]:
+    """What a page says it needs beyond the core (``<!-- needs: data, torch -->``) and isn't here."""
+    needs = re.findall(r"^<!-- needs: ([\w, ]+) -->$", text, re.MULTILINE)
+    return [need for line in needs for need in re.split(r",\s*", line) if not is_present(need)]
+
+
+def is_present(need: str) -> bool:
+    """Whether the public data, Java or an importable package is here."""
+    if need == "java":
+        return shutil.which("java") is not None
+    if need == "data":
+        places = [os.environ.get("SUMWISE_DATA"), ROOT.parent / "shared" / "data"]
+        return any(Path(place).is_dir() for place in places if place)
+    return importlib.util.find_spec(need) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_runs(page, tmp_path, monkeypatch):
+    missing = missing_needs(page.read_text("utf-8"))
+    if missing:
+        pytest.skip(f"this page needs {', '.join(missing)}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    try:
+        run_page(page, str(page.relative_to(ROOT)))
+    finally:
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+
+
+def test_readme_needs_nothing_but_the_core():
+    assert "needs:" not in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_blocks_not_run_exist():
+    texts = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in PAGES}
+    gone = [key for key in NOT_RUN if key[1] not in texts.get(key[0], "")]
+    assert not gone
+
+
+def write_page(folder, text):
+    path = folder / "page.md"
+    path.write_text(textwrap.dedent(text), "utf-8")
+    return path
+
+
+def test_run_page_names_file_and_line_of_an_error(tmp_path):
+    page = write_page(tmp_path, "# A\n\n```python\nx = 1\n```\n\n```python\ny = x\nassert y == 2\n```\n")
+    with pytest.raises(PageFailed, match=r"^page\.md:9: AssertionError"):
+        run_page(page)
+
+
+def test_run_page_names_the_line_of_a_syntax_error(tmp_path):
+    with pytest.raises(PageFailed, match=r"^page\.md:3: SyntaxError"):
+        run_page(write_page(tmp_path, "```python\nx = 1\ny = = 2\n```\n"))
+
+
+def test_run_page_takes_a_warning_as_an_error(tmp_path):
+    page = write_page(tmp_path, "```python\nimport warnings\nwarnings.warn('old')\n```\n")
+    with pytest.raises(PageFailed, match=r"^page\.md:3: UserWarning: old"):
+        run_page(page)
+
+
+def test_run_page_keeps_one_namespace(tmp_path):
+    first, second = "```python\nx = 1\n```\n", "- a list\n  ```python\n  >>> x + 1\n  2\n  ```\n"
+    run_page(write_page(tmp_path, first + second + "```python\nassert x == 1\n```\n"))
+
+
+def test_run_page_compares_a_session_with_its_output(tmp_path):
+    with pytest.raises(PageFailed, match=r"page\.md:2: (?s:.*)Expected:(?s:.*)3(?s:.*)Got:(?s:.*)2"):
+        run_page(write_page(tmp_path, "```python\n>>> 1 + 1\n3\n```\n"))
+
+
+@pytest.mark.parametrize("info", ["python no-run", "py", "{code-block} python", "{code-cell}", "pycon"])
+def test_run_page_refuses_other_marks(tmp_path, info):
+    with pytest.raises(PageFailed, match="marked"):
+        run_page(write_page(tmp_path, f"```{info}\n1 / 0\n```\n"))
+
+
+def test_run_page_leaves_other_languages_alone(tmp_path):
+    text = "```console\n$ python -m sumwise\n```\n\n```{glossary}\npython\n  a snake\n```\n"
+    run_page(write_page(tmp_path, text))
+
+
+def test_fences_refuses_an_open_fence():
+    with pytest.raises(PageFailed, match="line 2 is never closed"):
+        fences("text\n```python\nx\n")
+
+
+def test_missing_needs_names_what_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("SUMWISE_DATA", str(tmp_path))
+    text = "<!-- needs: no_such_package, data -->\n<!-- needs: numpy -->"
+    assert missing_needs(text) == ["no_such_package"]
+
+
+# --- public names -----------------------------------------------------------------------------------
+
+
+def public_modules() -> list[types.ModuleType]:
+    """``sumwise`` and the modules and packages directly under it."""
+    package = importlib.import_module("sumwise")
+    names = [found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_")]
+    return [package, *(importlib.import_module(f"sumwise.{name}") for name in names)]
+
+
+def undocumented(module: types.ModuleType) -> list[str]:
+    """What is wrong with the docstrings of a module's public names, one line each."""
+    found = []
+    for name in getattr(module, "__all__", ()):
+        thing = getattr(module, name, None)
+        if thing is None:
+            found.append(f"{module.__name__}.{name} is in __all__ and isn't there")
+        elif inspect.isclass(thing) or inspect.isroutine(thing) or callable(thing):
+            problem = docstring_problem(thing.__doc__)
+            found += [f"{module.__name__}.{name} {problem}"] if problem else []
+    return found
+
+
+def docstring_problem(text: str | None) -> str | None:
+    """What a docstring lacks: itself, an Examples section, or an example in it."""
+    if not text or not text.strip():
+        return "has no docstring"
+    section = re.search(r"^\s*Examples\n\s*-{8}\s*\n(.*)", text, re.MULTILINE | re.DOTALL)
+    if not section:
+        return "has no section Examples"
+    examples = doctest.DocTestParser().get_examples(section[1])
+    return None if examples else "has no example with >>> under Examples"
+
+
+def test_every_public_name_has_an_example():
+    problems = [line for module in public_modules() for line in undocumented(module)]
+    assert not problems, "\n" + "\n".join(problems)
+
+
+def test_undocumented_finds_each_kind_of_offence():
+    def bare(): ...
+
+    def worded():
+        """One line."""
+
+    def empty():
+        """One line.
+
+        Examples
+        --------
+        See the tutorial.
+        """
+
+    def good():
+        """One line.
+
+        Examples
+        --------
+        >>> 1 + 1
+        2
+        """
+
+    module = types.ModuleType("m")
+    names = ["LEVEL", "bare", "empty", "gone", "good", "worded"]
+    module.__dict__.update(bare=bare, worded=worded, empty=empty, good=good, LEVEL=0.95, __all__=names)
+    assert undocumented(module) == [
+        "m.bare has no docstring",
+        "m.empty has no example with >>> under Examples",
+        "m.gone is in __all__ and isn't there",
+        "m.worded has no section Examples",
+    ]
+
+
+def test_every_public_module_says_what_it_is_for():
+    assert not [module.__name__ for module in public_modules() if not (module.__doc__ or "").strip()]
