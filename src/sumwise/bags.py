@@ -1,0 +1,376 @@
+"""Bags: ragged samples with weights and ids, stored as one matrix and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.display import facts_html, facts_text
+from sumwise.errors import DataError
+
+__all__ = ["Bags"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bags:
+    """Samples in bags: bag `i` holds the rows ``values[offsets[i]:offsets[i + 1]]``.
+
+    Build it with `from_arrays` or `from_frame`; the constructor takes the stored form and does not copy `values`.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_features)
+        All rows, bag after bag; float64, or float32 where given so.
+    offsets : integer array of shape (n_bags + 1,)
+        Where each bag begins; the last entry is n_rows.
+    weights : array of shape (n_rows,), optional
+        How many individuals a row stands for; default 1 (kept without memory).
+    ids : sequence, optional
+        A distinct id per bag; default 0, 1, ...
+    features : sequence of str, optional
+        Column names.
+    levels : dict, optional
+        For a column that holds codes of a categorical variable: its levels, by feature name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> bags = Bags.from_arrays([np.zeros((3, 2)), np.ones((5, 2))], ids=["a", "b"])
+    >>> bags
+    Bags(bags=2, rows=8, features=[x0, x1], sizes=3 to 5)
+    >>> bags[1].shape, bags[[1]].ids, bags.sizes
+    ((5, 2), array(['b'], dtype='<U1'), array([3, 5]))
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray = None  # type: ignore[assignment]
+    ids: np.ndarray = None  # type: ignore[assignment]
+    features: tuple = None  # type: ignore[assignment]
+    levels: dict = None  # type: ignore[assignment]
+
+    def __post_init__(self):
+        values = _matrix(self.values)
+        offsets = _offsets(self.offsets, len(values))
+        ids = checks.identifiers(self.ids, len(offsets) - 1, "ids")
+        features = checks.names(self.features, values.shape[1], "features", "x")
+        weights = _row_weights(self.weights, offsets, ids)
+        set_field = object.__setattr__
+        set_field(self, "values", checks.frozen(values))
+        set_field(self, "offsets", checks.frozen(offsets))
+        set_field(self, "weights", weights)
+        set_field(self, "ids", ids)
+        set_field(self, "features", features)
+        set_field(self, "levels", _checked_levels(self.levels, features, values))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Sequence,
+        weights: Sequence | None = None,
+        ids: Sequence | None = None,
+        features: Sequence[str] | None = None,
+        empty: str = "raise",
+    ) -> Bags:
+        """Build bags from one (n_i, d) array per bag; an (n_i,) array is one column.
+
+        `weights`, when given, is one array of length n_i per bag. An empty bag is refused unless ``empty="keep"``.
+
+        Examples
+        --------
+        >>> from sumwise import Bags
+        >>> Bags.from_arrays([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], weights=[[2.0], [1.0, 1.0]]).weights
+        array([2., 1., 1.])
+        """
+        checks.choice(empty, "empty", ("raise", "keep"))
+        if not hasattr(arrays, "__len__") or isinstance(arrays, (str, bytes, Mapping)):
+            raise DataError(f"Bags are built from a {type(arrays).__name__}.", hint="give a list of arrays.")
+        if not len(arrays):
+            raise DataError("There are no bags.", hint="give at least one array.")
+        told = checks.identifiers(ids, len(arrays), "ids")
+        parts = [_part(x, told[i]) for i, x in enumerate(arrays)]
+        _same_width(parts, told)
+        sizes = np.array([len(x) for x in parts])
+        if empty == "raise":
+            _refuse_empty(sizes, told)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        dtype = np.float32 if all(x.dtype == np.float32 for x in parts) else np.float64
+        values = np.concatenate(parts).astype(dtype, copy=False)
+        return cls(values, offsets, _joined_weights(weights, sizes, told), told, features)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, bag: str, features: Sequence | None = None, weight: str | None = None
+    ) -> Bags:
+        """Build bags from one row per individual, in the order in which bags first appear.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+        bag : str
+            The column that says which bag a row belongs to; rows need not be sorted.
+        features : list of str, optional
+            Default: all other columns. Columns of text or categories are stored as codes, with their `levels`.
+        weight : str, optional
+            The column of row weights.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sumwise import Bags
+        >>> df = pd.DataFrame({"puma": ["s", "r", "s"], "age": [31, 40, 25], "sex": ["f", "m", "f"]})
+        >>> bags = Bags.from_frame(df, bag="puma", features=["age", "sex"])
+        >>> bags.ids, bags.levels
+        (array(['s', 'r'], dtype='<U1'), {'sex': ('f', 'm')})
+        >>> bags[0]
+        array([[31.,  0.],
+               [25.,  0.]])
+        """
+        from sumwise.bags_frame import bags_from_frame
+
+        return bags_from_frame(cls, frame, bag, features, weight)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each bag, (n_bags,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows over all bags."""
+        return self.values.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.values.shape[1]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_bags,): a sample is a bag."""
+        return (self.n_bags,)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights of their own."""
+        return self.weights.strides != (0,)
+
+    @property
+    def bag_index(self) -> np.ndarray:
+        """Which bag each row belongs to, (n_rows,)."""
+        return np.repeat(np.arange(self.n_bags), self.sizes)
+
+    def subset(self, mask: Any) -> Bags:
+        """Return the same bags with only the rows where `mask` holds; some bags may become empty."""
+        chosen = np.asarray(mask)
+        if chosen.dtype != bool or chosen.shape != (self.n_rows,):
+            raise DataError(
+                f"The mask has dtype {chosen.dtype} and shape {chosen.shape}.",
+                hint=f"give one True or False per row: shape ({self.n_rows},).",
+            )
+        kept = np.concatenate([[0], np.cumsum(chosen)])[self.offsets]
+        weights = self.weights[chosen] if self.weighted else None
+        return self._derived(self.values[chosen], kept, weights, self.ids)
+
+    def drop_empty(self) -> Bags:
+        """Return the bags that have at least one row."""
+        return self[self.sizes > 0]
+
+    def with_values(self, values: Any, features: Sequence | None = None, levels: dict | None = None) -> Bags:
+        """Return the same bags, weights and ids with other values of the rows (after a transformation)."""
+        weights = self.weights if self.weighted else None
+        return Bags(values, self.offsets, weights, self.ids, features, levels)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts: how many bags and rows, sizes, weights, and features."""
+        sizes = self.sizes
+        return {
+            "bags": self.n_bags,
+            "rows": self.n_rows,
+            "features": list(self.features),
+            "categorical": {f: len(v) for f, v in self.levels.items()},
+            "smallest bag": int(sizes.min(initial=self.n_rows)),
+            "median bag": float(np.median(sizes)) if self.n_bags else 0.0,
+            "largest bag": int(sizes.max(initial=0)),
+            "empty bags": int((sizes == 0).sum()),
+            "weighted": self.weighted,
+            "total weight": float(self.weights.sum()),
+        }
+
+    def __len__(self) -> int:
+        return self.n_bags
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self.values[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:]))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):  # scikit-learn asks for [index, ...]
+            index = index[0]
+        if isinstance(index, (int, np.integer)):
+            i = range(self.n_bags)[int(index)]
+            return self.values[self.offsets[i] : self.offsets[i + 1]]
+        chosen = np.arange(self.n_bags)[index]
+        sizes = self.sizes[chosen]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        rows = self._rows_of(chosen, sizes, offsets)
+        weights = self.weights[rows] if self.weighted else None
+        return self._derived(self.values[rows], offsets, weights, self.ids[chosen])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bags):
+            return NotImplemented
+        same = all(
+            np.array_equal(getattr(self, n), getattr(other, n))
+            for n in ("offsets", "values", "weights", "ids")
+        )
+        return same and self.features == other.features and self.levels == other.levels
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return facts_text("Bags", self._facts())
+
+    def _repr_html_(self) -> str:
+        return facts_html("Bags", {**self._facts(), "weighted": self.weighted})
+
+    def _facts(self) -> dict[str, Any]:
+        sizes = self.sizes
+        spread = f"{sizes.min()} to {sizes.max()}" if self.n_bags else "none"
+        return {"bags": self.n_bags, "rows": self.n_rows, "features": self.features, "sizes": spread}
+
+    def _rows_of(self, chosen: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> slice | np.ndarray:
+        """Return the rows of the chosen bags: a slice (so a view) where they lie side by side."""
+        if len(chosen) and np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
+            return slice(self.offsets[chosen[0]], self.offsets[chosen[-1] + 1])
+        shift = np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
+        return np.arange(offsets[-1]) + shift
+
+    def _derived(
+        self, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray
+    ) -> Bags:
+        """Return bags made of checked parts of this one; ids may repeat, as in a bootstrap."""
+        part = object.__new__(Bags)
+        told = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
+        fields = (
+            checks.frozen(values),
+            checks.frozen(offsets),
+            told,
+            checks.frozen(ids),
+            self.features,
+            self.levels,
+        )
+        for name, value in zip(self.__slots__, fields):
+            object.__setattr__(part, name, value)
+        return part
+
+
+def _matrix(x: Any) -> np.ndarray:
+    if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype in (np.float64, np.float32):
+        if not np.isfinite(x).all():
+            checks.finite(x, "values")  # it knows how to say where
+        return x
+    return checks.finite(x, "values", ndim=2, allow_bool=True, keep_float32=True)
+
+
+def _part(x: Any, told: Any) -> np.ndarray:
+    part = checks.finite(x, f"Bag {checks.plain(told)!r}", allow_bool=True, keep_float32=True)
+    if part.ndim == 1:
+        part = part[:, None]
+    if part.ndim != 2:
+        raise DataError(
+            f"Bag {checks.plain(told)!r} has {part.ndim} dimensions; it needs 2 (rows, features)."
+        )
+    return part
+
+
+def _same_width(parts: list[np.ndarray], ids: np.ndarray) -> None:
+    widths = np.array([x.shape[1] for x in parts])
+    other = widths != widths[0]
+    if other.any():
+        i = int(np.argmax(other))
+        raise DataError(
+            f"Bags differ in width in {int(other.sum())} of {len(parts)} cases. First: bag {checks.plain(ids[i])!r} "
+            f"has {widths[i]} columns, bag {checks.plain(ids[0])!r} has {widths[0]}."
+        )
+
+
+def _refuse_empty(sizes: np.ndarray, ids: np.ndarray) -> None:
+    if (sizes == 0).any():
+        i = int(np.argmax(sizes == 0))
+        raise DataError(
+            f"{int((sizes == 0).sum())} of {len(sizes)} bags are empty. First: bag {checks.plain(ids[i])!r}.",
+            hint="leave them out, or pass empty='keep'.",
+        )
+
+
+def _joined_weights(weights: Sequence | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+    if weights is None:
+        return None
+    checks.same_length(bags=sizes, weights=weights)
+    parts = [
+        checks.counts(w, f"weights of bag {checks.plain(ids[i])!r}", ndim=1) for i, w in enumerate(weights)
+    ]
+    for i, part in enumerate(parts):
+        if len(part) != sizes[i]:
+            raise DataError(f"Bag {checks.plain(ids[i])!r} has {sizes[i]} rows and {len(part)} weights.")
+    return np.concatenate(parts)
+
+
+def _offsets(given: Any, n_rows: int) -> np.ndarray:
+    offsets = np.asarray(given)
+    if offsets.ndim != 1 or len(offsets) < 2 or offsets.dtype.kind not in "iu":
+        raise DataError(
+            f"offsets has dtype {offsets.dtype} and shape {offsets.shape}.",
+            hint="give whole numbers 0 = o_0 <= o_1 <= ... <= o_B = n_rows for B >= 1 bags.",
+        )
+    offsets = offsets.astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != n_rows or (np.diff(offsets) < 0).any():
+        raise DataError(
+            f"offsets run from {offsets[0]} to {offsets[-1]} over {n_rows} rows"
+            f"{' and step back' if (np.diff(offsets) < 0).any() else ''}.",
+            hint="they start at 0, never fall, and end at the number of rows.",
+        )
+    return offsets
+
+
+def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    n_rows = int(offsets[-1])
+    if given is None:
+        return np.broadcast_to(np.float64(1.0), n_rows)
+    weights = checks.counts(given, "weights", ndim=1)
+    if len(weights) != n_rows:
+        raise DataError(f"There are {len(weights)} weights for {n_rows} rows.")
+    running = np.concatenate([[0.0], np.cumsum(weights)])
+    zero = (np.diff(running[offsets]) <= 0) & (np.diff(offsets) > 0)
+    if zero.any():
+        i = int(np.argmax(zero))
+        raise DataError(
+            f"All weights are zero in {int(zero.sum())} of {len(zero)} bags. First: bag {checks.plain(ids[i])!r}.",
+            hint="drop such bags, or give a row a weight above zero.",
+        )
+    return checks.frozen(weights)
+
+
+def _checked_levels(given: dict | None, features: tuple, values: np.ndarray) -> dict:
+    out = {}
+    for name, levels in (given or {}).items():
+        checks.known(name, features, "feature")
+        out[name] = checks.unique(tuple(levels), f"The levels of {name!r}")
+        codes = values[:, features.index(name)]
+        bad = (codes < 0) | (codes >= len(out[name])) | (codes != np.floor(codes))
+        if bad.any():
+            raise DataError(
+                f"Feature {name!r} holds {codes[np.argmax(bad)]:.6g} at row {int(np.argmax(bad))}, no code of its "
+                f"{len(out[name])} levels."
+            )
+    return out

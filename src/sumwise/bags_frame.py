@@ -1,0 +1,82 @@
+"""Bags from a frame: rows grouped by bag, columns of text or categories turned into codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.errors import DataError
+
+__all__ = ["bags_from_frame"]
+
+
+def bags_from_frame(cls: type, frame: Any, bag: str, features: Sequence | None, weight: str | None) -> Any:
+    """Do the work of `Bags.from_frame`, which documents it.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> Bags.from_frame({"b": [7, 7, 3], "x": [0.5, 1.5, 2.5]}, bag="b").sizes
+    array([2, 1])
+    """
+    columns = _feature_columns(frame, bag, features, weight)
+    table = frames.to_pandas(frame, [bag, *columns] + ([] if weight is None else [weight]))
+    if not len(table):
+        raise DataError("The frame has no rows, so there are no bags.")
+    codes, ids = _bag_codes(table[bag], bag)
+    levels: dict[str, tuple] = {}
+    parts = [_column(table[c], c, levels) for c in columns]
+    dtype = np.float32 if all(p.dtype == np.float32 for p in parts) else np.float64
+    order = np.argsort(codes, kind="stable")
+    values = np.empty((len(table), len(columns)), dtype=dtype)
+    for j, part in enumerate(parts):
+        values[:, j] = part[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
+    weights = None
+    if weight is not None:
+        weights = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")[order]
+    return cls(values, offsets, weights, ids, columns, levels)
+
+
+def _feature_columns(frame: Any, bag: str, features: Sequence | None, weight: str | None) -> list:
+    if isinstance(features, (str, bytes)):
+        raise DataError(f"features is the single text {features!r}.", hint="give a list of columns.")
+    if features is None:
+        features = [c for c in frames.column_names(frames.to_pandas(frame)) if c not in (bag, weight)]
+    columns = list(checks.unique(list(features), "features"))
+    if not columns:
+        raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
+    if bag in columns:
+        raise DataError(f"Column {bag!r} is the bag and a feature.", hint="leave it out of features.")
+    return columns
+
+
+def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    import pandas as pd
+
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise DataError(
+            f"Column {name!r} (the bag) is missing in {int(missing.sum())} of {len(column)} rows. First: row "
+            f"{int(np.argmax(missing))}.",
+            hint="drop such rows, or put them into a bag of their own.",
+        )
+    codes, found = pd.factorize(column)  # in the order of first appearance
+    return codes.astype(np.int64), np.asarray(found.tolist() if hasattr(found, "tolist") else found)
+
+
+def _column(column: Any, name: str, levels: dict[str, tuple]) -> np.ndarray:
+    import pandas as pd
+
+    kind = column.dtype
+    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+        return checks.finite(
+            frames.column_values(column), f"column {name!r}", allow_bool=True, keep_float32=True
+        )
+    if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
+        raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
+    codes, levels[name] = frames.codes_and_levels(column, name)
+    return codes.astype(np.float64)

@@ -1,0 +1,324 @@
+"""Every input check, with its message: what is wrong, where it is first, how often, and what to do.
+
+Each function returns its input in the form that the caller stores, or raises `DataError`.
+Nothing is repaired on the way.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError, UnknownName
+
+__all__ = [
+    "at_least",
+    "choice",
+    "counts",
+    "finite",
+    "fraction",
+    "frozen",
+    "generator",
+    "identifiers",
+    "known",
+    "names",
+    "positive",
+    "same_length",
+    "same_totals",
+    "unique",
+    "whole",
+]
+
+LARGEST_EXACT = 2**53  # above it, a double no longer tells neighbouring integers apart
+TOTALS_RTOL = 1e-9
+
+
+def finite(
+    x: Any,
+    name: str,
+    *,
+    ndim: int | None = None,
+    labels: Sequence[Sequence | np.ndarray | None] | None = None,
+    allow_nan: bool = False,
+    allow_bool: bool = False,
+    keep_float32: bool = False,
+) -> np.ndarray:
+    """Return `x` as a new float array without NaN or infinities.
+
+    `labels` names the positions along each axis, for the message. `allow_nan` lets NaN (unobserved) pass.
+    """
+    array = _as_floats(x, name, labels, allow_bool, keep_float32)
+    if ndim is not None and array.ndim != ndim:
+        raise DataError(f"{name} has {array.ndim} dimensions (shape {array.shape}); it needs {ndim}.")
+    bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
+    if bad.any():
+        what = "infinite" if allow_nan else "NaN or infinite"
+        hint = (
+            "use NaN for a cell that was not observed." if allow_nan else "drop or fill such entries first."
+        )
+        raise DataError(f"{name} is {what} {_where(array, bad, labels)}.", hint=hint)
+    return array
+
+
+def counts(x: Any, name: str, **options: Any) -> np.ndarray:
+    """Return `x` as finite numbers that are not negative; they may be fractional."""
+    array = finite(x, name, **options)
+    bad = array < 0
+    if bad.any():
+        raise DataError(
+            f"{name} is negative {_where(array, bad, options.get('labels'))}.", hint="counts start at 0."
+        )
+    return array
+
+
+def whole(x: Any, name: str, **options: Any) -> np.ndarray:
+    """Return `x` as finite, non-negative whole numbers (still stored as floats)."""
+    array = counts(x, name, **options)
+    bad = array != np.floor(array)
+    if bad.any():
+        place = _where(array, bad, options.get("labels"))
+        raise DataError(
+            f"{name} is not a whole number {place}.", hint="round the counts, or state their noise."
+        )
+    return array
+
+
+def positive(x: Any, name: str, **options: Any) -> np.ndarray:
+    """Return `x` as finite numbers above zero."""
+    array = finite(x, name, **options)
+    bad = array <= 0
+    if bad.any():
+        raise DataError(f"{name} is not above zero {_where(array, bad, options.get('labels'))}.")
+    return array
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a view of `array` that can't be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def same_length(**sized: Any) -> int:
+    """Check that all named arguments have one length, and return it."""
+    lengths = {name: len(x) for name, x in sized.items() if x is not None}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise DataError(f"Lengths differ: {told}.", hint="give one entry per unit, in the same order.")
+    return next(iter(lengths.values()))
+
+
+def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray) -> None:
+    """Check that row and column totals of every unit agree within a relative 1e-9."""
+    by_rows, by_cols = rows.sum(axis=1), cols.sum(axis=1)
+    bad = np.abs(by_rows - by_cols) > TOTALS_RTOL * np.maximum(by_rows, by_cols)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise DataError(
+            f"Row and column totals differ in {int(bad.sum())} of {len(bad)} units. First: unit {plain(units[i])!r} "
+            f"has {by_rows[i]:.10g} by rows, {by_cols[i]:.10g} by columns.",
+            hint="drop such units, add a 'not counted' column, or build with Margins.from_frame(..., "
+            "mismatch='rescale' or 'no_vote').",
+        )
+
+
+def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
+    """Return `n` distinct names (str or int), or `default0`, `default1`, ... where none are given."""
+    if given is None:
+        return tuple(f"{default}{i}" for i in range(n))
+    if isinstance(given, (str, bytes)):
+        raise DataError(f"{what} is the single text {given!r}.", hint=f"give a list of {n} names.")
+    out = tuple(plain(x) for x in given)
+    if len(out) != n:
+        raise DataError(f"{what} has {len(out)} names for {n} columns.")
+    for x in out:
+        if not isinstance(x, (str, int)) or isinstance(x, bool):
+            raise DataError(f"{what} holds {x!r}, which is no name.", hint="names are text or whole numbers.")
+    return unique(out, what)
+
+
+def unique(items: Sequence, what: str) -> tuple:
+    """Return `items` as a tuple, all distinct."""
+    seen: set = set()
+    twice = [x for x in items if x in seen or seen.add(x)]
+    if twice:
+        told = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
+        raise DataError(
+            f"{what} holds {len(set(twice))} duplicates. First: {told}.", hint="make them distinct."
+        )
+    return tuple(items)
+
+
+def identifiers(given: Any, n: int, what: str) -> np.ndarray:
+    """Return `n` distinct ids as a read-only array, or 0, 1, ... where none are given."""
+    if given is None:
+        return frozen(np.arange(n))
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
+        raise DataError(f"{what} is {given!r}.", hint=f"give a sequence of {n} ids.")
+    array = _as_ids(given, what)
+    if len(array) != n:
+        raise DataError(f"{what} has {len(array)} entries for {n} units.")
+    missing = [i for i, x in enumerate(array.tolist()) if x is None or x != x]
+    if missing:
+        raise DataError(f"{what} is missing at {len(missing)} of {n} places. First: position {missing[0]}.")
+    unique(array.tolist(), what)
+    return frozen(array)
+
+
+def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
+    """Check that `name` is one of `options`; else raise `UnknownName` with the nearest ones."""
+    options = list(options)
+    if name in options:
+        return
+    close = difflib.get_close_matches(str(name), [str(o) for o in options], n=3)
+    listed = ", ".join(repr(o) for o in (close or options[:8]))
+    more = ", ..." if not close and len(options) > 8 else ""
+    raise UnknownName(
+        f"There is no {what} {name!r}.",
+        hint=f"did you mean {listed}?" if close else f"there are {listed}{more}.",
+    )
+
+
+def choice(value: Any, name: str, options: Sequence) -> Any:
+    """Return `value` if it is one of `options`."""
+    if not any(value is o or (type(value) is type(o) and value == o) for o in options):
+        close = difflib.get_close_matches(str(value), [str(o) for o in options], n=1)
+        nearest = f"did you mean {close[0]!r}? It" if close else "it"
+        raise DataError(
+            f"{name} is {value!r}.", hint=f"{nearest} takes {', '.join(repr(o) for o in options)}."
+        )
+    return value
+
+
+def at_least(value: Any, name: str, low: float, *, whole_number: bool = True) -> Any:
+    """Return a single number that is at least `low`."""
+    kind = (int, np.integer) if whole_number else (int, float, np.integer, np.floating)
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, kind)
+        or not np.isfinite(value)
+        or value < low
+    ):
+        wanted = "a whole number" if whole_number else "a number"
+        raise DataError(f"{name} is {value!r}; it must be {wanted} of at least {low:g}.")
+    return value
+
+
+def fraction(value: Any, name: str) -> float:
+    """Return a single number strictly between 0 and 1."""
+    number = isinstance(value, (float, np.floating, int)) and not isinstance(value, bool)
+    if not number or not 0 < value < 1:
+        raise DataError(f"{name} is {value!r}; it must lie between 0 and 1.", hint="0.95 means 95%.")
+    return float(value)
+
+
+def generator(random_state: Any = None) -> np.random.Generator:
+    """Return the `numpy.random.Generator` of a seed, a Generator (as it is) or None (fresh)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31, size=4).tolist())
+    if random_state is None:
+        return np.random.default_rng()
+    if (
+        isinstance(random_state, (int, np.integer))
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
+        return np.random.default_rng(int(random_state))
+    raise DataError(
+        f"random_state is {random_state!r}.",
+        hint="give a whole number from 0, a numpy.random.Generator, or None.",
+    )
+
+
+def plain(x: Any) -> Any:
+    """Return a NumPy scalar as the Python object it stands for."""
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _as_floats(x: Any, name: str, labels: Any, allow_bool: bool, keep_float32: bool) -> np.ndarray:
+    try:
+        array = np.asarray(x)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DataError(
+            f"{name} can't be read as an array: {error}.", hint="rows must have equal lengths."
+        ) from None
+    if np.ma.isMaskedArray(x) and np.ma.getmaskarray(x).any():
+        raise DataError(f"{name} is a masked array with masked entries.", hint="fill or drop them first.")
+    kind = array.dtype.kind
+    if kind == "O":
+        return _from_objects(array, name, labels, allow_bool)
+    if kind not in ("iufb" if allow_bool else "iuf"):
+        raise DataError(
+            f"{name} has dtype {array.dtype}; it must hold numbers.", hint="convert the column first."
+        )
+    if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:
+        _too_large(array, name, labels)
+    wanted = np.float32 if keep_float32 and array.dtype == np.float32 else np.float64
+    with np.errstate(over="ignore"):
+        return array.astype(wanted, order="C", copy=True)
+
+
+def _from_objects(array: np.ndarray, name: str, labels: Any, allow_bool: bool) -> np.ndarray:
+    flat = array.ravel()
+    accepted = (int, float, np.integer, np.floating)
+    for position, x in enumerate(flat):
+        boolean = isinstance(x, (bool, np.bool_))
+        if (boolean and not allow_bool) or not (boolean or isinstance(x, accepted)):
+            mask = np.zeros(flat.shape, dtype=bool)
+            mask[position] = True
+            place = _place(np.unravel_index(position, array.shape), labels)
+            what = (
+                "missing" if x is None or type(x).__name__ in ("NAType", "NaTType") else f"{x!r}, no number"
+            )
+            raise DataError(
+                f"{name} holds {what}, first at {place}.", hint="convert, drop or fill such entries."
+            )
+        if isinstance(x, (int, np.integer)) and abs(int(x)) > LARGEST_EXACT:
+            _too_large(array, name, labels)
+    return array.astype(np.float64)
+
+
+def _too_large(array: np.ndarray, name: str, labels: Any) -> None:
+    flat = np.array(
+        [abs(int(x)) > LARGEST_EXACT if isinstance(x, (int, np.integer)) else False for x in array.ravel()]
+    )
+    place = _place(np.unravel_index(int(np.argmax(flat)), array.shape), labels)
+    raise DataError(
+        f"{name} holds {int(flat.sum())} whole numbers above 2**53, first at {place}: they can't be kept exactly.",
+        hint="count in thousands, or give floats if rounding is meant.",
+    )
+
+
+def _as_ids(given: Any, what: str) -> np.ndarray:
+    listed = given.tolist() if hasattr(given, "tolist") else list(given)
+    array = np.asarray(listed) if len({type(x) for x in listed}) <= 1 else np.empty(0)
+    if array.dtype.kind not in "iuUb" or array.shape != (len(listed),):  # mixed or odd ids stay what they are
+        array = np.empty(len(listed), dtype=object)
+        array[:] = listed
+    for x in listed:
+        if not isinstance(x, Hashable):
+            raise DataError(
+                f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates."
+            )
+    return array
+
+
+def _where(array: np.ndarray, bad: np.ndarray, labels: Any) -> str:
+    n = int(bad.sum())
+    index = np.unravel_index(int(np.argmax(bad)), bad.shape) if bad.ndim else ()
+    return f"in {n} of {bad.size} places. First: {_place(index, labels)} has {array[index]:.10g}"
+
+
+def _place(index: Sequence, labels: Any) -> str:
+    if not len(index):
+        return "the value"
+    told = []
+    for axis, i in enumerate(index):
+        known_labels = labels[axis] if labels is not None and axis < len(labels) else None
+        told.append(f"{int(i)}" if known_labels is None else f"{plain(known_labels[int(i)])!r}")
+    return f"position ({', '.join(told)})" if len(told) > 1 else f"position {told[0]}"

@@ -1,0 +1,62 @@
+"""How containers show themselves: one readable line, and a small escaped table in notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+__all__ = ["facts_html", "facts_text", "shortened"]
+
+
+def shortened(items: Any, most: int = 6) -> str:
+    """Return the first few items, comma separated, and how many more there are.
+
+    Examples
+    --------
+    >>> from sumwise.display import shortened
+    >>> shortened(range(10), most=3)
+    '0, 1, 2, ... (10 in all)'
+    """
+    listed = list(items)
+    told = ", ".join(str(x) for x in listed[:most])
+    return told if len(listed) <= most else f"{told}, ... ({len(listed)} in all)"
+
+
+def facts_text(title: str, facts: dict[str, Any]) -> str:
+    """Return `Title(key=value, ...)`.
+
+    Examples
+    --------
+    >>> from sumwise.display import facts_text
+    >>> facts_text("Bags", {"bags": 3, "rows": 1200})
+    'Bags(bags=3, rows=1,200)'
+    """
+    return f"{title}({', '.join(f'{k}={_told(v)}' for k, v in facts.items())})"
+
+
+def facts_html(title: str, facts: dict[str, Any]) -> str:
+    """Return the facts as an HTML table; names from files are escaped.
+
+    Examples
+    --------
+    >>> from sumwise.display import facts_html
+    >>> "&lt;b&gt;" in facts_html("Margins", {"first unit": "<b>"})
+    True
+    """
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(str(k))}</th><td style='text-align:left'>{escape(_told(v))}</td></tr>"
+        for k, v in facts.items()
+    )
+    return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, (tuple, list)):
+        return f"[{shortened(value)}]"
+    return str(value)

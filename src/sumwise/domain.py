@@ -1,0 +1,169 @@
+"""Domain: named discrete attributes and their levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.display import facts_html
+from sumwise.errors import DataError
+
+__all__ = ["Domain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Named discrete attributes, each with its levels, in a fixed order.
+
+    Parameters
+    ----------
+    spec : mapping
+        Attribute name to either a number of levels (they are then called 0, 1, ...) or the levels themselves
+        (text, numbers, booleans or None).
+
+    Examples
+    --------
+    >>> from sumwise import Domain
+    >>> domain = Domain({"age": 10, "sex": ["f", "m"]})
+    >>> domain
+    Domain(age: 10, sex: 2)
+    >>> domain.shape, domain["sex"], domain.levels("sex")
+    ((10, 2), 2, ('f', 'm'))
+    >>> domain.project(["sex"]).size()
+    2
+    >>> domain.encode("sex", ["m", "f"])
+    array([1, 0])
+    """
+
+    spec: dict[str, int | tuple]
+
+    def __post_init__(self):
+        if not isinstance(self.spec, Mapping):
+            raise DataError(
+                f"A domain is built from a {type(self.spec).__name__}.",
+                hint="give a dict: {'age': 10, 'sex': 2}.",
+            )
+        if not self.spec:
+            raise DataError("A domain needs at least one attribute.")
+        for name in self.spec:
+            if not isinstance(name, str):
+                raise DataError(f"Attribute {name!r} is no text.", hint="attributes are named by text.")
+        spec = {name: _levels(name, given) for name, given in self.spec.items()}
+        object.__setattr__(self, "spec", spec)
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Sequence[str] | None = None) -> Domain:
+        """Read the levels off a data frame: categories in their order, else the sorted distinct values."""
+        from sumwise import frames
+
+        table = frames.to_pandas(frame, columns)
+        return cls({str(c): frames.codes_and_levels(table[c], c)[1] for c in table.columns})
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attribute names, in order."""
+        return tuple(self.spec)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Attribute name to number of levels."""
+        return {name: s if isinstance(s, int) else len(s) for name, s in self.spec.items()}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of levels of each attribute, in order."""
+        return tuple(self.sizes.values())
+
+    def levels(self, attribute: str) -> tuple:
+        """Return the levels of one attribute, in order."""
+        checks.known(attribute, self.spec, "attribute")
+        given = self.spec[attribute]
+        return tuple(range(given)) if isinstance(given, int) else given
+
+    def size(self, attributes: Iterable[str] | None = None) -> int:
+        """Return the number of cells of the full table over `attributes` (default: all)."""
+        return math.prod(self.shape if attributes is None else (self[a] for a in attributes))
+
+    def axes(self, attributes: Iterable[str]) -> tuple[int, ...]:
+        """Return the positions of `attributes` in this domain."""
+        place = {name: i for i, name in enumerate(self.spec)}
+        for a in (attributes := tuple(attributes)):
+            checks.known(a, self.spec, "attribute")
+        return tuple(place[a] for a in attributes)
+
+    def project(self, attributes: str | Iterable[str]) -> Domain:
+        """Return the domain of some of the attributes, in the order asked for."""
+        wanted = (
+            (attributes,) if isinstance(attributes, str) else checks.unique(tuple(attributes), "attributes")
+        )
+        for a in wanted:
+            checks.known(a, self.spec, "attribute")
+        return Domain({a: self.spec[a] for a in wanted})
+
+    def encode(self, attribute: str, values: Any) -> np.ndarray:
+        """Return the integer codes of `values`; a level that the domain lacks is an error."""
+        import pandas as pd
+
+        from sumwise import frames
+
+        column = pd.Series(values)
+        return frames.codes_and_levels(column, attribute, self.levels(attribute))[0]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts: attributes, their sizes, the number of cells."""
+        return {"attributes": list(self.attributes), "sizes": self.sizes, "cells": self.size()}
+
+    def __getitem__(self, attribute: str) -> int:
+        checks.known(attribute, self.spec, "attribute")
+        given = self.spec[attribute]
+        return given if isinstance(given, int) else len(given)
+
+    def __contains__(self, attribute: object) -> bool:
+        return attribute in self.spec
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.spec)
+
+    def __len__(self) -> int:
+        return len(self.spec)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return self.attributes == other.attributes and all(self.levels(a) == other.levels(a) for a in self)
+
+    def __hash__(self) -> int:
+        return hash((self.attributes, self.shape))
+
+    def __repr__(self) -> str:
+        told = [f"{name}: {n}" for name, n in self.sizes.items()]
+        return f"Domain({', '.join(told[:12])}{f', ... {len(told)} in all' if len(told) > 12 else ''})"
+
+    def _repr_html_(self) -> str:
+        facts = {name: f"{n} levels" for name, n in list(self.sizes.items())[:50]}
+        return facts_html(f"Domain of {len(self)} attributes", facts)
+
+
+def _levels(name: str, given: Any) -> int | tuple:
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        if given < 1:
+            raise DataError(f"Attribute {name!r} has {given} levels; it needs at least one.")
+        return int(given)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise DataError(
+            f"Attribute {name!r} has the levels {given!r}.", hint="give a number of levels or a list of them."
+        )
+    levels = tuple(checks.plain(x) for x in given)
+    if not levels:
+        raise DataError(f"Attribute {name!r} has no levels; it needs at least one.")
+    for x in levels:
+        if not isinstance(x, (str, int, float, bool, type(None))) or x != x:
+            raise DataError(
+                f"Attribute {name!r} has the level {x!r}.", hint="levels are text, numbers, booleans or None."
+            )
+    return checks.unique(levels, f"Attribute {name!r}")

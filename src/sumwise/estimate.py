@@ -1,0 +1,167 @@
+"""Estimate: labelled numbers with intervals and the bounds that the data imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+
+__all__ = ["Estimate"]
+
+ARRAYS = ("values", "low", "high", "lower_bound", "upper_bound")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate:
+    """Numbers with names, how sure they are, and between which bounds they must lie whatever the model.
+
+    Parameters
+    ----------
+    values : array
+        The estimates, of any shape; NaN where there is none.
+    low, high : arrays, optional
+        The interval of probability `level`.
+    level : float, optional
+        For example 0.95; needed with an interval.
+    labels : sequence of sequences, optional
+        The names along each axis.
+    axes : sequence of str, optional
+        What each axis is, for example ("group", "candidate").
+    lower_bound, upper_bound : arrays, optional
+        What the data imply without any model.
+    name : str
+        What is estimated.
+
+    Examples
+    --------
+    >>> from sumwise import Estimate
+    >>> e = Estimate([[0.7, 0.3]], low=[[0.6, 0.2]], high=[[0.8, 0.4]], level=0.95,
+    ...              labels=[["a"], ["yes", "no"]], axes=["group", "vote"], name="share")
+    >>> e.to_frame()
+      group vote  share  low  high
+    0     a  yes    0.7  0.6   0.8
+    1     a   no    0.3  0.2   0.4
+    """
+
+    values: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    level: float | None = None
+    labels: tuple = None  # type: ignore[assignment]
+    axes: tuple = None  # type: ignore[assignment]
+    lower_bound: np.ndarray | None = None
+    upper_bound: np.ndarray | None = None
+    name: str = "estimate"
+
+    def __post_init__(self):
+        for name in ARRAYS:
+            self._set_array(name)
+        self._check_pair("low", "high")
+        self._check_pair("lower_bound", "upper_bound")
+        if (self.low is None) != (self.level is None):
+            raise DataError(
+                "An interval needs its level, and a level its interval.", hint="give low, high and level."
+            )
+        if self.level is not None:
+            checks.fraction(self.level, "level")
+        shape = self.values.shape
+        axes = checks.names(self.axes, len(shape), "axes", "axis")
+        labels = self.labels if self.labels is not None else [range(n) for n in shape]
+        if len(labels) != len(shape):
+            raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
+        told = tuple(
+            checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes)
+        )
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "labels", told)
+
+    @property
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """(low, high); an error where the estimate has none."""
+        if self.low is None or self.high is None:
+            raise DataError(
+                "This estimate has no interval.", hint="ask the estimator for one: estimate(level=0.95)."
+            )
+        return self.low, self.high
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return self.values.shape
+
+    def covers(self, truth: Any) -> np.ndarray:
+        """Tell for each number whether its interval holds the truth."""
+        low, high = self.interval
+        given = checks.finite(truth, "truth")
+        if given.shape != self.shape:
+            raise DataError(f"The truth has shape {given.shape}; the estimate has {self.shape}.")
+        return (low <= given) & (given <= high)
+
+    def to_frame(self):
+        """Return a pandas frame with one row per number."""
+        import pandas as pd
+
+        index = np.indices(self.shape).reshape(len(self.shape), -1)
+        frame = {
+            axis: [names[i] for i in index[k]] for k, (axis, names) in enumerate(zip(self.axes, self.labels))
+        }
+        columns = dict(zip(ARRAYS, (self.name, *ARRAYS[1:])))
+        for field, column in columns.items():
+            if (array := getattr(self, field)) is not None:
+                frame[column] = array.ravel()
+        return pd.DataFrame(frame)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts: what is estimated, of which shape, with which interval and bounds."""
+        width = None if self.low is None or self.high is None else float(np.nanmean(self.high - self.low))
+        return {
+            "name": self.name,
+            "axes": {str(a): len(names) for a, names in zip(self.axes, self.labels)},
+            "level": self.level,
+            "mean width": width,
+            "bounds": self.lower_bound is not None,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        words = all(getattr(self, n) == getattr(other, n) for n in ("level", "labels", "axes", "name"))
+        return words and all(_same(getattr(self, n), getattr(other, n)) for n in ARRAYS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        told = "" if self.level is None else f", {100 * self.level:g}% interval"
+        table = self.to_frame()
+        more = f"\n... {len(table)} in all" if len(table) > 20 else ""
+        return f"Estimate of {self.name}{told}\n{table.head(20).to_string(index=False, float_format='%.4g')}{more}"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame().head(200).to_html(index=False, escape=True)
+
+    def _set_array(self, name: str) -> None:
+        given = getattr(self, name)
+        if given is None:
+            return
+        array = checks.finite(given, name, allow_nan=True)
+        if name != "values" and array.shape != self.values.shape:
+            raise DataError(f"{name} has shape {array.shape}; the values have {self.values.shape}.")
+        object.__setattr__(self, name, checks.frozen(array))
+
+    def _check_pair(self, lower: str, upper: str) -> None:
+        low, high = getattr(self, lower), getattr(self, upper)
+        if (low is None) != (high is None):
+            raise DataError(f"{lower} and {upper} go together; one of them is missing.")
+        if low is not None and (low > high).any():
+            n = int((low > high).sum())
+            raise DataError(f"{lower} is above {upper} in {n} of {low.size} places.")
+
+
+def _same(a: Any, b: Any) -> bool:
+    return (a is None and b is None) or (
+        a is not None and b is not None and np.array_equal(a, b, equal_nan=True)
+    )

@@ -1,0 +1,195 @@
+"""Any data frame in: pandas, polars, pyarrow, or a dict of columns (through narwhals, loaded when used)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError, UnknownName
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "to_pandas"]
+
+
+def is_frame(x: Any) -> bool:
+    """Tell whether `x` is a data frame of a kind that sumwise takes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames import is_frame
+    >>> is_frame(pd.DataFrame({"a": [1]})), is_frame([1])
+    (True, False)
+    """
+    if isinstance(x, (np.ndarray, list, tuple, str)) or x is None:
+        return False
+    import narwhals as nw
+
+    return isinstance(nw.from_native(x, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+
+
+def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the frame") -> pd.DataFrame:
+    """Return `columns` of any data frame as a pandas frame, in the order asked for.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or dict of columns
+    columns : sequence of names, optional
+        Default: all.
+    what : str
+        How messages call the frame.
+
+    Examples
+    --------
+    >>> from sumwise.frames import to_pandas
+    >>> to_pandas({"a": [1, 2], "b": [3, 4]}, ["b"]).columns.tolist()
+    ['b']
+    """
+    import pandas as pd
+
+    if isinstance(frame, dict):
+        try:
+            frame = pd.DataFrame(frame)
+        except ValueError as error:
+            raise DataError(f"{what} is a dict that makes no frame: {error}.") from None
+    if not is_frame(frame):
+        raise DataError(
+            f"{what} is a {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame."
+        )
+    present = column_names(frame)
+    checks.unique(present, f"The columns of {what}")
+    wanted = present if columns is None else tuple(columns)
+    for name in wanted:
+        checks.known(name, present, "column")
+    if isinstance(frame, pd.DataFrame):
+        return frame[list(wanted)]
+    import narwhals as nw
+
+    native = nw.from_native(frame)
+    if isinstance(native, nw.LazyFrame):
+        native = native.select(list(wanted)).collect()
+    return native.select(list(wanted)).to_pandas()
+
+
+def column_names(frame: Any) -> tuple:
+    """Return the column names of any data frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames import column_names
+    >>> column_names(pd.DataFrame({"a": [1], "b": [2]}))
+    ('a', 'b')
+    """
+    if hasattr(frame, "column_names"):  # pyarrow
+        return tuple(frame.column_names)
+    if hasattr(frame, "collect_schema"):  # polars, eager and lazy
+        return tuple(frame.collect_schema().names())
+    return tuple(checks.plain(c) for c in frame.columns)
+
+
+def numeric(frame: Any, columns: Sequence, what: str, **options: Any) -> np.ndarray:
+    """Return `columns` as one float matrix; a column that holds no numbers is named.
+
+    Examples
+    --------
+    >>> from sumwise.frames import numeric
+    >>> numeric({"a": [1, 2], "b": [3, 4]}, ["a", "b"], "votes")
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    table = to_pandas(frame, columns)
+    if not len(table):
+        raise DataError(f"{what}: the frame has no rows.")
+    parts = [
+        checks.finite(column_values(table[c]), f"{what}, column {c!r}", ndim=1, **{"labels": None, **options})
+        for c in columns
+    ]
+    if not parts:
+        raise DataError(f"{what} names no columns.")
+    return np.column_stack(parts)
+
+
+def codes_and_levels(
+    column: pd.Series, name: str, levels: Sequence | None = None
+) -> tuple[np.ndarray, tuple]:
+    """Return integer codes and the levels that they stand for.
+
+    Levels are the categories of a categorical column, else the sorted distinct values; with `levels`
+    given, a value outside them is an error.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames import codes_and_levels
+    >>> codes_and_levels(pd.Series(["b", "a", "b"]), "side")
+    (array([1, 0, 1]), ('a', 'b'))
+    """
+    import pandas as pd
+
+    missing = column.isna().to_numpy()
+    if missing.any() and not (levels is not None and None in levels):
+        raise DataError(
+            f"Column {name!r} is missing in {int(missing.sum())} of {len(column)} rows. First: row "
+            f"{int(np.argmax(missing))}.",
+            hint="drop or fill such rows, or make missing a level with an Encoding.",
+        )
+    if levels is not None:
+        return _codes_in(column, name, levels, missing), tuple(levels)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        found = tuple(checks.plain(x) for x in column.cat.categories)
+        return column.cat.codes.to_numpy().astype(np.int64), found
+    try:
+        codes, found = pd.factorize(column, sort=True)
+    except TypeError:
+        kinds = sorted({type(x).__name__ for x in column})
+        raise DataError(
+            f"Column {name!r} mixes kinds that have no order ({', '.join(kinds)}).",
+            hint="convert it to text.",
+        ) from None
+    return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
+
+
+def _codes_in(column: pd.Series, name: str, levels: Sequence, missing: np.ndarray) -> np.ndarray:
+    position = {level: i for i, level in enumerate(levels)}
+    import pandas as pd
+
+    codes, found = pd.factorize(column)
+    lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
+    out = np.where(codes >= 0, lookup[codes], position.get(None, -1))
+    bad = out < 0
+    if bad.any():
+        i = int(np.argmax(bad))
+        checks_hint = ", ".join(repr(x) for x in list(levels)[:6]) + (", ..." if len(levels) > 6 else "")
+        raise UnknownName(
+            f"Column {name!r} holds levels outside its domain in {int(bad.sum())} of {len(out)} rows. First: row {i} "
+            f"has {checks.plain(column.iloc[i])!r}.",
+            hint=f"the levels are {checks_hint}. Merge rare or new levels with an Encoding.",
+        )
+    return out
+
+
+def column_values(column: pd.Series) -> np.ndarray:
+    """Return a pandas column as a plain array: nullable numbers as numbers, missing ones as NaN.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames import column_values
+    >>> column_values(pd.Series([1, None], dtype="Int64"))
+    array([ 1., nan])
+    """
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(column.astype(object))
+    if pd.api.types.is_extension_array_dtype(column.dtype) and pd.api.types.is_numeric_dtype(column.dtype):
+        if column.isna().any():
+            return column.to_numpy(dtype=float, na_value=np.nan)
+        return column.to_numpy(dtype=column.dtype.numpy_dtype)  # pyright: ignore[reportAttributeAccessIssue]
+    return column.to_numpy()

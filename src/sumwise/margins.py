@@ -1,0 +1,268 @@
+"""Margins: row and column totals of one table per unit; the cells are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.display import facts_html, facts_text
+from sumwise.errors import DataError
+
+__all__ = ["Margins"]
+
+ROWS_TOTAL = "row totals of each unit"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Margins:
+    """Row and column totals of one table per unit (precinct, county, ...); the cells are unknown.
+
+    Parameters
+    ----------
+    rows : array of shape (n_units, n_rows)
+        Counts by group; they may be fractional. A data frame gives `row_names` by its columns.
+    cols : array of shape (n_units, n_cols)
+        Counts by outcome. Each unit's total must equal that of its rows within a relative 1e-9.
+    units : sequence, optional
+        A distinct id per unit; default 0, 1, ...
+    row_names, col_names : sequences of str, optional
+    weights : array of shape (n_units,), optional
+        How much each unit counts in a fit; default 1.
+    covariates : array of shape (n_units, k) or data frame, optional
+        Facts about units, for methods that use them.
+    denominator : str, optional
+        In words, what the totals are (turnout, voting-age population); reports state it.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> m = Margins([[60, 40], [10, 90]], [[55, 45], [30, 70]], row_names=["a", "b"], col_names=["yes", "no"])
+    >>> m
+    Margins(units=2, rows=[a, b], cols=[yes, no], total=200)
+    >>> m[[1]].rows
+    array([[10., 90.]])
+    """
+
+    rows: np.ndarray
+    cols: np.ndarray
+    units: np.ndarray = None  # type: ignore[assignment]
+    row_names: tuple = None  # type: ignore[assignment]
+    col_names: tuple = None  # type: ignore[assignment]
+    weights: np.ndarray = None  # type: ignore[assignment]
+    covariates: np.ndarray | None = None
+    denominator: str | None = None
+    covariate_names: tuple | None = None
+
+    def __post_init__(self):
+        row_names = self.row_names if self.row_names is not None else _names_of(self.rows)
+        col_names = self.col_names if self.col_names is not None else _names_of(self.cols)
+        rows = checks.counts(_array_of(self.rows), "rows", ndim=2)
+        cols = checks.counts(_array_of(self.cols), "cols", ndim=2)
+        for name, side in (("rows", rows), ("cols", cols)):
+            if not all(side.shape):
+                raise DataError(f"{name} has shape {side.shape}; it needs at least one unit and one column.")
+        n = checks.same_length(rows=rows, cols=cols)
+        units = checks.identifiers(self.units, n, "units")
+        checks.same_totals(rows, cols, units)
+        self._set("rows", checks.frozen(rows))
+        self._set("cols", checks.frozen(cols))
+        self._set("units", units)
+        self._set("row_names", checks.names(row_names, rows.shape[1], "row_names", "row"))
+        self._set("col_names", checks.names(col_names, cols.shape[1], "col_names", "col"))
+        self._set("weights", _unit_weights(self.weights, n, units))
+        self._set("denominator", ROWS_TOTAL if self.denominator is None else str(self.denominator))
+        self._set_covariates(n, units)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        rows: Sequence | Mapping,
+        cols: Sequence | Mapping,
+        unit: str | None = None,
+        total: str | None = None,
+        mismatch: str = "raise",
+        *,
+        weight: str | None = None,
+        covariates: Sequence | None = None,
+    ) -> Margins:
+        """Build margins from one row per unit, with a column per group and per outcome.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+        rows, cols : list of columns, or dict of name to column
+            In a dict, the column None stands for the rest of the total: ``{"black": "x", "white": None}``.
+        unit : str, optional
+            The column of unit ids.
+        total : str, optional
+            The column of unit totals. A side whose entries sum to at most 1 in every unit is then read as shares.
+        mismatch : {"raise", "rescale", "no_vote"}
+            What to do where the sides' totals differ: refuse and list units; scale the sides to the total (of the
+            rows where no `total` is given); or add an outcome "no vote" that holds what is missing.
+        weight, covariates : str and list of str, optional
+            Further columns.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sumwise import Margins
+        >>> df = pd.DataFrame({"x": [0.25, 0.5], "t": [0.5, 0.75], "n": [100, 200]})
+        >>> m = Margins.from_frame(df, {"black": "x", "white": None}, {"yes": "t", "no": None}, total="n")
+        >>> m.rows
+        array([[ 25.,  75.],
+               [100., 100.]])
+        >>> m.denominator
+        "column 'n'"
+        """
+        from sumwise.margins_frame import margins_from_frame
+
+        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, weight, covariates)
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return self.rows.shape[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of groups R."""
+        return self.rows.shape[1]
+
+    @property
+    def n_cols(self) -> int:
+        """Number of outcomes C."""
+        return self.cols.shape[1]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_units,): a sample is a unit."""
+        return (self.n_units,)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The total of each unit, (n_units,)."""
+        return self.rows.sum(axis=1)
+
+    @property
+    def row_shares(self) -> np.ndarray:
+        """Rows over totals, (n_units, R); 0 in an empty unit."""
+        return _shares(self.rows)
+
+    @property
+    def col_shares(self) -> np.ndarray:
+        """Columns over totals, (n_units, C); 0 in an empty unit."""
+        return _shares(self.cols)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts: sizes, names, totals, and how many units are empty or of one group only."""
+        return {
+            "units": self.n_units,
+            "rows": list(self.row_names),
+            "cols": list(self.col_names),
+            "total": float(self.rows.sum()),
+            "row totals": dict(zip(self.row_names, self.rows.sum(axis=0).tolist())),
+            "col totals": dict(zip(self.col_names, self.cols.sum(axis=0).tolist())),
+            "smallest unit": float(self.totals.min()),
+            "largest unit": float(self.totals.max()),
+            "empty units": int((self.totals == 0).sum()),
+            "homogeneous units": int(((self.rows > 0).sum(axis=1) == 1).sum()),
+            "denominator": self.denominator,
+            "covariates": list(self.covariate_names or ()),
+        }
+
+    def __len__(self) -> int:
+        return self.n_units
+
+    def __getitem__(self, index: Any) -> Margins:
+        if isinstance(index, tuple):  # scikit-learn asks for [index, ...]
+            index = index[0]
+        if isinstance(index, (int, np.integer)):
+            index = [index]
+        part = object.__new__(Margins)
+        for name in self.__slots__:
+            value = getattr(self, name)
+            by_unit = name in ("rows", "cols", "units", "weights", "covariates") and value is not None
+            object.__setattr__(part, name, checks.frozen(value[index]) if by_unit else value)
+        return part
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Margins):
+            return NotImplemented
+        arrays = all(
+            _equal(getattr(self, n), getattr(other, n))
+            for n in ("rows", "cols", "units", "weights", "covariates")
+        )
+        words = ("row_names", "col_names", "denominator", "covariate_names")
+        return arrays and all(getattr(self, n) == getattr(other, n) for n in words)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return facts_text("Margins", self._facts())
+
+    def _repr_html_(self) -> str:
+        return facts_html("Margins", {**self._facts(), "denominator": self.denominator})
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "units": self.n_units,
+            "rows": self.row_names,
+            "cols": self.col_names,
+            "total": float(self.rows.sum()),
+        }
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _set_covariates(self, n: int, units: np.ndarray) -> None:
+        if self.covariates is None:
+            if self.covariate_names is not None:
+                raise DataError("covariate_names are given without covariates.")
+            return
+        given = self.covariate_names if self.covariate_names is not None else _names_of(self.covariates)
+        array = np.asarray(_array_of(self.covariates))
+        array = array[:, None] if array.ndim == 1 else array
+        array = checks.finite(
+            array, "covariates", ndim=2, labels=(units if len(units) == len(array) else None,)
+        )
+        checks.same_length(units=units, covariates=array)
+        self._set("covariates", checks.frozen(array))
+        self._set("covariate_names", checks.names(given, array.shape[1], "covariate_names", "z"))
+
+
+def _unit_weights(given: Any, n: int, units: np.ndarray) -> np.ndarray:
+    if given is None:
+        return np.broadcast_to(np.float64(1.0), n)
+    weights = checks.counts(given, "weights", ndim=1)
+    checks.same_length(units=units, weights=weights)
+    if not weights.sum() > 0:
+        raise DataError("All unit weights are zero.", hint="give at least one unit a weight above zero.")
+    return checks.frozen(weights)
+
+
+def _shares(side: np.ndarray) -> np.ndarray:
+    total = side.sum(axis=1, keepdims=True)
+    return np.divide(side, total, out=np.zeros_like(side), where=total > 0)
+
+
+def _equal(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def _names_of(x: Any) -> tuple | None:
+    from sumwise import frames
+
+    return frames.column_names(x) if hasattr(x, "columns") and frames.is_frame(x) else None
+
+
+def _array_of(x: Any) -> Any:
+    if not hasattr(x, "columns"):
+        return x
+    from sumwise import frames
+
+    return frames.numeric(x, frames.column_names(x), "margins") if frames.is_frame(x) else x

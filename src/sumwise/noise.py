@@ -1,0 +1,348 @@
+"""How an observed count differs from the true one: p(observed | true), its gradient and its convex conjugate.
+
+With ``l(n) = -log p(observed | n)``, which is convex in n for every kind here, a model offers
+
+- ``log_density(observed, true)``: log p(observed | true), cell by cell;
+- ``gradient(observed, true)``: its derivative in the true count;
+- ``conjugate(observed, slope)``: ``sup_n slope * n - l(n)``, infinite where the slope is out of reach;
+- ``conjugate_point(observed, slope)``: the n at which that is attained;
+- ``variance(true)`` and ``sample(true, random_state)``.
+
+A NaN is a cell that was not observed: its density is 1, its gradient 0, its conjugate 0 at slope 0 and infinite elsewhere.
+`sample` simulates; noise that protects people comes from `sumwise.privacy.release`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+
+__all__ = ["Exact", "Gaussian", "Geometric", "Laplace", "Noise", "Poisson"]
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Base of the noise models; see the module for what each offers.
+
+    Examples
+    --------
+    >>> from sumwise.noise import Gaussian, Noise
+    >>> isinstance(Gaussian(2.0), Noise)
+    True
+    """
+
+    def log_density(self, observed: Any, true: Any) -> np.ndarray:
+        """Return log p(observed | true) per cell; 0 where `observed` is NaN."""
+        y, n = _pair(observed, true)
+        return np.where(np.isnan(y), 0.0, self._log_density(np.nan_to_num(y), n))
+
+    def gradient(self, observed: Any, true: Any) -> np.ndarray:
+        """Return the derivative of log p(observed | true) in `true`; 0 where `observed` is NaN."""
+        y, n = _pair(observed, true)
+        return np.where(np.isnan(y), 0.0, self._gradient(np.nan_to_num(y), n))
+
+    def conjugate(self, observed: Any, slope: Any) -> np.ndarray:
+        """Return sup over n of slope * n + log p(observed | n)."""
+        y, s = _pair(observed, slope)
+        unseen = np.where(s == 0, 0.0, np.inf)
+        return np.where(np.isnan(y), unseen, self._conjugate(np.nan_to_num(y), s))
+
+    def conjugate_point(self, observed: Any, slope: Any) -> np.ndarray:
+        """Return the n that attains the conjugate (its gradient in the slope); NaN where there is none."""
+        y, s = _pair(observed, slope)
+        return np.where(np.isnan(y), np.nan, self._conjugate_point(np.nan_to_num(y), s))
+
+    def variance(self, true: Any) -> np.ndarray:
+        """Return the variance of an observation, given the true count."""
+        return self._variance(np.asarray(true, dtype=float))
+
+    def sample(self, true: Any, random_state: Any = None) -> np.ndarray:
+        """Return simulated observations of the true counts."""
+        rng = checks.generator(random_state)
+        return np.asarray(self._sample(np.asarray(true, dtype=float), rng), dtype=float)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        told = [f"{f.name}={_scale_text(getattr(self, f.name))}" for f in fields(self)]
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind of noise and its parameters."""
+        return {"noise": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _variance(self, n: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exact(Noise):
+    """No noise: the observed count is the true one.
+
+    The gradient is 0 at the observation and NaN elsewhere, where there is none.
+
+    Examples
+    --------
+    >>> from sumwise.noise import Exact
+    >>> Exact().log_density([3, 4], [3, 5])
+    array([  0., -inf])
+    """
+
+    def _log_density(self, y, n):
+        return np.where(y == n, 0.0, -np.inf)
+
+    def _gradient(self, y, n):
+        return np.where(y == n, 0.0, np.nan)
+
+    def _conjugate(self, y, slope):
+        return slope * y
+
+    def _conjugate_point(self, y, slope):
+        return y + 0.0 * slope
+
+    def _variance(self, n):
+        return np.zeros_like(n)
+
+    def _sample(self, n, rng):
+        return n.copy()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(Noise):
+    """Each individual is counted `rate` times on average: y ~ Poisson(rate * n).
+
+    Parameters
+    ----------
+    rate : float or array, default 1.0
+        Above zero; one number, or one per cell (a detection rate).
+
+    Examples
+    --------
+    >>> from sumwise.noise import Poisson
+    >>> Poisson(0.5).conjugate_point(3.0, 0.2)  # y / (rate - slope)
+    array(10.)
+    """
+
+    rate: float | np.ndarray = 1.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "rate", _scale(self.rate, "rate"))
+
+    def _log_density(self, y, n):
+        mean = self.rate * n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_mean = np.where(y > 0, y * np.log(np.maximum(mean, 0.0)), 0.0)
+        legal = (n >= 0) & (y >= 0) & (y == np.floor(y))
+        return np.where(legal, log_mean - mean - _log_factorial(y), -np.inf)
+
+    def _gradient(self, y, n):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(y > 0, np.divide(y, n), 0.0) - self.rate
+
+    def _conjugate(self, y, slope):
+        gap = self.rate - slope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(y > 0, y * (np.log(self.rate * y) - np.log(gap)) - y, 0.0) - _log_factorial(y)
+        return np.where((gap > 0) | ((gap == 0) & (y == 0)), value, np.inf)
+
+    def _conjugate_point(self, y, slope):
+        gap = self.rate - slope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(gap > 0, y / gap, np.where((gap == 0) & (y == 0), 0.0, np.nan))
+
+    def _variance(self, n):
+        return self.rate * n
+
+    def _sample(self, n, rng):
+        return rng.poisson(self.rate * n)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(Noise):
+    """Normal noise: y = n + e with standard deviation `scale`.
+
+    Parameters
+    ----------
+    scale : float or array
+        The standard deviation, above zero; one number, or one per cell.
+
+    Examples
+    --------
+    >>> from sumwise.noise import Gaussian
+    >>> Gaussian(2.0).gradient(10.0, 6.0)  # (y - n) / scale**2
+    array(1.)
+    """
+
+    scale: float | np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", _scale(self.scale, "scale"))
+
+    def _log_density(self, y, n):
+        return -0.5 * ((y - n) / self.scale) ** 2 - self._log_constant
+
+    def _gradient(self, y, n):
+        return (y - n) / self.scale**2
+
+    def _conjugate(self, y, slope):
+        return slope * y + 0.5 * (slope * self.scale) ** 2 - self._log_constant
+
+    def _conjugate_point(self, y, slope):
+        return y + slope * self.scale**2
+
+    def _variance(self, n):
+        return np.zeros_like(n) + self.scale**2
+
+    def _sample(self, n, rng):
+        return n + self.scale * rng.standard_normal(n.shape)
+
+    @property
+    def _log_constant(self):
+        return np.log(self.scale * math.sqrt(2 * math.pi))
+
+
+class _TwoSided(Noise):
+    """Noise whose log-density falls linearly on both sides of the truth, at rate 1 / scale."""
+
+    scale: float | np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", _scale(self.scale, "scale"))
+
+    @property
+    def _log_constant(self) -> Any:
+        raise NotImplementedError
+
+    def _log_density(self, y, n):
+        return -np.abs(y - n) / self.scale - self._log_constant
+
+    def _gradient(self, y, n):
+        return np.sign(y - n) / self.scale
+
+    def _conjugate(self, y, slope):
+        reached = np.abs(slope) * self.scale <= 1 + 1e-12
+        return np.where(reached, slope * y - self._log_constant, np.inf)
+
+    def _conjugate_point(self, y, slope):
+        return np.where(np.abs(slope) * self.scale <= 1 + 1e-12, y, np.nan)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Laplace(_TwoSided):
+    """Laplace noise: density exp(-|y - n| / scale) / (2 scale). At the kink the gradient is given as 0.
+
+    Parameters
+    ----------
+    scale : float or array
+        b, above zero; one number, or one per cell. The variance is 2 b^2.
+
+    Examples
+    --------
+    >>> from sumwise.noise import Laplace
+    >>> Laplace(2.0).gradient([5.0, 5.0], [3.0, 9.0])
+    array([ 0.5, -0.5])
+    """
+
+    scale: float | np.ndarray
+
+    def _variance(self, n):
+        return np.zeros_like(n) + 2 * self.scale**2
+
+    def _sample(self, n, rng):
+        return n + rng.laplace(scale=self.scale, size=n.shape)
+
+    @property
+    def _log_constant(self):
+        return np.log(2 * self.scale)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Geometric(_TwoSided):
+    """Two-sided geometric (discrete Laplace) noise: p(k) proportional to exp(-|k| / scale) on whole numbers.
+
+    Parameters
+    ----------
+    scale : float or array
+        Above zero; one number, or one per cell. With sensitivity 1, epsilon = 1 / scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.noise import Geometric
+    >>> k = np.arange(-200, 201)
+    >>> round(float(np.exp(Geometric(3.0).log_density(k, 0)).sum()), 12)
+    1.0
+    """
+
+    scale: float | np.ndarray
+
+    def _variance(self, n):
+        return np.zeros_like(n) + 0.5 / np.sinh(0.5 / self.scale) ** 2
+
+    def _sample(self, n, rng):
+        fail = -np.expm1(-1.0 / self.scale)  # success probability of each one-sided geometric
+        return n + rng.geometric(fail, size=n.shape) - rng.geometric(fail, size=n.shape)
+
+    @property
+    def _log_constant(self):
+        return -np.log(np.tanh(0.5 / self.scale))
+
+
+def _pair(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+
+
+def _scale(x: Any, name: str) -> float | np.ndarray:
+    array = checks.positive(x, name)
+    return float(array) if array.ndim == 0 else checks.frozen(array)
+
+
+def _scale_text(x: Any) -> str:
+    return f"{x:g}" if np.ndim(x) == 0 else f"array{np.shape(x)}"
+
+
+def _log_factorial(y: np.ndarray) -> np.ndarray:
+    from scipy.special import gammaln
+
+    return gammaln(np.maximum(y, 0.0) + 1.0)
+
+
+def check_fits(noise: Any, shape: tuple[int, ...]) -> None:
+    """Check that `noise` offers what a table needs and that its per-cell parameters have the table's shape."""
+    for needed in ("log_density", "gradient"):
+        if not callable(getattr(noise, needed, None)):
+            raise DataError(
+                f"The noise is {noise!r}, which has no {needed}(observed, true).",
+                hint="use Exact(), Poisson(rate), Gaussian(scale), Laplace(scale), Geometric(scale), or an object "
+                "with log_density and gradient.",
+            )
+    for field in fields(noise) if isinstance(noise, Noise) else ():
+        given = np.shape(getattr(noise, field.name))
+        if given and given != shape:
+            raise DataError(f"The noise has a {field.name} of shape {given} for a table of shape {shape}.")
