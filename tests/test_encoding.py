@@ -62,7 +62,7 @@ def test_domain_has_every_level_in_code_order(encoding):
     assert domain.levels("text") == (*sorted(NASTY), "missing")
     assert domain["age"] == 4
     assert domain["age x text"] == 11
-    assert domain.levels("flag") == (False, True)
+    assert list(map(repr, domain.levels("flag"))) == ["False", "True"]
 
 
 def test_codes_agree_with_the_decoded_frame(rows, encoding):

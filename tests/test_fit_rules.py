@@ -96,7 +96,7 @@ def test_target_levels_hold_about_equal_weight():
         ("octiles", "unknown rule: 'octiles'"),
         ({"kind": "nope"}, "unknown rule"),
         ({"kind": "width", "bin": 3}, "unknown option 'bin'"),
-        ({"kind": "width", "bins": 0}, "whole number of 1 or more"),
+        ({"kind": "width", "bins": 0}, "whole number, 1 or more"),
         ({"kind": "quantiles", "bins": 2.5}, "whole number"),
         ({"kind": "levels", "min_count": "many"}, "whole number"),
         ({"kind": "levels", "max_levels": 1, "other": None}, "nowhere to put them"),
@@ -125,7 +125,7 @@ def test_missing_true_keeps_a_level_for_later():
 
 
 def test_cuts_refuse_infinite_and_empty_columns():
-    with pytest.raises(DataError, match="from 1.0 to inf"):
+    with pytest.raises(DataError, match=r"from 1.0 to inf"):
         rule_of([1.0, np.inf], "deciles")
     with pytest.raises(DataError, match="finite numbers"):
         rule_of([np.nan], "width")

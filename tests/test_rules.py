@@ -151,7 +151,7 @@ def test_cuts_take_numbers_written_as_text():
 
 
 def test_cuts_refuse_text_with_row():
-    with pytest.raises(DataError, match="1 of 3 values that are not numbers. First: row 1 has 'ten'"):
+    with pytest.raises(DataError, match=r"1 of 3 values that are not numbers. First: row 1 has 'ten'"):
         Cuts("x", (2,)).codes(pd.Series(["1", "ten", None]))
 
 

@@ -1,4 +1,4 @@
-"""Encoding: how raw columns became levels; it travels with Tables and is applied again to individuals at prediction."""
+"""Encoding: how raw columns became levels; it travels with Tables and is applied again at prediction."""
 
 from __future__ import annotations
 
@@ -29,14 +29,18 @@ class Encoding:
     Parameters
     ----------
     rules : mapping of str to rule
-        Attribute to :class:`~sumwise.rules.Levels`, :class:`~sumwise.rules.Cuts`, :class:`~sumwise.rules.Hashed`,
-        :class:`~sumwise.rules.Target` or :class:`~sumwise.rules.Cross`. A cross names attributes that have rules of
+        Attribute to :class:`~sumwise.rules.Levels`, :class:`~sumwise.rules.Cuts`,
+        :class:`~sumwise.rules.Hashed`,
+        :class:`~sumwise.rules.Target` or :class:`~sumwise.rules.Cross`. A cross names attributes that have
+        rules of
         their own. Usually made by :meth:`fit`.
 
     Notes
     -----
-    A value that a rule has no level for (unseen in fitting, or missing where there is no level for missing values) goes
-    to the rule's ``other`` (or ``unseen``) level where there is one, else to its ``missing`` level; where there is
+    A value that a rule has no level for (unseen in fitting, or missing where there is no level for missing
+    values) goes
+    to the rule's ``other`` (or ``unseen``) level where there is one, else to its ``missing`` level; where
+    there is
     neither, :meth:`codes` raises, or gives -1 on request.
 
     Examples
@@ -80,16 +84,23 @@ class Encoding:
         df : data frame
             Any frame that narwhals knows (pandas, polars, pyarrow, ...).
         spec : mapping
-            Attribute to what is asked of it: ``"levels"``; ``"deciles"``, ``"quartiles"`` or ``{"kind": "quantiles", "bins":
-            20}``; ``{"kind": "width", "bins": 10}``; a list of cut points; ``{"kind": "levels", "min_count": 50, "max_levels":
-            100, "other": "other"}``; ``{"kind": "hash", "cells": 1000}``; ``{"kind": "target", "count_bins": 5, "rate_bins":
-            10}``; ``{"kind": "cross", "of": ["age", "city"], "cells": 500}``; or a rule made by hand. ``"column"`` names the
-            raw column where it isn't called like the attribute; ``"missing"`` names the level of missing values (by default
-            there is one if the column has missing values; False refuses them). A plain list of columns means ``"levels"``.
+            Attribute to what is asked of it: ``"levels"``; ``"deciles"``, ``"quartiles"`` or ``{"kind":
+            "quantiles", "bins":
+            20}``; ``{"kind": "width", "bins": 10}``; a list of cut points; ``{"kind": "levels", "min_count":
+            50, "max_levels":
+            100, "other": "other"}``; ``{"kind": "hash", "cells": 1000}``; ``{"kind": "target", "count_bins":
+            5, "rate_bins":
+            10}``; ``{"kind": "cross", "of": ["age", "city"], "cells": 500}``; or a rule made by hand.
+            ``"column"`` names the
+            raw column where it isn't called like the attribute; ``"missing"`` names the level of missing
+            values (by default
+            there is one if the column has missing values; False refuses them). A plain list of columns means
+            ``"levels"``.
         label : str, optional
             Column of 0 and 1; needed by target encoding alone.
         held_out : float, boolean array, index array or data frame, optional
-            The rows that target encoding learns from: a share of the rows, which rows, or other rows. Don't count
+            The rows that target encoding learns from: a share of the rows, which rows, or other rows. Don't
+            count
             them afterwards: :func:`held_out_rows` tells which rows a share picks.
         random_state : int, Generator or None
             Picks the rows where ``held_out`` is a share.
@@ -212,10 +223,10 @@ class Encoding:
         import pandas as pd
 
         columns = {}
-        for name, c in codes.items():
+        for name, given in codes.items():
             levels = np.empty(len(self._rule(name).levels) + 1, dtype=object)
             levels[:-1] = self.rules[name].levels
-            c = np.asarray(c)
+            c = np.asarray(given)
             if len(c) and not -1 <= c.min() <= c.max() < len(levels) - 1:
                 raise DataError(
                     f"Codes of {name!r} must be from -1 to {len(levels) - 2}; got {c.min()} to {c.max()}."
@@ -256,7 +267,9 @@ class Encoding:
             extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
             if extra:
                 raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.")
-            options = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"}
+            options: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"
+            }
             try:
                 rules[name] = rule(**options)
             except TypeError as error:
@@ -264,7 +277,7 @@ class Encoding:
         return cls(rules)
 
     def describe(self) -> dict[str, dict[str, Any]]:
-        """One dict of facts per attribute: rule, where from, number of levels, where unseen and missing values go.
+        """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.
 
         Examples
         --------
@@ -314,7 +327,7 @@ class Encoding:
         return self.rules[name]
 
 
-def _refuse_unseen(name: str, rule, codes: np.ndarray, raw: pd.Series) -> None:
+def _refuse_unseen(name: str, rule, codes: np.ndarray, raw: Any) -> None:
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return
@@ -327,7 +340,8 @@ def _refuse_unseen(name: str, rule, codes: np.ndarray, raw: pd.Series) -> None:
 
 
 def _levels_or_size(levels: tuple):
-    return len(levels) if levels == tuple(range(len(levels))) else list(levels)
+    numbered = all(type(v) is int and v == i for i, v in enumerate(levels))  # True == 1, and isn't one
+    return len(levels) if numbered else levels
 
 
 def _home(rule, which: str):

@@ -1,4 +1,4 @@
-"""Learn one encoding rule from what is known of its raw column; where that is computed (a frame, an engine) is not ours.
+"""Learn one encoding rule from a summary of its raw column, wherever that was computed (a frame, an engine).
 
 A summary is any object with ``n_missing``, ``range() -> (low, high)``, ``quantiles(q) -> array`` and
 ``value_counts(label=False) -> (values, counts, label_sums or None)``.
@@ -75,7 +75,7 @@ def _parsed(name: Any, asked: Any) -> Any:
     if not isinstance(asked, Mapping) or asked.get("kind") not in OPTIONS:
         raise DataError(
             f"Attribute {name!r} asks for an unknown rule: {asked!r}.",
-            hint=f"one of {', '.join(SHORT)}, a list of cut points, or a mapping whose kind is one of {', '.join(OPTIONS)}.",
+            hint=f"one of {', '.join(SHORT)}, cut points, or a mapping with a kind: {', '.join(OPTIONS)}.",
         )
     extra = sorted(set(asked) - OPTIONS[asked["kind"]] - {"kind"})
     if extra:
@@ -99,24 +99,14 @@ def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
         )
     column = asked.get("column", name)
     missing = _missing_name(asked.get("missing", "auto"), column, summary)
-    if kind == "hash":
-        return Hashed(
-            column, _whole(asked, "cells", 1000, name), _whole(asked, "salt", 0, name, least=0), missing
-        )
-    if kind == "levels":
-        return _fit_levels(column, asked, summary, missing)
-    if kind == "target":
-        return _fit_target(column, asked, summary, missing)
-    if kind == "cuts":
-        return Cuts(column, tuple(asked.get("at", ())), missing)
-    return _fit_cuts(column, asked, summary, missing)
+    return _FITTERS[kind](column, asked, summary, missing)
 
 
 def _whole(asked: dict, option: str, default: int, name: str, least: int = 1) -> int:
     value = asked.get(option, default)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise DataError(
-            f"Option {option!r} of attribute {name!r} must be a whole number of {least} or more; got {value!r}."
+            f"Option {option!r} of attribute {name!r} must be a whole number, {least} or more; got {value!r}."
         )
     return int(value)
 
@@ -125,13 +115,23 @@ def _missing_name(asked: Any, column: str, summary: Any) -> str | None:
     if asked is False or asked is None:
         if summary.n_missing:
             raise DataError(
-                f"Column {column!r} has {summary.n_missing} missing values and its rule has no level for them.",
+                f"Column {column!r} has {summary.n_missing} missing values and no level for them.",
                 hint="leave out missing=False, or name the level: missing='missing'.",
             )
         return None
     if asked == "auto":
         return "missing" if summary.n_missing else None
     return "missing" if asked is True else asked
+
+
+def _fit_hash(column: str, asked: dict, _: Any, missing: str | None) -> Hashed:
+    return Hashed(
+        column, _whole(asked, "cells", 1000, column), _whole(asked, "salt", 0, column, least=0), missing
+    )
+
+
+def _given_cuts(column: str, asked: dict, _: Any, missing: str | None) -> Cuts:
+    return Cuts(column, tuple(asked.get("at", ())), missing)
 
 
 def _fit_cuts(column: str, asked: dict, summary: Any, missing: str | None) -> Cuts:
@@ -212,10 +212,20 @@ def _cell_name(counts: np.ndarray, rates: np.ndarray, taken: list[str]) -> str:
     return name if name not in taken else f"{name} ({len(taken)})"
 
 
+_FITTERS = {
+    "hash": _fit_hash,
+    "levels": _fit_levels,
+    "target": _fit_target,
+    "cuts": _given_cuts,
+    "quantiles": _fit_cuts,
+    "width": _fit_cuts,
+}
+
+
 class FrameSummary:
     """What fitting asks of one raw column of a pandas frame."""
 
-    def __init__(self, frame: pd.DataFrame, column: str, label: str | None = None):
+    def __init__(self, frame: Any, column: str, label: str | None = None):
         self.frame, self.column, self.label = frame, column, label
         self.raw = frame[column]
         self.n_missing = int(self.raw.isna().sum())
@@ -255,13 +265,14 @@ class FrameSummary:
         return [values[i] for i in order], counts, sums
 
 
-def binary(raw: pd.Series, name: str) -> np.ndarray:
+def binary(raw: Any, name: str) -> np.ndarray:
     """A label column as 0.0 and 1.0; anything else is refused with its row."""
     y = numbers_of(raw, name)
     bad = np.flatnonzero(~np.isin(y, (0.0, 1.0)))
     if len(bad):
         raise DataError(
-            f"Label {name!r} must be 0 or 1; {len(bad)} of {len(y)} rows are not. First: row {bad[0]} has {checks.plain(raw.iloc[bad[0]])!r}.",
+            f"Label {name!r} must be 0 or 1; {len(bad)} of {len(y)} rows are not. "
+            f"First: row {bad[0]} has {checks.plain(raw.iloc[bad[0]])!r}.",
             hint="turn the label into 0 and 1 first.",
         )
     return y
@@ -292,7 +303,7 @@ def held_out_rows(n_rows: int, share: float, random_state=None) -> np.ndarray:
     return mask
 
 
-def held_out_frame(frame: pd.DataFrame, held_out: Any, columns: tuple, random_state=None) -> pd.DataFrame:
+def held_out_frame(frame: Any, held_out: Any, columns: tuple, random_state=None) -> pd.DataFrame:
     """The held-out rows: a share of ``frame``, some of its rows, or another frame."""
     if frames.is_frame(held_out):
         return frames.to_pandas(held_out, columns, what="the held-out frame")

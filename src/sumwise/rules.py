@@ -1,7 +1,9 @@
 """Levels, Cuts, Hashed, Target, Cross: how one raw column, or a cross of attributes, becomes levels.
 
-A rule is frozen, knows nothing of data frames or engines beyond a pandas Series of raw values, and holds plain
-numbers and strings only, so it can be written as JSON, saved, and spelled in SQL. An :class:`~sumwise.encoding.Encoding`
+A rule is frozen, knows nothing of data frames or engines beyond a pandas Series of raw values, and holds
+plain
+numbers and strings only, so it can be written as JSON, saved, and spelled in SQL. An
+:class:`~sumwise.encoding.Encoding`
 is one rule per attribute.
 """
 
@@ -12,15 +14,13 @@ import hashlib
 import math
 import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["RULES", "Cross", "Cuts", "Hashed", "Levels", "Target", "cross_cell", "text_cell"]
 
@@ -32,9 +32,12 @@ SALT_STEP = 69_621
 def cross_cell(codes, cells: int, salt: int = 0) -> np.ndarray:
     """Cell of a cross feature among ``cells``: a fixed function of the level codes, equal on every engine.
 
-    With p = 2**31 - 1, start with x = (69621 * salt + 1) mod p, then for each code x = (1103515245 * x + code + 1) mod p;
-    the cell is (x**5 mod p) mod cells. The fifth power permutes the residues of p (5 doesn't divide p - 1), so it mixes
-    without collisions of its own; every product fits a signed 64-bit integer, so NumPy, DuckDB and Spark agree exactly.
+    With p = 2**31 - 1, start with x = (69621 * salt + 1) mod p, then for each code x = (1103515245 * x + code
+    + 1) mod p;
+    the cell is (x**5 mod p) mod cells. The fifth power permutes the residues of p (5 doesn't divide p - 1),
+    so it mixes
+    without collisions of its own; every product fits a signed 64-bit integer, so NumPy, DuckDB and Spark
+    agree exactly.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def cross_cell(codes, cells: int, salt: int = 0) -> np.ndarray:
 
 
 def text_cell(text: str, cells: int, salt: int = 0) -> int:
-    """Cell of a raw level among ``cells``: the first eight hex digits of MD5 of ``"salt:text"``, modulo ``cells``.
+    """Cell of a raw level: the first eight hex digits of MD5 of ``"salt:text"``, modulo ``cells``.
 
     Examples
     --------
@@ -112,7 +115,7 @@ def kind_of(values: tuple, name: str) -> str:
     return kinds.pop() if kinds else "text"
 
 
-def factorized(values: pd.Series) -> tuple[np.ndarray, list]:
+def factorized(values: Any) -> tuple[np.ndarray, list]:
     """Codes (-1 where missing) and the canonical distinct values of a raw column."""
     import pandas as pd
 
@@ -126,7 +129,7 @@ def factorized(values: pd.Series) -> tuple[np.ndarray, list]:
     return codes.astype(np.int64), plain
 
 
-def looked_up(values: pd.Series, index: dict, missing: int, unseen: int) -> np.ndarray:
+def looked_up(values: Any, index: dict, missing: int, unseen: int) -> np.ndarray:
     """Codes by a dictionary of canonical values; what is missing or unseen gets its own code."""
     codes, plain = factorized(values)
     if any(isinstance(k, bool) for k in plain) != any(isinstance(k, bool) for k in index):
@@ -137,7 +140,7 @@ def looked_up(values: pd.Series, index: dict, missing: int, unseen: int) -> np.n
     return table[codes]
 
 
-def numbers_of(values: pd.Series, name: str) -> np.ndarray:
+def numbers_of(values: Any, name: str) -> np.ndarray:
     """A raw column as float64, NaN where missing; text that isn't a number is refused with its row."""
     import pandas as pd
 
@@ -145,7 +148,7 @@ def numbers_of(values: pd.Series, name: str) -> np.ndarray:
         raise DataError(
             f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first."
         )
-    numeric = pd.to_numeric(values, errors="coerce")
+    numeric: Any = pd.to_numeric(values, errors="coerce")
     bad = np.flatnonzero((numeric.isna() & ~values.isna()).to_numpy())
     if len(bad):
         raise DataError(
@@ -162,7 +165,7 @@ def _check_name(column: Any) -> None:
 
 
 def _check_count(value: Any, what: str, least: int = 1, most: int = PRIME) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
         raise DataError(f"{what} must be a whole number from {least} to {most}; got {value!r}.")
 
 
@@ -180,7 +183,7 @@ def _check_extra(names: tuple, levels: tuple, column: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Named levels kept as they are; the rest goes to ``other``, and missing values to ``missing``, where these exist.
+    """Named levels kept as they are; the rest goes to ``other``, missing values to ``missing``, if named.
 
     Parameters
     ----------
@@ -243,7 +246,7 @@ class Levels:
         """Code of a value that isn't among ``values``: ``other``, else ``missing``, else -1."""
         return len(self.values) if self.other is not None or self.missing is not None else -1
 
-    def codes(self, values: pd.Series) -> np.ndarray:
+    def codes(self, values: Any) -> np.ndarray:
         """Level codes of raw values; -1 for what has no level."""
         index = {v: i for i, v in enumerate(self.values)}
         return looked_up(values, index, self.missing_code, self.unseen_code)
@@ -287,7 +290,7 @@ class Cuts:
         object.__setattr__(self, "edges", edges)
         if not all(math.isfinite(e) for e in edges):
             raise DataError(f"Cut points of {self.column!r} must be finite; got {edges!r}.")
-        if any(b <= a for a, b in zip(edges, edges[1:])):
+        if any(b <= a for a, b in pairwise(edges)):
             raise DataError(
                 f"Cut points of {self.column!r} must increase; got {edges!r}.", hint="sort them, each once."
             )
@@ -301,7 +304,7 @@ class Cuts:
             return ("any number", *extra)
         short = [f"{e:.6g}" for e in self.edges]
         text = short if len(set(short)) == len(short) else [repr(e) for e in self.edges]
-        inner = tuple(f"[{a}, {b})" for a, b in zip(text, text[1:]))
+        inner = tuple(f"[{a}, {b})" for a, b in pairwise(text))
         return (f"below {text[0]}", *inner, f"{text[-1]} and above", *extra)
 
     @property
@@ -309,7 +312,7 @@ class Cuts:
         """Code of a missing value; -1 where it has no level."""
         return -1 if self.missing is None else len(self.edges) + 1
 
-    def codes(self, values: pd.Series) -> np.ndarray:
+    def codes(self, values: Any) -> np.ndarray:
         """Level codes of raw numbers; -1 for a missing one without a level."""
         x = numbers_of(values, self.column)
         codes = np.searchsorted(np.array(self.edges), x, side="right").astype(np.int64)
@@ -318,7 +321,7 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """Any text or whole number into one of ``cells`` by :func:`text_cell`; no list of levels is kept, so none is unseen.
+    """Any text or whole number into one of ``cells`` by :func:`text_cell`; no level is listed or unseen.
 
     Examples
     --------
@@ -350,7 +353,7 @@ class Hashed:
         """Code of a missing value; -1 where it has no level."""
         return -1 if self.missing is None else self.cells
 
-    def codes(self, values: pd.Series) -> np.ndarray:
+    def codes(self, values: Any) -> np.ndarray:
         """Cells of raw values; -1 for a missing one without a level."""
         codes, plain = factorized(values)
         if any(isinstance(v, float) for v in plain):
@@ -370,8 +373,10 @@ class Hashed:
 class Target:
     """Raw levels merged by how often they occur and how often the label is 1, learned on rows kept for that.
 
-    The counts and the rates of the raw levels are cut into intervals together; each pair of intervals that some raw level
-    falls in is one level here (Gilotte et al. 2022, section 4.3). What the held-out rows never showed is ``unseen``.
+    The counts and the rates of the raw levels are cut into intervals together; each pair of intervals that
+    some raw level
+    falls in is one level here (Gilotte et al. 2022, section 4.3). What the held-out rows never showed is
+    ``unseen``.
 
     Parameters
     ----------
@@ -439,7 +444,7 @@ class Target:
         """Code of a value that the held-out rows don't have."""
         return len(self.names)
 
-    def codes(self, values: pd.Series) -> np.ndarray:
+    def codes(self, values: Any) -> np.ndarray:
         """Codes of the merged levels; never -1."""
         return looked_up(values, dict(zip(self.values, self.cells)), self.missing_code, self.unseen_code)
 
