@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +53,18 @@ class Bags:
     ids: np.ndarray = None  # type: ignore[assignment]
     features: tuple = None  # type: ignore[assignment]
     levels: dict = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:  # callers may give more kinds than are stored
+
+        def __init__(
+            self,
+            values: Any,
+            offsets: Any,
+            weights: Any = None,
+            ids: Any = None,
+            features: Sequence | None = None,
+            levels: Mapping | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         values = _matrix(self.values)
@@ -104,9 +116,7 @@ class Bags:
         return cls(values, offsets, _joined_weights(weights, sizes, told), told, features)
 
     @classmethod
-    def from_frame(
-        cls, frame: Any, bag: str, features: Sequence | None = None, weight: str | None = None
-    ) -> Bags:
+    def from_frame(cls, frame: Any, bag: str, features: Sequence | None = None, weight: str | None = None) -> Bags:
         """Build bags from one row per individual, in the order in which bags first appear.
 
         Parameters
@@ -229,10 +239,7 @@ class Bags:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
             return NotImplemented
-        same = all(
-            np.array_equal(getattr(self, n), getattr(other, n))
-            for n in ("offsets", "values", "weights", "ids")
-        )
+        same = all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("offsets", "values", "weights", "ids"))
         return same and self.features == other.features and self.levels == other.levels
 
     __hash__ = None  # type: ignore[assignment]
@@ -255,9 +262,7 @@ class Bags:
         shift = np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
         return np.arange(offsets[-1]) + shift
 
-    def _derived(
-        self, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray
-    ) -> Bags:
+    def _derived(self, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray) -> Bags:
         """Return bags made of checked parts of this one; ids may repeat, as in a bootstrap."""
         part = object.__new__(Bags)
         told = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
@@ -287,9 +292,7 @@ def _part(x: Any, told: Any) -> np.ndarray:
     if part.ndim == 1:
         part = part[:, None]
     if part.ndim != 2:
-        raise DataError(
-            f"Bag {checks.plain(told)!r} has {part.ndim} dimensions; it needs 2 (rows, features)."
-        )
+        raise DataError(f"Bag {checks.plain(told)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
     return part
 
 
@@ -317,9 +320,7 @@ def _joined_weights(weights: Sequence | None, sizes: np.ndarray, ids: np.ndarray
     if weights is None:
         return None
     checks.same_length(bags=sizes, weights=weights)
-    parts = [
-        checks.counts(w, f"weights of bag {checks.plain(ids[i])!r}", ndim=1) for i, w in enumerate(weights)
-    ]
+    parts = [checks.counts(w, f"weights of bag {checks.plain(ids[i])!r}", ndim=1) for i, w in enumerate(weights)]
     for i, part in enumerate(parts):
         if len(part) != sizes[i]:
             raise DataError(f"Bag {checks.plain(ids[i])!r} has {sizes[i]} rows and {len(part)} weights.")

@@ -73,9 +73,7 @@ def _column(column: Any, name: str, levels: dict[str, tuple]) -> np.ndarray:
 
     kind = column.dtype
     if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
-        return checks.finite(
-            frames.column_values(column), f"column {name!r}", allow_bool=True, keep_float32=True
-        )
+        return checks.finite(frames.column_values(column), f"column {name!r}", allow_bool=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
         raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
     codes, levels[name] = frames.codes_and_levels(column, name)

@@ -56,9 +56,7 @@ def finite(
     bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
     if bad.any():
         what = "infinite" if allow_nan else "NaN or infinite"
-        hint = (
-            "use NaN for a cell that was not observed." if allow_nan else "drop or fill such entries first."
-        )
+        hint = "use NaN for a cell that was not observed." if allow_nan else "drop or fill such entries first."
         raise DataError(f"{name} is {what} {_where(array, bad, labels)}.", hint=hint)
     return array
 
@@ -68,9 +66,7 @@ def counts(x: Any, name: str, **options: Any) -> np.ndarray:
     array = finite(x, name, **options)
     bad = array < 0
     if bad.any():
-        raise DataError(
-            f"{name} is negative {_where(array, bad, options.get('labels'))}.", hint="counts start at 0."
-        )
+        raise DataError(f"{name} is negative {_where(array, bad, options.get('labels'))}.", hint="counts start at 0.")
     return array
 
 
@@ -80,9 +76,7 @@ def whole(x: Any, name: str, **options: Any) -> np.ndarray:
     bad = array != np.floor(array)
     if bad.any():
         place = _where(array, bad, options.get("labels"))
-        raise DataError(
-            f"{name} is not a whole number {place}.", hint="round the counts, or state their noise."
-        )
+        raise DataError(f"{name} is not a whole number {place}.", hint="round the counts, or state their noise.")
     return array
 
 
@@ -146,9 +140,7 @@ def unique(items: Sequence, what: str) -> tuple:
     twice = [x for x in items if x in seen or seen.add(x)]
     if twice:
         told = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
-        raise DataError(
-            f"{what} holds {len(set(twice))} duplicates. First: {told}.", hint="make them distinct."
-        )
+        raise DataError(f"{what} holds {len(set(twice))} duplicates. First: {told}.", hint="make them distinct.")
     return tuple(items)
 
 
@@ -187,21 +179,14 @@ def choice(value: Any, name: str, options: Sequence) -> Any:
     if not any(value is o or (type(value) is type(o) and value == o) for o in options):
         close = difflib.get_close_matches(str(value), [str(o) for o in options], n=1)
         nearest = f"did you mean {close[0]!r}? It" if close else "it"
-        raise DataError(
-            f"{name} is {value!r}.", hint=f"{nearest} takes {', '.join(repr(o) for o in options)}."
-        )
+        raise DataError(f"{name} is {value!r}.", hint=f"{nearest} takes {', '.join(repr(o) for o in options)}.")
     return value
 
 
 def at_least(value: Any, name: str, low: float, *, whole_number: bool = True) -> Any:
     """Return a single number that is at least `low`."""
     kind = (int, np.integer) if whole_number else (int, float, np.integer, np.floating)
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, kind)
-        or not np.isfinite(value)
-        or value < low
-    ):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind) or not np.isfinite(value) or value < low:
         wanted = "a whole number" if whole_number else "a number"
         raise DataError(f"{name} is {value!r}; it must be {wanted} of at least {low:g}.")
     return value
@@ -223,11 +208,7 @@ def generator(random_state: Any = None) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(0, 2**31, size=4).tolist())
     if random_state is None:
         return np.random.default_rng()
-    if (
-        isinstance(random_state, (int, np.integer))
-        and not isinstance(random_state, bool)
-        and random_state >= 0
-    ):
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise DataError(
         f"random_state is {random_state!r}.",
@@ -244,18 +225,14 @@ def _as_floats(x: Any, name: str, labels: Any, allow_bool: bool, keep_float32: b
     try:
         array = np.asarray(x)
     except (ValueError, TypeError, OverflowError) as error:
-        raise DataError(
-            f"{name} can't be read as an array: {error}.", hint="rows must have equal lengths."
-        ) from None
+        raise DataError(f"{name} can't be read as an array: {error}.", hint="rows must have equal lengths.") from None
     if np.ma.isMaskedArray(x) and np.ma.getmaskarray(x).any():
         raise DataError(f"{name} is a masked array with masked entries.", hint="fill or drop them first.")
     kind = array.dtype.kind
     if kind == "O":
         return _from_objects(array, name, labels, allow_bool)
     if kind not in ("iufb" if allow_bool else "iuf"):
-        raise DataError(
-            f"{name} has dtype {array.dtype}; it must hold numbers.", hint="convert the column first."
-        )
+        raise DataError(f"{name} has dtype {array.dtype}; it must hold numbers.", hint="convert the column first.")
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:
         _too_large(array, name, labels)
     wanted = np.float32 if keep_float32 and array.dtype == np.float32 else np.float64
@@ -272,21 +249,15 @@ def _from_objects(array: np.ndarray, name: str, labels: Any, allow_bool: bool) -
             mask = np.zeros(flat.shape, dtype=bool)
             mask[position] = True
             place = _place(np.unravel_index(position, array.shape), labels)
-            what = (
-                "missing" if x is None or type(x).__name__ in ("NAType", "NaTType") else f"{x!r}, no number"
-            )
-            raise DataError(
-                f"{name} holds {what}, first at {place}.", hint="convert, drop or fill such entries."
-            )
+            what = "missing" if x is None or type(x).__name__ in ("NAType", "NaTType") else f"{x!r}, no number"
+            raise DataError(f"{name} holds {what}, first at {place}.", hint="convert, drop or fill such entries.")
         if isinstance(x, (int, np.integer)) and abs(int(x)) > LARGEST_EXACT:
             _too_large(array, name, labels)
     return array.astype(np.float64)
 
 
 def _too_large(array: np.ndarray, name: str, labels: Any) -> None:
-    flat = np.array(
-        [abs(int(x)) > LARGEST_EXACT if isinstance(x, (int, np.integer)) else False for x in array.ravel()]
-    )
+    flat = np.array([abs(int(x)) > LARGEST_EXACT if isinstance(x, (int, np.integer)) else False for x in array.ravel()])
     place = _place(np.unravel_index(int(np.argmax(flat)), array.shape), labels)
     raise DataError(
         f"{name} holds {int(flat.sum())} whole numbers above 2**53, first at {place}: they can't be kept exactly.",
@@ -302,9 +273,7 @@ def _as_ids(given: Any, what: str) -> np.ndarray:
         array[:] = listed
     for x in listed:
         if not isinstance(x, Hashable):
-            raise DataError(
-                f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates."
-            )
+            raise DataError(f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates.")
     return array
 
 

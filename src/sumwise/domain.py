@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Domain:
     """
 
     spec: dict[str, int | tuple]
+
+    if TYPE_CHECKING:  # callers may give more kinds than are stored
+
+        def __init__(self, spec: Mapping[str, Any]) -> None: ...
 
     def __post_init__(self):
         if not isinstance(self.spec, Mapping):
@@ -98,9 +102,7 @@ class Domain:
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some of the attributes, in the order asked for."""
-        wanted = (
-            (attributes,) if isinstance(attributes, str) else checks.unique(tuple(attributes), "attributes")
-        )
+        wanted = (attributes,) if isinstance(attributes, str) else checks.unique(tuple(attributes), "attributes")
         for a in wanted:
             checks.known(a, self.spec, "attribute")
         return Domain({a: self.spec[a] for a in wanted})

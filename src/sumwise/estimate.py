@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,15 +57,28 @@ class Estimate:
     upper_bound: np.ndarray | None = None
     name: str = "estimate"
 
+    if TYPE_CHECKING:  # callers may give more kinds than are stored
+
+        def __init__(
+            self,
+            values: Any,
+            low: Any = None,
+            high: Any = None,
+            level: float | None = None,
+            labels: Any = None,
+            axes: Any = None,
+            lower_bound: Any = None,
+            upper_bound: Any = None,
+            name: str = "estimate",
+        ) -> None: ...
+
     def __post_init__(self):
         for name in ARRAYS:
             self._set_array(name)
         self._check_pair("low", "high")
         self._check_pair("lower_bound", "upper_bound")
         if (self.low is None) != (self.level is None):
-            raise DataError(
-                "An interval needs its level, and a level its interval.", hint="give low, high and level."
-            )
+            raise DataError("An interval needs its level, and a level its interval.", hint="give low, high and level.")
         if self.level is not None:
             checks.fraction(self.level, "level")
         shape = self.values.shape
@@ -73,9 +86,7 @@ class Estimate:
         labels = self.labels if self.labels is not None else [range(n) for n in shape]
         if len(labels) != len(shape):
             raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
-        told = tuple(
-            checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes)
-        )
+        told = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "labels", told)
 
@@ -83,9 +94,7 @@ class Estimate:
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """(low, high); an error where the estimate has none."""
         if self.low is None or self.high is None:
-            raise DataError(
-                "This estimate has no interval.", hint="ask the estimator for one: estimate(level=0.95)."
-            )
+            raise DataError("This estimate has no interval.", hint="ask the estimator for one: estimate(level=0.95).")
         return self.low, self.high
 
     @property
@@ -106,9 +115,7 @@ class Estimate:
         import pandas as pd
 
         index = np.indices(self.shape).reshape(len(self.shape), -1)
-        frame = {
-            axis: [names[i] for i in index[k]] for k, (axis, names) in enumerate(zip(self.axes, self.labels))
-        }
+        frame = {axis: [names[i] for i in index[k]] for k, (axis, names) in enumerate(zip(self.axes, self.labels))}
         columns = dict(zip(ARRAYS, (self.name, *ARRAYS[1:])))
         for field, column in columns.items():
             if (array := getattr(self, field)) is not None:
@@ -162,6 +169,4 @@ class Estimate:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return (a is None and b is None) or (
-        a is not None and b is not None and np.array_equal(a, b, equal_nan=True)
-    )
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))

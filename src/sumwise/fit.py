@@ -73,9 +73,7 @@ class Fit:
         return facts_html(type(self).__name__, self.describe())
 
 
-def warn_not_converged(
-    n_iter: int, change: float, tol: float, hint: str | None = None, stacklevel: int = 3
-) -> None:
+def warn_not_converged(n_iter: int, change: float, tol: float, hint: str | None = None, stacklevel: int = 3) -> None:
     """Warn that a fit stopped early, and by how much.
 
     Examples
@@ -89,6 +87,4 @@ def warn_not_converged(
     Stopped after 10 steps with change 3.0e-02; tol is 1.0e-06. Hint: raise max_iter, or loosen tol.
     """
     told = f"Stopped after {n_iter} steps with change {change:.1e}; tol is {tol:.1e}."
-    warnings.warn(
-        f"{told} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel
-    )
+    warnings.warn(f"{told} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel)

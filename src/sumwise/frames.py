@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError, UnknownName
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "to_pandas"]
 
@@ -33,7 +30,7 @@ def is_frame(x: Any) -> bool:
     return isinstance(nw.from_native(x, pass_through=True), (nw.DataFrame, nw.LazyFrame))
 
 
-def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the frame") -> pd.DataFrame:
+def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the frame") -> Any:
     """Return `columns` of any data frame as a pandas frame, in the order asked for.
 
     Parameters
@@ -58,16 +55,14 @@ def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the fram
         except ValueError as error:
             raise DataError(f"{what} is a dict that makes no frame: {error}.") from None
     if not is_frame(frame):
-        raise DataError(
-            f"{what} is a {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame."
-        )
+        raise DataError(f"{what} is a {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame.")
     present = column_names(frame)
     checks.unique(present, f"The columns of {what}")
     wanted = present if columns is None else tuple(columns)
     for name in wanted:
         checks.known(name, present, "column")
     if isinstance(frame, pd.DataFrame):
-        return frame[list(wanted)]
+        return frame.loc[:, list(wanted)]
     import narwhals as nw
 
     native = nw.from_native(frame)
@@ -115,9 +110,7 @@ def numeric(frame: Any, columns: Sequence, what: str, **options: Any) -> np.ndar
     return np.column_stack(parts)
 
 
-def codes_and_levels(
-    column: pd.Series, name: str, levels: Sequence | None = None
-) -> tuple[np.ndarray, tuple]:
+def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> tuple[np.ndarray, tuple]:
     """Return integer codes and the levels that they stand for.
 
     Levels are the categories of a categorical column, else the sorted distinct values; with `levels`
@@ -155,7 +148,7 @@ def codes_and_levels(
     return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
 
 
-def _codes_in(column: pd.Series, name: str, levels: Sequence, missing: np.ndarray) -> np.ndarray:
+def _codes_in(column: Any, name: str, levels: Sequence, missing: np.ndarray) -> np.ndarray:
     position = {level: i for i, level in enumerate(levels)}
     import pandas as pd
 
@@ -174,7 +167,7 @@ def _codes_in(column: pd.Series, name: str, levels: Sequence, missing: np.ndarra
     return out
 
 
-def column_values(column: pd.Series) -> np.ndarray:
+def column_values(column: Any) -> np.ndarray:
     """Return a pandas column as a plain array: nullable numbers as numbers, missing ones as NaN.
 
     Examples

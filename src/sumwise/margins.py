@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,6 +56,21 @@ class Margins:
     covariates: np.ndarray | None = None
     denominator: str | None = None
     covariate_names: tuple | None = None
+
+    if TYPE_CHECKING:  # callers may give more kinds than are stored
+
+        def __init__(
+            self,
+            rows: Any,
+            cols: Any,
+            units: Any = None,
+            row_names: Sequence | None = None,
+            col_names: Sequence | None = None,
+            weights: Any = None,
+            covariates: Any = None,
+            denominator: str | None = None,
+            covariate_names: Sequence | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         row_names = self.row_names if self.row_names is not None else _names_of(self.rows)
@@ -187,15 +202,14 @@ class Margins:
         for name in self.__slots__:
             value = getattr(self, name)
             by_unit = name in ("rows", "cols", "units", "weights", "covariates") and value is not None
-            object.__setattr__(part, name, checks.frozen(value[index]) if by_unit else value)
+            object.__setattr__(part, name, checks.frozen(np.asarray(value)[index]) if by_unit else value)
         return part
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Margins):
             return NotImplemented
         arrays = all(
-            _equal(getattr(self, n), getattr(other, n))
-            for n in ("rows", "cols", "units", "weights", "covariates")
+            _equal(getattr(self, n), getattr(other, n)) for n in ("rows", "cols", "units", "weights", "covariates")
         )
         words = ("row_names", "col_names", "denominator", "covariate_names")
         return arrays and all(getattr(self, n) == getattr(other, n) for n in words)
@@ -227,9 +241,7 @@ class Margins:
         given = self.covariate_names if self.covariate_names is not None else _names_of(self.covariates)
         array = np.asarray(_array_of(self.covariates))
         array = array[:, None] if array.ndim == 1 else array
-        array = checks.finite(
-            array, "covariates", ndim=2, labels=(units if len(units) == len(array) else None,)
-        )
+        array = checks.finite(array, "covariates", ndim=2, labels=(units if len(units) == len(array) else None,))
         checks.same_length(units=units, covariates=array)
         self._set("covariates", checks.frozen(array))
         self._set("covariate_names", checks.names(given, array.shape[1], "covariate_names", "z"))

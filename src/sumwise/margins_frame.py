@@ -44,7 +44,7 @@ def margins_from_frame(
     _distinct_columns(row_spec, col_spec)
     extra = [c for c in (unit, total, weight) if c is not None] + list(covariates or ())
     wanted = [c for spec in (row_spec, col_spec) for c in spec.values() if c is not None]
-    table = frames.to_pandas(frame, dict.fromkeys(wanted + extra))
+    table = frames.to_pandas(frame, list(dict.fromkeys(wanted + extra)))
     if not len(table):
         raise DataError("The frame has no rows, so there are no units.")
     units = checks.identifiers(table[unit] if unit is not None else None, len(table), f"column {unit!r}")
@@ -54,9 +54,7 @@ def margins_from_frame(
     col_names = list(col_spec)
     denominator = "row totals of each unit" if total is None else f"column {total!r}"
     if totals is not None:
-        row_counts, _, _ = _settle(
-            row_counts, totals, units, "rows", "rescale" if mismatch == "rescale" else "raise"
-        )
+        row_counts, _, _ = _settle(row_counts, totals, units, "rows", "rescale" if mismatch == "rescale" else "raise")
     target = row_counts.sum(axis=1) if totals is None else totals
     col_counts, added, words = _settle(col_counts, target, units, "cols", mismatch)
     return cls(
@@ -66,9 +64,7 @@ def margins_from_frame(
         row_names=list(row_spec),
         col_names=col_names + added,
         weights=None if weight is None else _counts(table, [weight], units)[:, 0],
-        covariates=None
-        if not covariates
-        else frames.numeric(table, covariates, "covariates", labels=(units,)),
+        covariates=None if not covariates else frames.numeric(table, covariates, "covariates", labels=(units,)),
         covariate_names=None if not covariates else tuple(covariates),
         denominator=denominator + words,
     )
@@ -83,9 +79,7 @@ def _side(given: Any, which: str) -> dict:
     if not spec:
         raise DataError(f"{which} names no columns.")
     if sum(column is None for column in spec.values()) > 1:
-        raise DataError(
-            f"{which} has more than one rest (a column of None).", hint="only one name can be the rest."
-        )
+        raise DataError(f"{which} has more than one rest (a column of None).", hint="only one name can be the rest.")
     if all(column is None for column in spec.values()):
         raise DataError(f"{which} names no column besides the rest.")
     return spec
@@ -94,9 +88,7 @@ def _side(given: Any, which: str) -> dict:
 def _distinct_columns(row_spec: dict, col_spec: dict) -> None:
     both = {c for c in row_spec.values() if c is not None} & {c for c in col_spec.values() if c is not None}
     if both:
-        raise DataError(
-            f"Column {sorted(map(str, both))[0]!r} is in rows and in cols.", hint="name it on one side."
-        )
+        raise DataError(f"Column {sorted(map(str, both))[0]!r} is in rows and in cols.", hint="name it on one side.")
 
 
 def _counts(table: Any, columns: Sequence, units: np.ndarray) -> np.ndarray:
@@ -106,18 +98,14 @@ def _counts(table: Any, columns: Sequence, units: np.ndarray) -> np.ndarray:
     return array
 
 
-def _side_counts(
-    table: Any, spec: dict, totals: np.ndarray | None, units: np.ndarray, which: str
-) -> np.ndarray:
+def _side_counts(table: Any, spec: dict, totals: np.ndarray | None, units: np.ndarray, which: str) -> np.ndarray:
     """Return the counts of one side, with shares multiplied out and the rest filled in."""
     named = [c for c in spec.values() if c is not None]
     values = _counts(table, named, units)
     sums = values.sum(axis=1)
     has_rest = len(named) < len(spec)
     if has_rest and totals is None:
-        raise DataError(
-            f"{which} has a rest, but there is no total to take it from.", hint="name the total column."
-        )
+        raise DataError(f"{which} has a rest, but there is no total to take it from.", hint="name the total column.")
     shares = totals is not None and bool((sums <= 1 + 1e-6).all()) and bool((totals > 1).any())
     whole = np.ones(len(units)) if shares else totals
     if has_rest:

@@ -8,7 +8,8 @@ With ``l(n) = -log p(observed | n)``, which is convex in n for every kind here, 
 - ``conjugate_point(observed, slope)``: the n at which that is attained;
 - ``variance(true)`` and ``sample(true, random_state)``.
 
-A NaN is a cell that was not observed: its density is 1, its gradient 0, its conjugate 0 at slope 0 and infinite elsewhere.
+A NaN is a cell that was not observed: its density is 1, its gradient 0, its conjugate 0 at slope 0 and
+infinite elsewhere.
 `sample` simulates; noise that protects people comes from `sumwise.privacy.release`.
 """
 

@@ -1,10 +1,10 @@
-"""Table, Tables: counts (and label sums) over attributes, each with its noise."""
+"""Tables: several tables on one domain, observed of one population."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,143 +12,12 @@ from sumwise import checks
 from sumwise.display import facts_html, facts_text, shortened
 from sumwise.domain import Domain
 from sumwise.errors import DataError, UnknownName
-from sumwise.noise import Exact, Gaussian, Noise, Poisson, check_fits
+from sumwise.noise import Exact
+from sumwise.table import Table, attribute_names, title
 
 __all__ = ["Table", "Tables"]
 
 RTOL = checks.TOTALS_RTOL
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Table:
-    """Counts over one or more attributes, perhaps with label sums, and how they were observed.
-
-    Parameters
-    ----------
-    attributes : str or sequence of str
-        One per axis of `counts`.
-    counts : array
-        One axis per attribute. NaN is a cell that was not observed.
-    label_sums : array, optional
-        The sum of a 0/1 label per cell (shape of `counts`), or of each of K classes (one more axis).
-    noise : Noise, default Exact()
-        p(observed | true), for counts and label sums alike and independently.
-    bounds : pair of arrays, optional
-        For cells that were withheld (NaN): the lowest and highest count that they may have.
-
-    Examples
-    --------
-    >>> from sumwise import Table
-    >>> from sumwise.noise import Gaussian
-    >>> Table(("sex", "vote"), [[30, 20], [25, 25]])
-    Table(attributes=[sex, vote], shape=[2, 2], total=100, noise=Exact())
-    >>> Table("sex", [51.5, 48.75], noise=Gaussian(1.0)).total
-    100.25
-    """
-
-    attributes: tuple[str, ...]
-    counts: np.ndarray
-    label_sums: np.ndarray | None = None
-    noise: Noise = field(default_factory=Exact)
-    bounds: tuple[np.ndarray, np.ndarray] | None = None
-
-    def __post_init__(self):
-        object.__setattr__(self, "attributes", _attributes(self.attributes))
-        read = checks.counts if isinstance(self.noise, (Exact, Poisson)) else checks.finite
-        told = f"The counts of {_title(self.attributes)}"
-        counts = read(self.counts, told, ndim=len(self.attributes), allow_nan=True)
-        if not counts.size:
-            raise DataError(f"{told} have shape {counts.shape}: there is no cell.")
-        check_fits(self.noise, counts.shape)
-        object.__setattr__(self, "counts", checks.frozen(counts))
-        object.__setattr__(self, "label_sums", _label_sums(self.label_sums, self))
-        object.__setattr__(self, "bounds", _cell_bounds(self.bounds, counts))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of levels of each attribute."""
-        return self.counts.shape
-
-    @property
-    def total(self) -> float:
-        """The sum of the observed cells."""
-        return float(np.nansum(self.counts))
-
-    @property
-    def n_classes(self) -> int | None:
-        """2 for sums of a 0/1 label, K for K classes, None without a label."""
-        if self.label_sums is None:
-            return None
-        return 2 if self.label_sums.ndim == self.counts.ndim else self.label_sums.shape[-1]
-
-    def transpose(self, attributes: Sequence[str]) -> Table:
-        """Return the same table with its axes in another order."""
-        wanted = _attributes(attributes)
-        if sorted(wanted) != sorted(self.attributes):
-            raise DataError(
-                f"A table over {_title(self.attributes)} can't be put in the order {_title(wanted)}."
-            )
-        if wanted == self.attributes:
-            return self
-        order = [self.attributes.index(a) for a in wanted]
-
-        def turn(array):
-            return np.transpose(array, order + list(range(len(order), array.ndim)))
-
-        sums = None if self.label_sums is None else turn(self.label_sums)
-        bounds = None if self.bounds is None else (turn(self.bounds[0]), turn(self.bounds[1]))
-        return Table(wanted, turn(self.counts), sums, _map_noise(self.noise, turn), bounds)
-
-    def project(self, attributes: str | Sequence[str]) -> Table:
-        """Return the table summed onto some of its attributes.
-
-        Sums of exact counts are exact, sums of Gaussian noise are Gaussian, and sums of Poisson counts of one rate
-        are Poisson; other noise has no such sum and is refused.
-        """
-        wanted = _attributes(attributes)
-        for a in wanted:
-            checks.known(a, self.attributes, "attribute")
-        drop = tuple(i for i, a in enumerate(self.attributes) if a not in wanted)
-        kept = tuple(a for a in self.attributes if a in wanted)
-        if not drop:
-            return self.transpose(wanted)
-        sums = None if self.label_sums is None else self.label_sums.sum(axis=drop)
-        noise = _summed_noise(self.noise, self.shape, drop)
-        return Table(kept, self.counts.sum(axis=drop), sums, noise).transpose(wanted)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the facts: attributes, shape, total, noise, and how many cells are empty or unobserved."""
-        return {
-            "attributes": list(self.attributes),
-            "shape": list(self.shape),
-            "total": self.total,
-            "zero cells": int((self.counts == 0).sum()),
-            "unobserved cells": int(np.isnan(self.counts).sum()),
-            "classes": self.n_classes,
-            "noise": repr(self.noise),
-        }
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Table):
-            return NotImplemented
-        mine, theirs = ((t.counts, t.label_sums, *(t.bounds or (None, None))) for t in (self, other))
-        arrays = all(
-            (a is None and b is None)
-            or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
-            for a, b in zip(mine, theirs)
-        )
-        return arrays and self.attributes == other.attributes and bool(self.noise == other.noise)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return facts_text("Table", self._facts())
-
-    def _repr_html_(self) -> str:
-        return facts_html("Table", {**self._facts(), "classes": self.n_classes})
-
-    def _facts(self) -> dict[str, Any]:
-        return {"attributes": self.attributes, "shape": self.shape, "total": self.total, "noise": self.noise}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -190,11 +59,21 @@ class Tables:
     classes: tuple | None = None
     encoding: Any = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            tables: Sequence[Table],
+            domain: Domain,
+            n: float | None = None,
+            label: str | None = None,
+            classes: Sequence | None = None,
+            encoding: Any = None,
+        ) -> None: ...
+
     def __post_init__(self):
         if isinstance(self.tables, Table):
-            raise DataError(
-                "Tables are built from a single Table.", hint="give a list: Tables([table], domain)."
-            )
+            raise DataError("Tables are built from a single Table.", hint="give a list: Tables([table], domain).")
         tables = tuple(self.tables)
         if not tables:
             raise DataError("There are no tables.", hint="give at least one.")
@@ -264,16 +143,14 @@ class Tables:
     def __getitem__(self, key: Any) -> Table:
         if isinstance(key, (int, np.integer)):
             return self.tables[key]
-        wanted = _attributes(key)
+        wanted = attribute_names(key)
         found = self.on(*wanted)
         if not found:
             listed = shortened([" x ".join(t.attributes) for t in self.tables])
-            raise UnknownName(f"There is no table over {_title(wanted)}.", hint=f"there are {listed}.")
+            raise UnknownName(f"There is no table over {title(wanted)}.", hint=f"there are {listed}.")
         if len(found) > 1:
             told = ", ".join(repr(a) for a in wanted)
-            raise DataError(
-                f"There are {len(found)} tables over {_title(wanted)}.", hint=f"use tables.on({told})."
-            )
+            raise DataError(f"There are {len(found)} tables over {title(wanted)}.", hint=f"use tables.on({told}).")
         return found[0]
 
     def __contains__(self, key: object) -> bool:
@@ -289,9 +166,7 @@ class Tables:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tables):
             return NotImplemented
-        same = all(
-            getattr(self, n) == getattr(other, n) for n in ("domain", "n", "label", "classes", "encoding")
-        )
+        same = all(getattr(self, n) == getattr(other, n) for n in ("domain", "n", "label", "classes", "encoding"))
         return same and self.tables == other.tables
 
     __hash__ = None  # type: ignore[assignment]
@@ -307,93 +182,6 @@ class Tables:
         return facts if self.label is None else {**facts, "label": self.label}
 
 
-def _attributes(given: Any) -> tuple[str, ...]:
-    told = (given,) if isinstance(given, str) else given
-    if not isinstance(told, (tuple, list)) or not told or not all(isinstance(a, str) for a in told):
-        raise DataError(f"The attributes are {given!r}.", hint="give a name, or a sequence of names.")
-    return checks.unique(tuple(told), "attributes")
-
-
-def _title(attributes: Sequence[str]) -> str:
-    return " x ".join(repr(a) for a in attributes)
-
-
-def _label_sums(given: Any, table: Table) -> np.ndarray | None:
-    if given is None:
-        return None
-    counts, told = table.counts, f"The label sums of {_title(table.attributes)}"
-    read = checks.counts if isinstance(table.noise, (Exact, Poisson)) else checks.finite
-    sums = read(given, told, allow_nan=True)
-    if sums.shape != counts.shape and sums.shape[:-1] != counts.shape:
-        raise DataError(
-            f"{told} have shape {sums.shape}; the counts have {counts.shape}.",
-            hint="label sums have the shape of the counts, or one more axis for K classes.",
-        )
-    if sums.ndim > counts.ndim and sums.shape[-1] < 2:
-        raise DataError(f"{told} have {sums.shape[-1]} classes; there must be at least 2.")
-    if isinstance(table.noise, Exact):
-        _check_exact_sums(counts, sums, told)
-    return checks.frozen(sums)
-
-
-def _check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str) -> None:
-    binary = sums.ndim == counts.ndim
-    whole = sums if binary else sums.sum(axis=-1)
-    bad = (
-        whole - counts > RTOL * np.maximum(counts, 1.0)
-        if binary
-        else np.abs(whole - counts) > RTOL * (1 + counts)
-    )
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        what = "exceed the counts" if binary else "over all classes differ from the counts"
-        raise DataError(
-            f"{told} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, at))} has "
-            f"{whole[at]:.10g} against {counts[at]:.10g}.",
-            hint="correct them, or state the noise of the table.",
-        )
-
-
-def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    if given is None:
-        return None
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise DataError("bounds must be a pair of arrays (low, high).")
-    low, high = (np.array(b, dtype=float) for b in given)
-    if low.shape != counts.shape or high.shape != counts.shape:
-        raise DataError(f"bounds have shapes {low.shape} and {high.shape}; the counts have {counts.shape}.")
-    withheld = np.isnan(counts)
-    bad = withheld & ~(low <= high)
-    if bad.any() or (withheld & ~(low >= 0)).any():
-        raise DataError(
-            "bounds of withheld cells must satisfy 0 <= low <= high.", hint="high may be infinite."
-        )
-    low[~withheld], high[~withheld] = counts[~withheld], counts[~withheld]
-    return checks.frozen(low), checks.frozen(high)
-
-
-def _map_noise(noise: Any, turn: Any) -> Any:
-    """Return the noise with its per-cell parameter rearranged like the counts."""
-    for name in ("rate", "scale"):
-        if np.ndim(given := getattr(noise, name, 0.0)):
-            return type(noise)(turn(given))
-    return noise
-
-
-def _summed_noise(noise: Any, shape: tuple[int, ...], drop: tuple[int, ...]) -> Any:
-    if isinstance(noise, Exact):
-        return noise
-    if isinstance(noise, Gaussian):
-        scale = np.sqrt((np.broadcast_to(noise.scale, shape) ** 2).sum(axis=drop))
-        return Gaussian(scale if scale.size > 1 and np.ndim(noise.scale) else float(scale.flat[0]))
-    if isinstance(noise, Poisson) and np.ptp(np.asarray(noise.rate)) == 0:
-        return Poisson(float(np.asarray(noise.rate).flat[0]))
-    raise DataError(
-        f"Sums of cells with {noise!r} have no noise model of that kind.",
-        hint="keep the table whole, or release the smaller table itself.",
-    )
-
-
 def _check_on_domain(table: Any, i: int, domain: Domain) -> None:
     if not isinstance(table, Table):
         raise DataError(f"Entry {i} of tables is a {type(table).__name__}.", hint="give Table objects.")
@@ -402,7 +190,7 @@ def _check_on_domain(table: Any, i: int, domain: Domain) -> None:
     wanted = tuple(domain[a] for a in table.attributes)
     if table.shape != wanted:
         raise DataError(
-            f"The table over {_title(table.attributes)} has shape {table.shape}; its domain has {wanted}.",
+            f"The table over {title(table.attributes)} has shape {table.shape}; its domain has {wanted}.",
             hint="give one cell per level, in the order of the domain.",
         )
 
@@ -414,9 +202,9 @@ def _population(tables: tuple[Table, ...], given: Any) -> float | None:
     reference = given if given is not None else (exact[0].total if exact else None)
     for t in exact:
         if reference is not None and abs(t.total - reference) > RTOL * max(t.total, reference):
-            source = "n" if given is not None else f"the table over {_title(exact[0].attributes)}"
+            source = "n" if given is not None else f"the table over {title(exact[0].attributes)}"
             raise DataError(
-                f"Exact tables disagree on the total: {_title(t.attributes)} has {t.total:.10g}, {source} has "
+                f"Exact tables disagree on the total: {title(t.attributes)} has {t.total:.10g}, {source} has "
                 f"{reference:.10g}.",
                 hint="count all tables on the same rows, or state their noise.",
             )

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.tables import Table
+from sumwise.table import Table
 
 __all__ = ["label_codes", "tables_from_frame"]
 
@@ -44,9 +44,7 @@ def tables_from_frame(
     if order > len(attributes):
         raise DataError(f"order is {order}, but there are {len(attributes)} attributes.")
     if label in attributes or weight in attributes or (label is not None and label == weight):
-        raise DataError(
-            "A column plays two parts among attributes, label and weight.", hint="name each once."
-        )
+        raise DataError("A column plays two parts among attributes, label and weight.", hint="name each once.")
     columns = [*attributes, *([] if label is None else [label]), *([] if weight is None else [weight])]
     table = frames.to_pandas(frame, columns)
     if not len(table):
@@ -74,10 +72,8 @@ def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
     codes, classes = frames.codes_and_levels(column, name)
     if set(classes) <= {0, 1} and not any(isinstance(c, str) for c in classes):
         return np.array(classes, dtype=float)[codes], None
-    if len(classes) < 2:
-        raise DataError(
-            f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes."
-        )
+    if len(classes) == 1:
+        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
     if any(isinstance(c, float) and c != int(c) for c in classes):
         raise DataError(
             f"The label {name!r} holds fractions, first {next(c for c in classes if c != int(c))}.",
@@ -89,9 +85,7 @@ def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
 def _codes(table: Any, attributes: list[str], domain: Domain | None) -> tuple[dict[str, np.ndarray], Domain]:
     if domain is None:
         found = {a: frames.codes_and_levels(table[a], a) for a in attributes}
-        return {a: codes for a, (codes, _) in found.items()}, Domain(
-            {a: levels for a, (_, levels) in found.items()}
-        )
+        return {a: codes for a, (codes, _) in found.items()}, Domain({a: levels for a, (_, levels) in found.items()})
     codes = {a: frames.codes_and_levels(table[a], a, domain.levels(a))[0] for a in attributes}
     return codes, domain
 
