@@ -1,0 +1,387 @@
+"""Precinct tables for ecological inference: margins, and the true cells where somebody counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from sumwise.datasets.records import Election
+from sumwise.datasets.store import read_csv
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+
+__all__ = [
+    "chile_2021",
+    "elec_1968",
+    "foreign_illiteracy_1930",
+    "fultongen",
+    "gwinnett_2018",
+    "house_pres_1988",
+    "lavoteall",
+    "matproii",
+    "nj",
+    "redistrict",
+    "rxc_data",
+    "santa_clara",
+    "senc",
+    "stlouis",
+    "texas",
+    "wallace_1968",
+    "waterbury",
+]
+
+
+def senc() -> Election:
+    """Party registration by race in 212 precincts of south-east North Carolina, 2001.
+
+    Returns
+    -------
+    Election
+        Rows white, black, natam; columns dem, rep, non; ``cells`` (212, 3, 3) are the true counts.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> e = datasets.senc()  # doctest: +SKIP
+    >>> e.shares.round(3)[1]  # doctest: +SKIP
+    array([0.895, 0.041, 0.065])
+    """
+    df = read_csv("senc")
+    rows, cols = ["white", "black", "natam"], ["dem", "rep", "non"]
+    cells = np.stack(
+        [df[[prefix + c for c in cols]].to_numpy(float) for prefix in ("wh", "bl", "natam")], axis=1
+    )
+    units = (df["county"] + ": " + df["precinct"]).tolist()
+    margins = _margins(df[rows], df[cols], units, rows, cols, "registered voters")
+    return Election("senc", margins, cells, cells.sum(axis=0), df)
+
+
+def matproii() -> Election:
+    """Voter registration by race in 268 southern counties, 1968.
+
+    The published shares have four decimals, so the true cells add up to the column totals within 0.1 percent only;
+    ``margins`` follow the published ``x`` and ``t``.
+
+    Returns
+    -------
+    Election
+        Rows black, white; columns registered, not registered; ``cells`` (268, 2, 2) are the true counts.
+    """
+    df = read_csv("matproii")
+    margins = _two_by_two(df, "x", "t", "n", ("black", "white"), ("registered", "not registered"))
+    yes = np.stack([df["tb"], df["tw"]], axis=1)
+    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
+    return Election("matproii", margins, cells, cells.sum(axis=0), df)
+
+
+def foreign_illiteracy_1930() -> Election:
+    """Illiteracy by foreign birth in 48 states, 1930: Robinson's fallacy.
+
+    No state's population is published with the set: the margins are shares (each unit sums to one), and so are the
+    cells.
+
+    Returns
+    -------
+    Election
+        Rows foreign born, native; columns illiterate, literate; ``cells`` (48, 2, 2); ``total`` is None, since the
+        states can't be added up without their sizes.
+    """
+    df = read_csv("foreign_illiteracy_1930")
+    units = df["ICPSR"].astype(str).tolist()
+    names = ("foreign born", "native"), ("illiterate", "literate")
+    margins = _two_by_two(df, "X", "Y", None, *names, units=units)
+    yes = np.stack([df["W1"], df["W2"]], axis=1)
+    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
+    return Election("foreign_illiteracy_1930", margins, cells, None, df)
+
+
+def lavoteall() -> Election:
+    """Turnout by race in 3,262 Louisiana precincts; no truth.
+
+    Returns
+    -------
+    Election
+        Rows black, not black; columns voted, not voted.
+    """
+    df = read_csv("lavoteall")
+    return Election(
+        "lavoteall", _two_by_two(df, "x", "t", "n", ("black", "not black"), ("voted", "not voted")), frame=df
+    )
+
+
+def fultongen() -> Election:
+    """Shares ``x`` and ``t`` of ``n`` voters in 289 precincts of Fulton County; no truth.
+
+    Returns
+    -------
+    Election
+        Rows x, not x; columns t, not t, as published.
+    """
+    df = read_csv("fultongen")
+    return Election("fultongen", _two_by_two(df, "x", "t", "n", ("x", "not x"), ("t", "not t")), frame=df)
+
+
+def nj() -> Election:
+    """Shares ``x`` and ``t`` of ``n`` people in 493 places of New Jersey; no truth.
+
+    Returns
+    -------
+    Election
+        Rows x, not x; columns t, not t, as published.
+    """
+    df = read_csv("nj")
+    return Election("nj", _two_by_two(df, "x", "t", "n", ("x", "not x"), ("t", "not t")), frame=df)
+
+
+def rxc_data() -> Election:
+    """Turnout by race in 60 precincts, 3 x 2; no truth.
+
+    Returns
+    -------
+    Election
+        Rows white, black, hisp; columns turnout, noturnout.
+    """
+    return _counts("rxc_data", ["white", "black", "hisp"], ["turnout", "noturnout"])
+
+
+def redistrict() -> Election:
+    """Votes by race in 150 simulated precincts, 3 x 3; no truth.
+
+    Returns
+    -------
+    Election
+        Rows black, white, hispanic; columns dem, rep, novote; covariates avgage, perown.
+    """
+    return _counts(
+        "redistrict", ["black", "white", "hispanic"], ["dem", "rep", "novote"], "precinct", ["avgage", "perown"]
+    )
+
+
+def texas() -> Election:
+    """Votes by race in 249 Texas precincts, 3 x 3; no truth.
+
+    Returns
+    -------
+    Election
+        Rows black, white, hispanic; columns Democrat, Republican, Abstain.
+    """
+    return _counts("texas", ["black", "white", "hispanic"], ["Democrat", "Republican", "Abstain"])
+
+
+def stlouis() -> Election:
+    """Votes for mayor by race in 349 St. Louis precincts, 2 x 5; no truth.
+
+    Returns
+    -------
+    Election
+        Rows bvap, ovap (black and other voting-age population); five columns with NoVote.
+    """
+    return _counts("stlouis", ["bvap", "ovap"], ["Bosley", "Roberts", "Ribaudo", "Villa", "NoVote"])
+
+
+def wallace_1968() -> Election:
+    """Wallace's share of 1968 by race in 1,009 southern counties; no truth and no county sizes.
+
+    Returns
+    -------
+    Election
+        Rows black, not black; columns Wallace, other. The margins are shares: each unit sums to one.
+    """
+    df = read_csv("wallace_1968", text=["FIPS"])
+    units = df["FIPS"].str.zfill(5).tolist()
+    margins = _two_by_two(df, "X", "Y", None, ("black", "not black"), ("Wallace", "other"), units=units)
+    return Election("wallace_1968", margins, frame=df)
+
+
+def house_pres_1988() -> Election:
+    """House votes by presidential votes in 424 congressional districts, 1988; no truth.
+
+    Returns
+    -------
+    Election
+        Rows Dukakis, Bush; columns Democratic, Republican (House), all of the presidential vote ``N``.
+    """
+    df = read_csv("house_pres_1988")
+    units = df["DIST"].astype(str).tolist()
+    names = ("Dukakis", "Bush"), ("Democratic", "Republican")
+    return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", *names, units=units), frame=df)
+
+
+def elec_1968() -> Election:
+    """President 1968 by race in 1,143 southern counties, with covariates; no truth.
+
+    The race shares are of the voting-age population, the vote shares of the votes cast (``pres_total``): the
+    margins take the votes cast as totals on both sides, as the published analysis does.
+
+    Returns
+    -------
+    Election
+        Rows white, black, other; columns Humphrey, Nixon, Wallace, abstain; 13 covariates.
+    """
+    df = read_csv("elec_1968", text=["fips"])
+    race = ["vap_white", "vap_black", "vap_other"]
+    vote = ["pres_dem_hum", "pres_rep_nix", "pres_ind_wal", "pres_abs"]
+    covariates = [
+        *("pop_city", "pop_urban", "pop_rural", "farm", "nonfarm", "educ_elem", "educ_hsch", "educ_coll"),
+        *("inc_00_03k", "inc_03_08k", "inc_08_25k", "inc_25_99k", "pres_turn"),
+    ]
+    total = df[["pres_total"]].to_numpy(float)
+    margins = Margins(
+        df[race].to_numpy(float) * total,
+        df[vote].to_numpy(float) * total,
+        units=df["fips"].tolist(),
+        row_names=["white", "black", "other"],
+        col_names=["Humphrey", "Nixon", "Wallace", "abstain"],
+        covariates=df[covariates],
+        denominator="votes for president",
+    )
+    return Election("elec_1968", margins, frame=df)
+
+
+def gwinnett_2018() -> Election:
+    """Votes for governor by race of the actual voters in Gwinnett County, 2018; no truth.
+
+    The two sides differ a little in most precincts (at most 140 voters): voters of known race are not the votes counted.
+    The race totals are scaled to the votes. Precinct 035 is published in two lines, which share out its votes and
+    repeat its race totals: it is one unit here. ``frame`` has the 157 lines as published.
+
+    Returns
+    -------
+    Election
+        156 precincts; rows white, black, hispanic, other; columns kemp, abrams, metz.
+    """
+    df = read_csv("gwinnett_2018", text=["precinct"])
+    race, vote = ["white", "black", "hispanic", "other"], ["kemp", "abrams", "metz"]
+    precincts = df.groupby("precinct", sort=False)
+    rows, cols = precincts[race].first().to_numpy(float), precincts[vote].sum()
+    rows = rows * (cols.to_numpy(float).sum(axis=1) / rows.sum(axis=1))[:, None]
+    margins = _margins(rows, cols, cols.index.tolist(), race, vote, "votes for governor; race totals scaled to them")
+    return Election("gwinnett_2018", margins, frame=df)
+
+
+def santa_clara() -> Election:
+    """City council seat 2 by ancestry in 42 precincts of Santa Clara; no truth.
+
+    Returns
+    -------
+    Election
+        Rows indian, east asian, not asian (shares of the voters); columns hardy, kolstad, nadeem. The published
+        shares have seven decimals; the last of each side is the rest of the total.
+    """
+    df = read_csv("santa_clara", text=["precinct"])
+    total = df[["total2"]].to_numpy(float)
+    rows = _with_rest(df[["pct_ind_vote", "pct_e_asian_vote"]].to_numpy(float)) * total
+    cols = _with_rest(df[["pct_for_hardy2", "pct_for_kolstad2"]].to_numpy(float)) * total
+    names = ["indian", "east asian", "not asian"], ["hardy", "kolstad", "nadeem"]
+    margins = _margins(rows, cols, df["precinct"].tolist(), *names, "votes for seat 2")
+    return Election("santa_clara", margins, frame=df)
+
+
+def waterbury() -> Election:
+    """Governor 2010 by race in 23 precincts of Waterbury; no truth.
+
+    The published race shares overlap (they sum to more than one), so the rows are white and not white; ``frame`` has
+    the black and hispanic shares.
+
+    Returns
+    -------
+    Election
+        Rows white, not white; columns Foley, Malloy, other.
+    """
+    df = read_csv("waterbury", text=["Precinct"])
+    total = df[["Total.Votes"]].to_numpy(float)
+    rows = _with_rest(df[["White.Pct"]].to_numpy(float)) * total
+    cols = _with_rest(df[["Tom.Foley", "Dan.Malloy"]].to_numpy(float)) * total
+    names = ["white", "not white"], ["Foley", "Malloy", "other"]
+    return Election("waterbury", _margins(rows, cols, df["Precinct"].tolist(), *names, "votes"), frame=df)
+
+
+def chile_2021(groups: str = "age", mismatch: str = "drop") -> Election:
+    """First round of the Chilean presidential election of 2021: 46,606 ballot boxes; no truth.
+
+    In 9,719 boxes the number of voters differs from the number of ballots, mostly by one.
+
+    Parameters
+    ----------
+    groups : {"age", "sex"}
+        Whose votes: eight age groups, or M and F.
+    mismatch : {"drop", "rescale"}
+        What to do with those boxes: leave them out (36,887 remain), or scale the voters to the ballots.
+
+    Returns
+    -------
+    Election
+        Rows age groups (or sexes); columns seven candidates, BLANK.VOTES and NULL.VOTES.
+    """
+    if groups not in ("age", "sex"):
+        raise DataError(f"groups is {groups!r}.", hint="take 'age' or 'sex'.")
+    if mismatch not in ("drop", "rescale"):
+        raise DataError(f"mismatch is {mismatch!r}.", hint="take 'drop' or 'rescale'.")
+    df = read_csv("chile_2021", text=["REGION", "ELECTORAL.DISTRICT", "BALLOT.BOX"])
+    ages = ["X18.19", "X20.29", "X30.39", "X40.49", "X50.59", "X60.69", "X70.79", "X80."]
+    row_names = ["18-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", "80+"]
+    if groups == "sex":
+        ages = row_names = ["M", "F"]
+    options = [f"C{i}" for i in range(1, 8)] + ["BLANK.VOTES", "NULL.VOTES"]
+    if mismatch == "drop":
+        df = df[~df["MISMATCH"]].reset_index(drop=True)
+    rows, cols = df[ages].to_numpy(float), df[options].to_numpy(float)
+    if mismatch == "rescale":
+        rows = rows * (cols.sum(axis=1) / rows.sum(axis=1))[:, None]
+    units = (df["REGION"] + ": " + df["ELECTORAL.DISTRICT"] + ": " + df["BALLOT.BOX"]).tolist()
+    return Election("chile_2021", _margins(rows, cols, units, row_names, options, "ballots"), frame=df)
+
+
+def _counts(
+    name: str, rows: list[str], cols: list[str], unit: str | None = None, covariates: list[str] | None = None
+) -> Election:
+    df = read_csv(name)
+    margins = Margins(
+        df[rows].to_numpy(float),
+        df[cols].to_numpy(float),
+        units=None if unit is None else df[unit].astype(str).tolist(),
+        row_names=rows,
+        col_names=cols,
+        covariates=None if covariates is None else df[covariates],
+    )
+    return Election(name, margins, frame=df)
+
+
+def _two_by_two(
+    df: pd.DataFrame,
+    x: str,
+    t: str,
+    n: str | None,
+    row_names: Sequence[str],
+    col_names: Sequence[str],
+    units: list[str] | None = None,
+) -> Margins:
+    """Margins from the share ``x`` of the first row, the share ``t`` of the first column and the total ``n``."""
+    total = np.ones((len(df), 1)) if n is None else df[[n]].to_numpy(float)
+    rows, cols = _with_rest(df[[x]].to_numpy(float)) * total, _with_rest(df[[t]].to_numpy(float)) * total
+    denominator = "shares (no counts are published)" if n is None else "people"
+    return _margins(rows, cols, units, row_names, col_names, denominator)
+
+
+def _margins(
+    rows: np.ndarray | pd.DataFrame,
+    cols: np.ndarray | pd.DataFrame,
+    units: list[str] | None,
+    row_names: Sequence[str],
+    col_names: Sequence[str],
+    denominator: str,
+) -> Margins:
+    return Margins(
+        np.asarray(rows, dtype=float),
+        np.asarray(cols, dtype=float),
+        units=units,
+        row_names=list(row_names),
+        col_names=list(col_names),
+        denominator=denominator,
+    )
+
+
+def _with_rest(shares: np.ndarray) -> np.ndarray:
+    return np.concatenate([shares, 1 - shares.sum(axis=1, keepdims=True)], axis=1)

@@ -1,0 +1,217 @@
+"""One row per person: census and bank records that are aggregated first and serve for evaluation after."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import pandas as pd
+
+from sumwise.datasets.records import LabelledBags, Microdata, labelled_bags
+from sumwise.datasets.store import check_frame, entry, read_csv, verified
+from sumwise.domain import Domain
+from sumwise.errors import UnknownName
+
+__all__ = [
+    "Adult",
+    "adult",
+    "adult_coded",
+    "adult_raw",
+    "bank",
+    "franco",
+    "franco_published",
+    "franco_variants",
+    "pums_ma",
+    "pums_national",
+]
+
+ADULT_COLUMNS = [
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
+    *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
+]
+NUMBERS = ["age", "fnlwgt", "educational-num", "capital-gain", "capital-loss", "hours-per-week"]
+
+
+@dataclass(frozen=True)
+class Adult:
+    """UCI Adult in its two parts.
+
+    Attributes
+    ----------
+    train, test : pandas.DataFrame
+        32,561 and 16,281 rows; missing values are missing, income is ``"<=50K"`` or ``">50K"`` in both.
+    label : str
+        The column to predict.
+    """
+
+    train: pd.DataFrame = field(repr=False)
+    test: pd.DataFrame = field(repr=False)
+    label: str = "income"
+
+    @property
+    def y_train(self):
+        """1 where the income is over 50K, in the training part."""
+        return (self.train[self.label] == ">50K").to_numpy().astype(int)
+
+    @property
+    def y_test(self):
+        """1 where the income is over 50K, in the test part."""
+        return (self.test[self.label] == ">50K").to_numpy().astype(int)
+
+
+def adult() -> Adult:
+    """UCI Adult as published: 32,561 training and 16,281 test rows, with column names.
+
+    The file's ``?`` is missing here; the full stop that ends the test labels in the file is taken off.
+
+    Returns
+    -------
+    Adult
+        ``train``, ``test``, ``label``, ``y_train``, ``y_test``.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.adult().train["sex"].value_counts()["Male"]  # doctest: +SKIP
+    21790
+    """
+    options = {"header": None, "names": ADULT_COLUMNS, "skipinitialspace": True, "na_values": ["?"]}
+    train = read_csv("adult", 0, keep_default_na=False, **options)
+    test = read_csv("adult", 1, keep_default_na=False, **options)
+    test["income"] = test["income"].str.removesuffix(".")
+    return Adult(train, test)
+
+
+def bank() -> Microdata:
+    """UCI Bank Marketing: 41,188 phone calls; ``y`` says whether a deposit followed.
+
+    ``unknown`` is a level of its own, as published. ``duration`` is known only after the call: leave it out of a
+    model that is to predict.
+
+    Returns
+    -------
+    Microdata
+        ``frame`` has 21 columns; the bag column is ``month``.
+    """
+    return Microdata("bank", read_csv("bank", sep=";", keep_default_na=False), bag="month")
+
+
+def pums_national() -> Microdata:
+    """American Community Survey 2019: 27,253 persons in 20 areas (PUMAs).
+
+    Returns
+    -------
+    Microdata
+        ``bag`` is ``PUMA``, ``weight`` is ``PWGTP``; the file's ``N`` is missing; ``dictionary`` explains the codes.
+        Hide SEX, EDU, RAC1P, HISP, DPHY, OWN_RENT, INDP_CAT or PINCP_DECILE with ``hide``.
+    """
+    return _pums("pums_national")
+
+
+def pums_ma() -> Microdata:
+    """American Community Survey 2019: 7,634 persons in 5 areas (PUMAs) of Massachusetts.
+
+    Returns
+    -------
+    Microdata
+        As :func:`pums_national`.
+    """
+    return _pums("pums_ma")
+
+
+def _pums(name: str) -> Microdata:
+    frame = read_csv(name, text=["PUMA"], na_values=["N"], keep_default_na=False)
+    e = entry(name)
+    dictionary = json.loads(verified(e, e.files[1]).read_text(encoding="utf-8"))
+    return Microdata(name, frame, bag="PUMA", weight="PWGTP", dictionary=dictionary)
+
+
+def adult_raw() -> Microdata:
+    """UCI Adult, both parts together, 48,842 rows with names; ``?`` is missing.
+
+    Returns
+    -------
+    Microdata
+        ``bag`` is ``occupation`` (``native-country`` and ``education`` are natural bags too), ``weight`` is
+        ``fnlwgt``, the survey weight; the label is ``income``.
+    """
+    frame = _read_parquet("adult_raw", 0)
+    frame = frame.mask(frame == "?")
+    for column in NUMBERS:
+        frame[column] = pd.to_numeric(frame[column])
+    return Microdata("adult_raw", frame, bag="occupation", weight="fnlwgt")
+
+
+def adult_coded() -> tuple[pd.DataFrame, Domain]:
+    """UCI Adult as integer codes, with its domain (the coding of private-pgm).
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        48,842 x 14 codes.
+    domain : Domain
+        How many levels each column has.
+    """
+    e = entry("adult_coded")
+    sizes = json.loads(verified(e, e.files[1]).read_text(encoding="utf-8"))
+    return read_csv("adult_coded"), Domain(sizes)
+
+
+def franco_variants() -> list[str]:
+    """Names of the 20 published bag assignments that :func:`franco` takes.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.franco_variants()[12:14]
+    ['naive-large-equal-None-cluster-None-None', 'naive-large-not-equal-None-cluster-None-None']
+    """
+    return [PurePosixPath(file.path).stem.removeprefix("adult-") for file in entry("franco").files[1:]]
+
+
+def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> LabelledBags:
+    """Adult with encoded features and a published assignment to bags (Franco et al. 2024).
+
+    Parameters
+    ----------
+    variant : str
+        One of :func:`franco_variants`, or a beginning that only one of them has (``"naive-large-equal"``). In a
+        *naive* variant the bags are independent of everything, in a *simple* one they depend on the label, in an
+        *intermediate* one on a cluster of the features, in a *hard* one on both.
+
+    Returns
+    -------
+    LabelledBags
+        10 bags, 48,842 rows x 179 features; ``labels`` 1 for an income over 50K.
+    """
+    names = franco_variants()
+    asked = variant.removeprefix("adult-")
+    found = [asked] if asked in names else [name for name in names if name.startswith(asked)]
+    if len(found) != 1:
+        raise UnknownName(
+            f"The variant {variant!r} fits {len(found)} of {len(names)} names.", hint=f"take one of {', '.join(names)}."
+        )
+    frame = _read_parquet("franco", 0)
+    features = [str(c) for c in frame.columns if c != "y"]
+    frame["bag"] = _read_parquet("franco", 1 + names.index(found[0]))["bag"].to_numpy()
+    return labelled_bags(frame, "bag", features, frame["y"])
+
+
+def franco_published() -> pd.DataFrame:
+    """Published accuracies of five methods over 30 seeds on the variants (Franco et al. 2024).
+
+    Returns
+    -------
+    pandas.DataFrame
+        43,200 x 11: dataset, model (mm, lmm, amm, kdd-lr, dllp), loss, split_method, n_splits,
+        validation_size_perc, exec, metric, accuracy_test, f1_test, best_hyperparams.
+    """
+    return _read_parquet("franco_published", 0)
+
+
+def _read_parquet(name: str, number: int) -> pd.DataFrame:
+    e = entry(name)
+    file = e.files[number]
+    path = verified(e, file)
+    return check_frame(pd.read_parquet(path), file, path)
