@@ -28,7 +28,7 @@ def test_crosswalk_shares_sum_to_one_by_county(load, areas, rows):
 
 
 def test_crosswalk_reads_latin_1(load):
-    assert load("crosswalk")["cntyname"].str.contains("Doña Ana", regex=False).any()
+    assert load("crosswalk")["PUMAname"].str.contains("Doña Ana", regex=False).any()
 
 
 def test_exit_polls_have_the_nation_and_22_states(load):

@@ -29,7 +29,7 @@ def test_catalogue_names_source_licence_and_checksum_for_every_file():
 
 
 def test_every_set_that_is_present_loads():
-    present = [name for name in datasets.catalogue().query("present")["name"]]
+    present = list(datasets.catalogue().query("present")["name"])
     if not present:
         pytest.skip("no public data set is on this machine (set SUMWISE_DATA)")
     for name in present:

@@ -1,8 +1,8 @@
 """Public data sets by checksum: found on this machine, verified, returned in containers with their truth.
 
-Files are looked for in the folder that the environment variable ``SUMWISE_DATA`` names, then in ``../shared/data``
-beside the checkout and beside the current folder. Nothing is downloaded: an absent file is an error that says where the
-public original is.
+Files are looked for in the folder that the environment variable ``SUMWISE_DATA`` names, then in
+``../shared/data`` beside the checkout and beside the current folder. Nothing is downloaded: an absent file
+is an error that says where the public original is.
 """
 
 from sumwise.datasets.advertising import adkdd_aggregates, adkdd_rows, criteo_attribution

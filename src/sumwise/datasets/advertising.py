@@ -16,19 +16,28 @@ __all__ = ["adkdd_aggregates", "adkdd_rows", "criteo_attribution"]
 
 ATTRIBUTION = (
     *("timestamp", "uid", "campaign", "conversion", "conversion_timestamp", "conversion_id", "attribution"),
-    *("click", "click_pos", "click_nb", "cost", "cpo", "time_since_last_click", *(f"cat{i}" for i in range(1, 10))),
+    *(
+        "click",
+        "click_pos",
+        "click_nb",
+        "cost",
+        "cpo",
+        "time_since_last_click",
+        *(f"cat{i}" for i in range(1, 10)),
+    ),
 )
 HASHES = tuple(f"hash_{i}" for i in range(19))
 SINGLES = ("feature_value", "feature_id", "count", "click", "sale")
 PAIRS = ("feature_1_value", "feature_2_value", "feature_1_id", "feature_2_id", "count", "click", "sale")
 
 _ATTRIBUTION_SOURCE = (
-    "E. Diemert, J. Meynet, P. Galland and D. Lefortier 2017, Attribution Modeling Increases Efficiency of Bidding "
-    "in Display Advertising, file criteo_attribution_dataset.tsv.gz, from the Criteo AI Lab (CC BY-NC-SA 4.0)"
+    "E. Diemert, J. Meynet, P. Galland and D. Lefortier 2017, Attribution Modeling Increases Efficiency of "
+    "Bidding in Display Advertising, file criteo_attribution_dataset.tsv.gz, from the Criteo AI Lab "
+    "(CC BY-NC-SA 4.0)"
 )
 _ADKDD_SOURCE = (
-    "E. Diemert et al. 2022, Lessons from the AdKDD'21 Privacy-Preserving ML Challenge (arXiv:2201.13123), from the "
-    "criteo-privacy-preserving-ml-competition repository of Criteo Research"
+    "E. Diemert et al. 2022, Lessons from the AdKDD'21 Privacy-Preserving ML Challenge (arXiv:2201.13123), "
+    "from the criteo-privacy-preserving-ml-competition repository of Criteo Research"
 )
 
 
@@ -60,7 +69,14 @@ def criteo_attribution(
         ...
     sumwise.errors.DataError: There is no file 'criteo_attribution_dataset.tsv.gz'. ...
     """
-    return _stream(path, "\t", [ATTRIBUTION], columns, chunk_rows, _ATTRIBUTION_SOURCE)
+    return _stream(
+        path,
+        separator="\t",
+        layouts=[ATTRIBUTION],
+        columns=columns,
+        chunk_rows=chunk_rows,
+        source=_ATTRIBUTION_SOURCE,
+    )
 
 
 def adkdd_rows(
@@ -71,8 +87,8 @@ def adkdd_rows(
     Parameters
     ----------
     path : str or path
-        A CSV file (plain or gzip) with ``hash_0`` ... ``hash_18`` and, except in the blind test part, ``click`` and
-        ``sale``.
+        A CSV file (plain or gzip) with ``hash_0`` ... ``hash_18`` and, except in the blind test part,
+        ``click`` and ``sale``.
     columns : sequence of str, optional
         Only these columns.
     chunk_rows : int, default 1_000_000
@@ -91,13 +107,21 @@ def adkdd_rows(
         ...
     sumwise.errors.DataError: There is no file 'small_train.csv'. ...
     """
-    return _stream(path, ",", [(*HASHES, "click", "sale"), HASHES], columns, chunk_rows, _ADKDD_SOURCE)
+    return _stream(
+        path,
+        separator=",",
+        layouts=[(*HASHES, "click", "sale"), HASHES],
+        columns=columns,
+        chunk_rows=chunk_rows,
+        source=_ADKDD_SOURCE,
+    )
 
 
 def adkdd_aggregates(path: str | PathLike, chunk_rows: int = 1_000_000) -> Iterator[pd.DataFrame]:
     """Stream the noisy aggregates of the AdKDD 2021 challenge: singles or pairs of features.
 
-    Counts, clicks and sales carry Gaussian noise of standard deviation 17; cells below the threshold are left out.
+    Counts, clicks and sales carry Gaussian noise of standard deviation 17; cells below the threshold are
+    left out.
 
     Parameters
     ----------
@@ -120,11 +144,19 @@ def adkdd_aggregates(path: str | PathLike, chunk_rows: int = 1_000_000) -> Itera
         ...
     sumwise.errors.DataError: There is no file 'aggregated_noisy_data_singles.csv.gz'. ...
     """
-    return _stream(path, ",", [SINGLES, PAIRS], None, chunk_rows, _ADKDD_SOURCE)
+    return _stream(
+        path,
+        separator=",",
+        layouts=[SINGLES, PAIRS],
+        columns=None,
+        chunk_rows=chunk_rows,
+        source=_ADKDD_SOURCE,
+    )
 
 
 def _stream(
     path: str | PathLike,
+    *,
     separator: str,
     layouts: Sequence[tuple[str, ...]],
     columns: Sequence[str] | None,
@@ -134,7 +166,9 @@ def _stream(
     """Check the header now, read the rows later: a wrong path fails at the call, not at the first chunk."""
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path.")
+        raise DataError(
+            f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path."
+        )
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise DataError(f"chunk_rows is {chunk_rows!r}.", hint="give a positive whole number.")
     header = tuple(_read(path, separator, nrows=0).columns)
@@ -146,7 +180,9 @@ def _stream(
         )
     for name in columns or ():
         if name not in header:
-            raise UnknownName(f"The file {str(path)!r} has no column {name!r}.", hint=f"it has {', '.join(header)}.")
+            raise UnknownName(
+                f"The file {str(path)!r} has no column {name!r}.", hint=f"it has {', '.join(header)}."
+            )
     return _chunks(path, separator, columns, chunk_rows)
 
 
@@ -159,7 +195,9 @@ def _chunks(path: Path, separator: str, columns: Sequence[str] | None, rows: int
             except StopIteration:
                 return
             except (ValueError, EOFError, OSError, zlib.error) as error:
-                raise DataError(f"The file {str(path)!r} breaks off or isn't what its name says: {error}.") from error
+                raise DataError(
+                    f"The file {str(path)!r} breaks off or isn't what its name says: {error}."
+                ) from error
             yield chunk if columns is None else chunk[list(columns)]
 
 

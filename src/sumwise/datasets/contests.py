@@ -16,23 +16,23 @@ __all__ = ["contests", "published_ei_scores"]
 def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
     """386 contests, each with its units' margins and its true table.
 
-    Voters cast a party vote (rows) and a candidate vote (columns); the official split-vote tables give the truth of
-    each district: New Zealand 2002 to 2014 and a part of Scotland 2007 (Pavia 2022).
+    Voters cast a party vote (rows) and a candidate vote (columns); the official split-vote tables give the
+    truth of each district: New Zealand 2002 to 2014 and a part of Scotland 2007 (Pavia 2022).
 
     Parameters
     ----------
     merged : bool, default True
-        Merge options under 3 percent of the district into "Other", as in the published comparison. Without merging
-        there are up to 26 rows and 15 columns. One raw table (Whanganui 2002) is published with four votes moved
-        between parties; all others add up to their margins exactly.
+        Merge options under 3 percent of the district into "Other", as in the published comparison. Without
+        merging there are up to 26 rows and 15 columns. One raw table (Whanganui 2002) is published with
+        four votes moved between parties; all others add up to their margins exactly.
     dataset : str, optional
         Only that election: ``"NZ_2002"``, ..., ``"NZ_2014"``, ``"SCO_2007"``.
 
     Returns
     -------
     list of Contest
-        Each has ``margins``, ``total`` (the true table, R x C), ``dataset``, ``district``, ``key``, ``number`` and
-        ``election``.
+        Each has ``margins``, ``total`` (the true table, R x C), ``dataset``, ``district``, ``key``,
+        ``number`` and ``election``.
 
     Examples
     --------
@@ -52,12 +52,17 @@ def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
             known = ", ".join(districts["dataset"].unique())
             raise UnknownName(f"There are no contests of {dataset!r}.", hint=f"the elections are {known}.")
         wanted = np.flatnonzero(districts["dataset"].to_numpy() == dataset)
-    columns = {c: units[c].to_numpy() for c in ("unit", "k", "votes")} | {"col": units["side"].to_numpy() == "col"}
+    columns = {c: units[c].to_numpy() for c in ("unit", "k", "votes")} | {
+        "col": units["side"].to_numpy() == "col"
+    }
     names = {c: truth[c].to_numpy() for c in ("row", "col", "votes", "row_name", "col_name")}
     records = districts.to_dict("records")
     return [
         _contest(
-            records[i], [records[i][s] for s in sizes], columns, unit_blocks[i], names, truth_blocks[i]
+            records[i],
+            sizes=[records[i][s] for s in sizes],
+            votes={c: values[unit_blocks[i]] for c, values in columns.items()},
+            truth={c: values[truth_blocks[i]] for c, values in names.items()},
         )
         for i in wanted
     ]
@@ -79,25 +84,27 @@ def _blocks(frame: pd.DataFrame, code: dict) -> list[slice]:
     return [block for block in blocks if block is not None]
 
 
-def _contest(record: dict, sizes: list[int], columns: dict, block: slice, names: dict, where: slice) -> Contest:
-    unit, k, votes, is_col = (columns[c][block] for c in ("unit", "k", "votes", "col"))
+def _contest(record: dict, sizes: list[int], votes: dict, truth: dict) -> Contest:
     sides = []
-    for size, mask in zip(sizes, (~is_col, is_col)):
-        side = np.zeros((record["units"], size))
-        side[unit[mask], k[mask]] = votes[mask]  # options without a vote in a unit are left out of the raw file
+    for size, mask in zip(sizes, (~votes["col"], votes["col"])):
+        side = np.zeros(
+            (record["units"], size)
+        )  # options without a vote in a unit are left out of the raw file
+        side[votes["unit"][mask], votes["k"][mask]] = votes["votes"][mask]
         sides.append(side)
-    row, col, cell = names["row"][where], names["col"][where], names["votes"][where]
     total = np.zeros(sizes)
-    total[row, col] = cell
+    total[truth["row"], truth["col"]] = truth["votes"]
     margins = Margins(
         *sides,
-        row_names=_names(names["row_name"][where], row, sizes[0]),
-        col_names=_names(names["col_name"][where], col, sizes[1]),
+        row_names=_names(truth["row_name"], truth["row"], sizes[0]),
+        col_names=_names(truth["col_name"], truth["col"], sizes[1]),
         denominator="votes",
     )
     gap = np.abs(total.sum(1) - sides[0].sum(0)).sum() + np.abs(total.sum(0) - sides[1].sum(0)).sum()
     if gap > 1e-3 * total.sum():
-        raise DataError(f"The true table of {record['key']} doesn't add up to its margins.", hint="get a fresh copy.")
+        raise DataError(
+            f"The true table of {record['key']} doesn't add up to its margins.", hint="get a fresh copy."
+        )
     return Contest(
         name=f"{record['dataset']} {record['district']}",
         margins=margins,
@@ -109,10 +116,10 @@ def _contest(record: dict, sizes: list[int], columns: dict, block: slice, names:
     )
 
 
-def _names(texts: np.ndarray, index: np.ndarray, size: int) -> list[str]:
+def _names(texts: np.ndarray, index: np.ndarray, size: int) -> tuple[str, ...]:
     first = np.full(size, -1)
     first[index[::-1]] = np.arange(len(index))[::-1]
-    return [str(texts[i]) for i in first]
+    return tuple(str(texts[i]) for i in first)
 
 
 def published_ei_scores() -> pd.DataFrame:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sumwise.datasets.records import Election
 from sumwise.datasets.store import read_csv
@@ -32,6 +32,8 @@ __all__ = [
     "waterbury",
 ]
 
+Names = tuple[Sequence[str], Sequence[str]]
+
 
 def senc() -> Election:
     """Party registration by race in 212 precincts of south-east North Carolina, 2001.
@@ -54,15 +56,15 @@ def senc() -> Election:
         [df[[prefix + c for c in cols]].to_numpy(float) for prefix in ("wh", "bl", "natam")], axis=1
     )
     units = (df["county"] + ": " + df["precinct"]).tolist()
-    margins = _margins(df[rows], df[cols], units, rows, cols, "registered voters")
+    margins = _margins(df[rows], df[cols], (rows, cols), units, "registered voters")
     return Election("senc", margins, cells, cells.sum(axis=0), df)
 
 
 def matproii() -> Election:
     """Voter registration by race in 268 southern counties, 1968.
 
-    The published shares have four decimals, so the true cells add up to the column totals within 0.1 percent only;
-    ``margins`` follow the published ``x`` and ``t``.
+    The published shares have four decimals, so the true cells add up to the column totals within 0.1
+    percent only; ``margins`` follow the published ``x`` and ``t``.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def matproii() -> Election:
         Rows black, white; columns registered, not registered; ``cells`` (268, 2, 2) are the true counts.
     """
     df = read_csv("matproii")
-    margins = _two_by_two(df, "x", "t", "n", ("black", "white"), ("registered", "not registered"))
+    margins = _two_by_two(df, "x", "t", "n", names=(("black", "white"), ("registered", "not registered")))
     yes = np.stack([df["tb"], df["tw"]], axis=1)
     cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
     return Election("matproii", margins, cells, cells.sum(axis=0), df)
@@ -79,19 +81,19 @@ def matproii() -> Election:
 def foreign_illiteracy_1930() -> Election:
     """Illiteracy by foreign birth in 48 states, 1930: Robinson's fallacy.
 
-    No state's population is published with the set: the margins are shares (each unit sums to one), and so are the
-    cells.
+    No state's population is published with the set: the margins are shares (each unit sums to one), and so
+    are the cells.
 
     Returns
     -------
     Election
-        Rows foreign born, native; columns illiterate, literate; ``cells`` (48, 2, 2); ``total`` is None, since the
-        states can't be added up without their sizes.
+        Rows foreign born, native; columns illiterate, literate; ``cells`` (48, 2, 2); ``total`` is None,
+        since the states can't be added up without their sizes.
     """
     df = read_csv("foreign_illiteracy_1930")
     units = df["ICPSR"].astype(str).tolist()
     names = ("foreign born", "native"), ("illiterate", "literate")
-    margins = _two_by_two(df, "X", "Y", None, *names, units=units)
+    margins = _two_by_two(df, "X", "Y", None, names=names, units=units)
     yes = np.stack([df["W1"], df["W2"]], axis=1)
     cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
     return Election("foreign_illiteracy_1930", margins, cells, None, df)
@@ -107,7 +109,9 @@ def lavoteall() -> Election:
     """
     df = read_csv("lavoteall")
     return Election(
-        "lavoteall", _two_by_two(df, "x", "t", "n", ("black", "not black"), ("voted", "not voted")), frame=df
+        "lavoteall",
+        _two_by_two(df, "x", "t", "n", names=(("black", "not black"), ("voted", "not voted"))),
+        frame=df,
     )
 
 
@@ -120,7 +124,9 @@ def fultongen() -> Election:
         Rows x, not x; columns t, not t, as published.
     """
     df = read_csv("fultongen")
-    return Election("fultongen", _two_by_two(df, "x", "t", "n", ("x", "not x"), ("t", "not t")), frame=df)
+    return Election(
+        "fultongen", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df
+    )
 
 
 def nj() -> Election:
@@ -132,7 +138,7 @@ def nj() -> Election:
         Rows x, not x; columns t, not t, as published.
     """
     df = read_csv("nj")
-    return Election("nj", _two_by_two(df, "x", "t", "n", ("x", "not x"), ("t", "not t")), frame=df)
+    return Election("nj", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df)
 
 
 def rxc_data() -> Election:
@@ -155,7 +161,11 @@ def redistrict() -> Election:
         Rows black, white, hispanic; columns dem, rep, novote; covariates avgage, perown.
     """
     return _counts(
-        "redistrict", ["black", "white", "hispanic"], ["dem", "rep", "novote"], "precinct", ["avgage", "perown"]
+        "redistrict",
+        ["black", "white", "hispanic"],
+        ["dem", "rep", "novote"],
+        "precinct",
+        ["avgage", "perown"],
     )
 
 
@@ -191,7 +201,9 @@ def wallace_1968() -> Election:
     """
     df = read_csv("wallace_1968", text=["FIPS"])
     units = df["FIPS"].str.zfill(5).tolist()
-    margins = _two_by_two(df, "X", "Y", None, ("black", "not black"), ("Wallace", "other"), units=units)
+    margins = _two_by_two(
+        df, "X", "Y", None, names=(("black", "not black"), ("Wallace", "other")), units=units
+    )
     return Election("wallace_1968", margins, frame=df)
 
 
@@ -206,7 +218,7 @@ def house_pres_1988() -> Election:
     df = read_csv("house_pres_1988")
     units = df["DIST"].astype(str).tolist()
     names = ("Dukakis", "Bush"), ("Democratic", "Republican")
-    return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", *names, units=units), frame=df)
+    return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", names=names, units=units), frame=df)
 
 
 def elec_1968() -> Election:
@@ -228,14 +240,14 @@ def elec_1968() -> Election:
         *("inc_00_03k", "inc_03_08k", "inc_08_25k", "inc_25_99k", "pres_turn"),
     ]
     total = df[["pres_total"]].to_numpy(float)
-    margins = Margins(
+    names = ("white", "black", "other"), ("Humphrey", "Nixon", "Wallace", "abstain")
+    margins = _margins(
         df[race].to_numpy(float) * total,
         df[vote].to_numpy(float) * total,
-        units=df["fips"].tolist(),
-        row_names=["white", "black", "other"],
-        col_names=["Humphrey", "Nixon", "Wallace", "abstain"],
+        names,
+        df["fips"].tolist(),
+        "votes for president",
         covariates=df[covariates],
-        denominator="votes for president",
     )
     return Election("elec_1968", margins, frame=df)
 
@@ -243,9 +255,10 @@ def elec_1968() -> Election:
 def gwinnett_2018() -> Election:
     """Votes for governor by race of the actual voters in Gwinnett County, 2018; no truth.
 
-    The two sides differ a little in most precincts (at most 140 voters): voters of known race are not the votes counted.
-    The race totals are scaled to the votes. Precinct 035 is published in two lines, which share out its votes and
-    repeat its race totals: it is one unit here. ``frame`` has the 157 lines as published.
+    The two sides differ a little in most precincts (at most 140 voters): voters of known race are not the
+    votes counted. The race totals are scaled to the votes. Precinct 035 is published in two lines, which
+    share out its votes and repeat its race totals: it is one unit here. ``frame`` has the 157 lines as
+    published.
 
     Returns
     -------
@@ -257,7 +270,9 @@ def gwinnett_2018() -> Election:
     precincts = df.groupby("precinct", sort=False)
     rows, cols = precincts[race].first().to_numpy(float), precincts[vote].sum()
     rows = rows * (cols.to_numpy(float).sum(axis=1) / rows.sum(axis=1))[:, None]
-    margins = _margins(rows, cols, cols.index.tolist(), race, vote, "votes for governor; race totals scaled to them")
+    margins = _margins(
+        rows, cols, (race, vote), cols.index.tolist(), "votes for governor; race totals scaled to them"
+    )
     return Election("gwinnett_2018", margins, frame=df)
 
 
@@ -267,23 +282,23 @@ def santa_clara() -> Election:
     Returns
     -------
     Election
-        Rows indian, east asian, not asian (shares of the voters); columns hardy, kolstad, nadeem. The published
-        shares have seven decimals; the last of each side is the rest of the total.
+        Rows indian, east asian, not asian (shares of the voters); columns hardy, kolstad, nadeem. The
+        published shares have seven decimals; the last of each side is the rest of the total.
     """
     df = read_csv("santa_clara", text=["precinct"])
     total = df[["total2"]].to_numpy(float)
     rows = _with_rest(df[["pct_ind_vote", "pct_e_asian_vote"]].to_numpy(float)) * total
     cols = _with_rest(df[["pct_for_hardy2", "pct_for_kolstad2"]].to_numpy(float)) * total
     names = ["indian", "east asian", "not asian"], ["hardy", "kolstad", "nadeem"]
-    margins = _margins(rows, cols, df["precinct"].tolist(), *names, "votes for seat 2")
+    margins = _margins(rows, cols, names, df["precinct"].tolist(), "votes for seat 2")
     return Election("santa_clara", margins, frame=df)
 
 
 def waterbury() -> Election:
     """Governor 2010 by race in 23 precincts of Waterbury; no truth.
 
-    The published race shares overlap (they sum to more than one), so the rows are white and not white; ``frame`` has
-    the black and hispanic shares.
+    The published race shares overlap (they sum to more than one), so the rows are white and not white;
+    ``frame`` has the black and hispanic shares.
 
     Returns
     -------
@@ -295,7 +310,7 @@ def waterbury() -> Election:
     rows = _with_rest(df[["White.Pct"]].to_numpy(float)) * total
     cols = _with_rest(df[["Tom.Foley", "Dan.Malloy"]].to_numpy(float)) * total
     names = ["white", "not white"], ["Foley", "Malloy", "other"]
-    return Election("waterbury", _margins(rows, cols, df["Precinct"].tolist(), *names, "votes"), frame=df)
+    return Election("waterbury", _margins(rows, cols, names, df["Precinct"].tolist(), "votes"), frame=df)
 
 
 def chile_2021(groups: str = "age", mismatch: str = "drop") -> Election:
@@ -331,55 +346,38 @@ def chile_2021(groups: str = "age", mismatch: str = "drop") -> Election:
     if mismatch == "rescale":
         rows = rows * (cols.sum(axis=1) / rows.sum(axis=1))[:, None]
     units = (df["REGION"] + ": " + df["ELECTORAL.DISTRICT"] + ": " + df["BALLOT.BOX"]).tolist()
-    return Election("chile_2021", _margins(rows, cols, units, row_names, options, "ballots"), frame=df)
+    return Election("chile_2021", _margins(rows, cols, (row_names, options), units, "ballots"), frame=df)
 
 
 def _counts(
     name: str, rows: list[str], cols: list[str], unit: str | None = None, covariates: list[str] | None = None
 ) -> Election:
     df = read_csv(name)
-    margins = Margins(
-        df[rows].to_numpy(float),
-        df[cols].to_numpy(float),
-        units=None if unit is None else df[unit].astype(str).tolist(),
-        row_names=rows,
-        col_names=cols,
-        covariates=None if covariates is None else df[covariates],
-    )
-    return Election(name, margins, frame=df)
+    units = None if unit is None else df[unit].astype(str).tolist()
+    extra = None if covariates is None else df[covariates]
+    return Election(name, _margins(df[rows], df[cols], (rows, cols), units, covariates=extra), frame=df)
 
 
-def _two_by_two(
-    df: pd.DataFrame,
-    x: str,
-    t: str,
-    n: str | None,
-    row_names: Sequence[str],
-    col_names: Sequence[str],
-    units: list[str] | None = None,
-) -> Margins:
-    """Margins from the share ``x`` of the first row, the share ``t`` of the first column and the total ``n``."""
+def _two_by_two(df: Any, x: str, t: str, n: str | None, *, names: Names, units: Any = None) -> Margins:
+    """Margins from the share ``x`` of the first row, the share ``t`` of the first column, and totals."""
     total = np.ones((len(df), 1)) if n is None else df[[n]].to_numpy(float)
-    rows, cols = _with_rest(df[[x]].to_numpy(float)) * total, _with_rest(df[[t]].to_numpy(float)) * total
-    denominator = "shares (no counts are published)" if n is None else "people"
-    return _margins(rows, cols, units, row_names, col_names, denominator)
+    rows = _with_rest(df[[x]].to_numpy(float)) * total
+    cols = _with_rest(df[[t]].to_numpy(float)) * total
+    return _margins(rows, cols, names, units, "shares (no counts are published)" if n is None else "people")
 
 
 def _margins(
-    rows: np.ndarray | pd.DataFrame,
-    cols: np.ndarray | pd.DataFrame,
-    units: list[str] | None,
-    row_names: Sequence[str],
-    col_names: Sequence[str],
-    denominator: str,
+    rows: Any, cols: Any, names: Names, units: Any, denominator: str = "people", **extra: Any
 ) -> Margins:
+    row_names, col_names = (tuple(side) for side in names)
     return Margins(
         np.asarray(rows, dtype=float),
         np.asarray(cols, dtype=float),
         units=units,
-        row_names=list(row_names),
-        col_names=list(col_names),
+        row_names=row_names,
+        col_names=col_names,
         denominator=denominator,
+        **extra,
     )
 
 

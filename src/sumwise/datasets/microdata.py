@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +28,16 @@ __all__ = [
 ]
 
 ADULT_COLUMNS = [
-    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
+    *(
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "education_num",
+        "marital_status",
+        "occupation",
+        "relationship",
+    ),
     *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
 ]
 NUMBERS = ["age", "fnlwgt", "educational-num", "capital-gain", "capital-loss", "hours-per-week"]
@@ -86,8 +96,8 @@ def adult() -> Adult:
 def bank() -> Microdata:
     """UCI Bank Marketing: 41,188 phone calls; ``y`` says whether a deposit followed.
 
-    ``unknown`` is a level of its own, as published. ``duration`` is known only after the call: leave it out of a
-    model that is to predict.
+    ``unknown`` is a level of its own, as published. ``duration`` is known only after the call: leave it out
+    of a model that is to predict.
 
     Returns
     -------
@@ -103,8 +113,8 @@ def pums_national() -> Microdata:
     Returns
     -------
     Microdata
-        ``bag`` is ``PUMA``, ``weight`` is ``PWGTP``; the file's ``N`` is missing; ``dictionary`` explains the codes.
-        Hide SEX, EDU, RAC1P, HISP, DPHY, OWN_RENT, INDP_CAT or PINCP_DECILE with ``hide``.
+        ``bag`` is ``PUMA``, ``weight`` is ``PWGTP``; the file's ``N`` is missing; ``dictionary`` explains
+        the codes. Hide SEX, EDU, RAC1P, HISP, DPHY, OWN_RENT, INDP_CAT or PINCP_DECILE with ``hide``.
     """
     return _pums("pums_national")
 
@@ -176,9 +186,9 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     Parameters
     ----------
     variant : str
-        One of :func:`franco_variants`, or a beginning that only one of them has (``"naive-large-equal"``). In a
-        *naive* variant the bags are independent of everything, in a *simple* one they depend on the label, in an
-        *intermediate* one on a cluster of the features, in a *hard* one on both.
+        One of :func:`franco_variants`, or a beginning that only one of them has (``"naive-large-equal"``).
+        In a *naive* variant the bags are independent of everything, in a *simple* one they depend on the
+        label, in an *intermediate* one on a cluster of the features, in a *hard* one on both.
 
     Returns
     -------
@@ -190,7 +200,8 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     found = [asked] if asked in names else [name for name in names if name.startswith(asked)]
     if len(found) != 1:
         raise UnknownName(
-            f"The variant {variant!r} fits {len(found)} of {len(names)} names.", hint=f"take one of {', '.join(names)}."
+            f"The variant {variant!r} fits {len(found)} of {len(names)} names.",
+            hint=f"take one of {', '.join(names)}.",
         )
     frame = _read_parquet("franco", 0)
     features = [str(c) for c in frame.columns if c != "y"]
@@ -210,7 +221,7 @@ def franco_published() -> pd.DataFrame:
     return _read_parquet("franco_published", 0)
 
 
-def _read_parquet(name: str, number: int) -> pd.DataFrame:
+def _read_parquet(name: str, number: int) -> Any:
     e = entry(name)
     file = e.files[number]
     path = verified(e, file)

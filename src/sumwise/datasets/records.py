@@ -69,7 +69,7 @@ class Contest(Election):
     def election(self) -> str:
         """The election that the contest belongs to, in words: ``"New Zealand 2002"``."""
         country, year = self.dataset.split("_")
-        return f"{ {'NZ': 'New Zealand', 'SCO': 'Scotland'}.get(country, country)} {year}"
+        return f"{ {'NZ': 'New Zealand', 'SCO': 'Scotland'}.get(country, country) } {year}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,9 @@ class Microdata:
     weight: str | None = None
     dictionary: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def hide(self, label: str, features: list[str], bag: str | None = None, weighted: bool = False) -> LabelledBags:
+    def hide(
+        self, label: str, features: list[str], bag: str | None = None, weighted: bool = False
+    ) -> LabelledBags:
         """Hide one column as the label and sum it by bag.
 
         Rows where the label is missing are left out; features must be complete (fill or drop first).
@@ -171,7 +173,7 @@ class Microdata:
 
 
 def labelled_bags(
-    frame: pd.DataFrame, bag: str, features: list[str], label: pd.Series, weight: str | None = None
+    frame: Any, bag: str, features: list[str], label: Any, weight: str | None = None
 ) -> LabelledBags:
     """Rows to bags, in the order of the bag column's values, with the labels summed by bag."""
     order = np.argsort(frame[bag].to_numpy(), kind="stable")

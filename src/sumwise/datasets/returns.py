@@ -73,7 +73,8 @@ def pummeler_regions_2012(areas: int = 2010) -> pd.DataFrame:
 def crosswalk(areas: int = 2010) -> pd.DataFrame:
     """Which census areas (PUMAs) a county lies in, with the share of its population.
 
-    Codes stay text with their leading zeros. The file's second line, which describes the columns, is left out.
+    Codes stay text with their leading zeros. The file's second line, which describes the columns, is left
+    out.
 
     Parameters
     ----------
@@ -83,8 +84,8 @@ def crosswalk(areas: int = 2010) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        county, state, puma12 (or puma2k), stab, cntyname, PUMAname (or PUMA2kName), pop10, afact; 4,546 (or 4,433)
-        rows.
+        county, state, puma12 (or puma2k), stab, cntyname, PUMAname (or PUMA2kName), pop10, afact; 4,546 (or
+        4,433) rows.
     """
     number = _which(areas)
     columns = ["county", "state", ("puma12", "puma2k")[number]]
@@ -116,8 +117,9 @@ def county_results(year: int = 2016) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As published, with the county code as five digits of text in ``fips``. In 2016 every borough of Alaska carries
-        the statewide result, ``diff`` has thousands separators and ``per_point_diff`` a percent sign (both text).
+        As published, with the county code as five digits of text in ``fips``. In 2016 every borough of
+        Alaska carries the statewide result, ``diff`` has thousands separators and ``per_point_diff`` a
+        percent sign (both text).
     """
     years = (2016, 2020, 2024)
     if year not in years:
@@ -146,8 +148,8 @@ def county_candidates_2016() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        fips (five digits of text), geo_name, individual_party, name, rank, reporting_pct, state, vote_pct, votes;
-        18,011 rows.
+        fips (five digits of text), geo_name, individual_party, name, rank, reporting_pct, state, vote_pct,
+        votes; 18,011 rows.
     """
     frame = read_csv("county_candidates_2016", text=["fips"])
     return frame.assign(fips=frame["fips"].str.zfill(5))
@@ -162,7 +164,10 @@ def county_2012_2016() -> pd.DataFrame:
         3,114 x 28, ``fips_code`` as five digits of text; the spreadsheet's ``#DIV/0!`` is missing.
     """
     frame = read_csv(
-        "county_2012_2016", text=["fips_code", "county_number"], na_values=["#DIV/0!", ""], keep_default_na=False
+        "county_2012_2016",
+        text=["fips_code", "county_number"],
+        na_values=["#DIV/0!", ""],
+        keep_default_na=False,
     )
     return frame.assign(fips_code=frame["fips_code"].str.zfill(5))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,7 +46,7 @@ def modelnet10() -> Split:
         clouds = arrays[f"X_{part}"].astype(np.float32)
         offsets = np.arange(len(clouds) + 1, dtype=np.int64) * clouds.shape[1]
         parts[part] = Bags(
-            clouds.reshape(-1, 3), offsets, ids=arrays[f"id_{part}"].tolist(), features=["x", "y", "z"]
+            clouds.reshape(-1, 3), offsets, ids=arrays[f"id_{part}"].tolist(), features=("x", "y", "z")
         )
     classes = tuple(arrays["classes"].tolist())
     y, test_y = arrays["y_train"].astype(np.int64), arrays["y_test"].astype(np.int64)
@@ -54,8 +56,8 @@ def modelnet10() -> Split:
 def musk1() -> tuple[Bags, np.ndarray]:
     """Musk (Version 1): 92 molecules as bags of their shapes; is the molecule a musk?
 
-    The public copy that this checksum belongs to breaks off within its last line (one of three shapes of the last
-    molecule): that line is left out, 470 remain.
+    The public copy that this checksum belongs to breaks off within its last line (one of three shapes of
+    the last molecule): that line is left out, 470 remain.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def elephant() -> tuple[Bags, np.ndarray]:
     return _labelled(read_csv("elephant", header=None))
 
 
-def _labelled(frame: pd.DataFrame) -> tuple[Bags, np.ndarray]:
+def _labelled(frame: Any) -> tuple[Bags, np.ndarray]:
     features = [f"x{i}" for i in range(1, frame.shape[1] - 1)]
     frame = frame.set_axis(["label", "bag", *features], axis=1)
     labels = frame.groupby("bag")["label"].agg(["min", "max"])
@@ -100,7 +102,7 @@ def bdr_gamma_published() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        183 rows: experiment, setting, method, test_mse, test_nll, coverage95; the last two are missing for methods
-        without an uncertainty.
+        183 rows: experiment, setting, method, test_mse, test_nll, coverage95; the last two are missing for
+        methods without an uncertainty.
     """
     return read_csv("bdr_gamma_published")

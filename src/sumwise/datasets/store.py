@@ -17,7 +17,19 @@ import pandas as pd
 
 from sumwise.errors import DataError, UnknownName
 
-__all__ = ["Entry", "File", "catalogue", "check_frame", "entries", "entry", "folders", "locate", "present", "read_csv", "verified"]
+__all__ = [
+    "Entry",
+    "File",
+    "catalogue",
+    "check_frame",
+    "entries",
+    "entry",
+    "folders",
+    "locate",
+    "present",
+    "read_csv",
+    "verified",
+]
 
 VARIABLE = "SUMWISE_DATA"
 _digests: dict[tuple[str, int, int], str] = {}  # (path, mtime, size): a file is hashed once per process
@@ -187,7 +199,7 @@ def _digest(path: Path) -> str:
     return _digests[key]
 
 
-def check_frame(frame: pd.DataFrame, file: File, path: Path) -> pd.DataFrame:
+def check_frame(frame: Any, file: File, path: Path) -> Any:
     """The frame itself, once its columns and its number of rows have been compared with the catalogue."""
     if file.columns is not None and tuple(frame.columns) != file.columns:
         missing = [c for c in file.columns if c not in frame.columns]
@@ -205,7 +217,7 @@ def check_frame(frame: pd.DataFrame, file: File, path: Path) -> pd.DataFrame:
     return frame
 
 
-def read_csv(name: str, number: int = 0, text: Sequence[str] = (), **options: Any) -> pd.DataFrame:
+def read_csv(name: str, number: int = 0, text: Sequence[str] = (), **options: Any) -> Any:
     """Read one CSV file of a set: verified, its columns and rows checked.
 
     Parameters
