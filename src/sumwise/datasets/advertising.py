@@ -166,9 +166,7 @@ def _stream(
     """Check the header now, read the rows later: a wrong path fails at the call, not at the first chunk."""
     path = Path(path)
     if not path.is_file():
-        raise DataError(
-            f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path."
-        )
+        raise DataError(f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path.")
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise DataError(f"chunk_rows is {chunk_rows!r}.", hint="give a positive whole number.")
     header = tuple(_read(path, separator, nrows=0).columns)
@@ -180,9 +178,7 @@ def _stream(
         )
     for name in columns or ():
         if name not in header:
-            raise UnknownName(
-                f"The file {str(path)!r} has no column {name!r}.", hint=f"it has {', '.join(header)}."
-            )
+            raise UnknownName(f"The file {str(path)!r} has no column {name!r}.", hint=f"it has {', '.join(header)}.")
     return _chunks(path, separator, columns, chunk_rows)
 
 
@@ -195,9 +191,7 @@ def _chunks(path: Path, separator: str, columns: Sequence[str] | None, rows: int
             except StopIteration:
                 return
             except (ValueError, EOFError, OSError, zlib.error) as error:
-                raise DataError(
-                    f"The file {str(path)!r} breaks off or isn't what its name says: {error}."
-                ) from error
+                raise DataError(f"The file {str(path)!r} breaks off or isn't what its name says: {error}.") from error
             yield chunk if columns is None else chunk[list(columns)]
 
 

@@ -37,8 +37,8 @@ def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
     Examples
     --------
     >>> from sumwise import datasets
-    >>> first = datasets.contests()[0]  # doctest: +SKIP
-    >>> first.district, first.margins.n_units, first.total.shape  # doctest: +SKIP
+    >>> first = datasets.contests()[0]
+    >>> first.district, first.margins.n_units, first.total.shape
     ('Aoraki', 80, (7, 5))
     """
     districts = read_csv("contests", 0)
@@ -52,9 +52,7 @@ def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
             known = ", ".join(districts["dataset"].unique())
             raise UnknownName(f"There are no contests of {dataset!r}.", hint=f"the elections are {known}.")
         wanted = np.flatnonzero(districts["dataset"].to_numpy() == dataset)
-    columns = {c: units[c].to_numpy() for c in ("unit", "k", "votes")} | {
-        "col": units["side"].to_numpy() == "col"
-    }
+    columns = {c: units[c].to_numpy() for c in ("unit", "k", "votes")} | {"col": units["side"].to_numpy() == "col"}
     names = {c: truth[c].to_numpy() for c in ("row", "col", "votes", "row_name", "col_name")}
     records = districts.to_dict("records")
     return [
@@ -87,9 +85,7 @@ def _blocks(frame: pd.DataFrame, code: dict) -> list[slice]:
 def _contest(record: dict, sizes: list[int], votes: dict, truth: dict) -> Contest:
     sides = []
     for size, mask in zip(sizes, (~votes["col"], votes["col"])):
-        side = np.zeros(
-            (record["units"], size)
-        )  # options without a vote in a unit are left out of the raw file
+        side = np.zeros((record["units"], size))  # options without a vote in a unit are left out of the raw file
         side[votes["unit"][mask], votes["k"][mask]] = votes["votes"][mask]
         sides.append(side)
     total = np.zeros(sizes)
@@ -102,9 +98,7 @@ def _contest(record: dict, sizes: list[int], votes: dict, truth: dict) -> Contes
     )
     gap = np.abs(total.sum(1) - sides[0].sum(0)).sum() + np.abs(total.sum(0) - sides[1].sum(0)).sum()
     if gap > 1e-3 * total.sum():
-        raise DataError(
-            f"The true table of {record['key']} doesn't add up to its margins.", hint="get a fresh copy."
-        )
+        raise DataError(f"The true table of {record['key']} doesn't add up to its margins.", hint="get a fresh copy.")
     return Contest(
         name=f"{record['dataset']} {record['district']}",
         margins=margins,
@@ -130,5 +124,11 @@ def published_ei_scores() -> pd.DataFrame:
     pandas.DataFrame
         8,106 rows: dataset, district, R, C, method, run, EI_V (50 * sum |estimate - true| / N), MAE_V, MAE_p,
         runtime_s (on their machine). ``_inv``: rows and columns swapped; ``_sym``: symmetric.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.published_ei_scores().shape
+    (8106, 10)
     """
     return read_csv("published_ei_scores", text=["run"])

@@ -31,6 +31,15 @@ class Election:
         True counts over all units.
     frame : pandas.DataFrame
         The file as read, with columns that the margins don't use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Margins
+    >>> from sumwise.datasets import Election
+    >>> e = Election("toy", Margins([[3, 1]], [[2, 2]]), total=np.array([[2.0, 1.0], [0.0, 1.0]]))
+    >>> e.shares[1]
+    array([0., 1.])
     """
 
     name: str
@@ -58,6 +67,13 @@ class Contest(Election):
         As published: ``"NZ_2002"``, ``"Aoraki"``, ``"Aoraki_G7_C5"``.
     number : int
         Its number within the dataset.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.datasets import Contest
+    >>> Contest("toy", Margins([[3, 1]], [[2, 2]]), dataset="NZ_2002").election
+    'New Zealand 2002'
     """
 
     dataset: str = ""
@@ -88,6 +104,18 @@ class LabelledBags:
         The classes in the order of the indices.
     rows : ndarray of shape (n_rows,)
         Which row of the source each row of ``bags.values`` is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.datasets import Microdata
+    >>> people = pd.DataFrame({"area": ["s", "r", "s"], "age": [31, 40, 25], "sex": ["f", "m", "m"]})
+    >>> labelled = Microdata("toy", people, bag="area").hide("sex", ["age"])
+    >>> labelled.counts
+    array([[0., 1.],
+           [1., 1.]])
+    >>> labelled.classes, labelled.rows
+    (('f', 'm'), array([1, 0, 2]))
     """
 
     bags: Bags
@@ -108,6 +136,15 @@ class Split:
         One response per bag.
     classes : tuple of str
         What the integers in ``y`` mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.datasets import Split
+    >>> bags = Bags.from_arrays([np.zeros((2, 1)), np.ones((3, 1))])
+    >>> Split(bags[[0]], np.array([0]), bags[[1]], np.array([1]), classes=("low", "high")).classes
+    ('low', 'high')
     """
 
     bags: Bags
@@ -133,6 +170,14 @@ class Microdata:
         The person weight column.
     dictionary : dict
         What the columns and their values mean.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.datasets import Microdata
+    >>> people = pd.DataFrame({"area": ["s", "r", "s"], "age": [31, 40, 25], "sex": ["f", "m", "m"]})
+    >>> Microdata("toy", people, bag="area").hide("sex", ["age"]).bags.ids
+    array(['r', 's'], dtype='<U1')
     """
 
     name: str
@@ -141,9 +186,7 @@ class Microdata:
     weight: str | None = None
     dictionary: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def hide(
-        self, label: str, features: list[str], bag: str | None = None, weighted: bool = False
-    ) -> LabelledBags:
+    def hide(self, label: str, features: list[str], bag: str | None = None, weighted: bool = False) -> LabelledBags:
         """Hide one column as the label and sum it by bag.
 
         Rows where the label is missing are left out; features must be complete (fill or drop first).
@@ -172,9 +215,7 @@ class Microdata:
         return replace(labelled, rows=np.flatnonzero(known)[labelled.rows])
 
 
-def labelled_bags(
-    frame: Any, bag: str, features: list[str], label: Any, weight: str | None = None
-) -> LabelledBags:
+def labelled_bags(frame: Any, bag: str, features: list[str], label: Any, weight: str | None = None) -> LabelledBags:
     """Rows to bags, in the order of the bag column's values, with the labels summed by bag."""
     order = np.argsort(frame[bag].to_numpy(), kind="stable")
     frame, label = frame.iloc[order], label.iloc[order]

@@ -28,6 +28,12 @@ def regions_2016() -> pd.DataFrame:
     -------
     pandas.DataFrame
         region, votes_R, votes_oth, votes_D.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.regions_2016().shape
+    (979, 4)
     """
     return read_csv("regions_2016")
 
@@ -39,6 +45,12 @@ def regions_2012() -> pd.DataFrame:
     -------
     pandas.DataFrame
         region, votes_D, votes_G, votes_L, votes_R, votes_oth.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.regions_2012().shape
+    (979, 6)
     """
     return read_csv("regions_2012")
 
@@ -50,6 +62,12 @@ def region_centroids() -> pd.DataFrame:
     -------
     pandas.DataFrame
         region, x, y, z.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.region_centroids().shape
+    (979, 4)
     """
     return read_csv("region_centroids")
 
@@ -66,6 +84,12 @@ def pummeler_regions_2012(areas: int = 2010) -> pd.DataFrame:
     -------
     pandas.DataFrame
         region, votes_D, votes_G, votes_L, votes_R, votes_oth.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.pummeler_regions_2012().shape
+    (979, 6)
     """
     return read_csv("pummeler_regions_2012", _which(areas))
 
@@ -86,6 +110,12 @@ def crosswalk(areas: int = 2010) -> pd.DataFrame:
     pandas.DataFrame
         county, state, puma12 (or puma2k), stab, cntyname, PUMAname (or PUMA2kName), pop10, afact; 4,546 (or
         4,433) rows.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.crosswalk().shape
+    (4546, 8)
     """
     number = _which(areas)
     columns = ["county", "state", ("puma12", "puma2k")[number]]
@@ -102,6 +132,12 @@ def exit_polls_2016() -> pd.DataFrame:
     pandas.DataFrame
         26,588 x 8: answer, answer_pct, cell_pct, election, question, question_number, state, vote_group. A
         missing ``cell_pct`` was not published (too few answers).
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.exit_polls_2016().shape
+    (26588, 8)
     """
     return read_csv("exit_polls_2016", keep_default_na=False, na_values=[""])
 
@@ -120,6 +156,12 @@ def county_results(year: int = 2016) -> pd.DataFrame:
         As published, with the county code as five digits of text in ``fips``. In 2016 every borough of
         Alaska carries the statewide result, ``diff`` has thousands separators and ``per_point_diff`` a
         percent sign (both text).
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.county_results().shape
+    (3141, 10)
     """
     years = (2016, 2020, 2024)
     if year not in years:
@@ -137,6 +179,12 @@ def county_results_2008_2016() -> pd.DataFrame:
     -------
     pandas.DataFrame
         fips (five digits of text), county, and total, dem, gop, oth of each year; 3,112 rows.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.county_results_2008_2016().shape
+    (3112, 14)
     """
     frame = read_csv("county_results_2008_2016", text=["fips_code"])
     return frame.rename(columns={"fips_code": "fips"}).assign(fips=lambda df: df["fips"].str.zfill(5))
@@ -150,6 +198,12 @@ def county_candidates_2016() -> pd.DataFrame:
     pandas.DataFrame
         fips (five digits of text), geo_name, individual_party, name, rank, reporting_pct, state, vote_pct,
         votes; 18,011 rows.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.county_candidates_2016().shape
+    (18011, 9)
     """
     frame = read_csv("county_candidates_2016", text=["fips"])
     return frame.assign(fips=frame["fips"].str.zfill(5))
@@ -162,6 +216,12 @@ def county_2012_2016() -> pd.DataFrame:
     -------
     pandas.DataFrame
         3,114 x 28, ``fips_code`` as five digits of text; the spreadsheet's ``#DIV/0!`` is missing.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.county_2012_2016().shape
+    (3114, 28)
     """
     frame = read_csv(
         "county_2012_2016",

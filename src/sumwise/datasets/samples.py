@@ -32,6 +32,12 @@ def modelnet10() -> Split:
     -------
     Split
         ``bags`` (3,991), ``y``, ``test_bags`` (908), ``test_y``, ``classes``; values are float32.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.modelnet10().bags
+    Bags(bags=3,991, rows=4,086,784, features=[x, y, z], sizes=1024 to 1024)
     """
     e = entry("modelnet10")
     path = verified(e, e.files[0])
@@ -45,9 +51,7 @@ def modelnet10() -> Split:
     for part in ("train", "test"):
         clouds = arrays[f"X_{part}"].astype(np.float32)
         offsets = np.arange(len(clouds) + 1, dtype=np.int64) * clouds.shape[1]
-        parts[part] = Bags(
-            clouds.reshape(-1, 3), offsets, ids=arrays[f"id_{part}"].tolist(), features=("x", "y", "z")
-        )
+        parts[part] = Bags(clouds.reshape(-1, 3), offsets, ids=arrays[f"id_{part}"].tolist(), features=("x", "y", "z"))
     classes = tuple(arrays["classes"].tolist())
     y, test_y = arrays["y_train"].astype(np.int64), arrays["y_test"].astype(np.int64)
     return Split(parts["train"], y, parts["test"], test_y, classes)
@@ -65,6 +69,12 @@ def musk1() -> tuple[Bags, np.ndarray]:
         92 bags, 470 rows x 166 features.
     labels : ndarray of shape (92,)
         1 for a musk.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.musk1()[0].shape
+    (92,)
     """
     frame = read_csv("musk1", header=None)
     cut = frame.isna().any(axis=1).to_numpy()
@@ -82,6 +92,12 @@ def elephant() -> tuple[Bags, np.ndarray]:
         200 bags, 1,391 rows x 230 features.
     labels : ndarray of shape (200,)
         1 for an elephant.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.elephant()[0].shape
+    (200,)
     """
     return _labelled(read_csv("elephant", header=None))
 
@@ -104,5 +120,11 @@ def bdr_gamma_published() -> pd.DataFrame:
     pandas.DataFrame
         183 rows: experiment, setting, method, test_mse, test_nll, coverage95; the last two are missing for
         methods without an uncertainty.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.bdr_gamma_published().shape
+    (183, 6)
     """
     return read_csv("bdr_gamma_published")

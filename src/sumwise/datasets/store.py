@@ -17,19 +17,7 @@ import pandas as pd
 
 from sumwise.errors import DataError, UnknownName
 
-__all__ = [
-    "Entry",
-    "File",
-    "catalogue",
-    "check_frame",
-    "entries",
-    "entry",
-    "folders",
-    "locate",
-    "present",
-    "read_csv",
-    "verified",
-]
+__all__ = ["Entry", "File", "catalogue", "folders", "present"]
 
 VARIABLE = "SUMWISE_DATA"
 _digests: dict[tuple[str, int, int], str] = {}  # (path, mtime, size): a file is hashed once per process
@@ -37,7 +25,14 @@ _digests: dict[tuple[str, int, int], str] = {}  # (path, mtime, size): a file is
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of a set: where it lies below the data folder and what is checked when it is read."""
+    """One file of a set: where it lies below the data folder and what is checked when it is read.
+
+    Examples
+    --------
+    >>> from sumwise.datasets.store import entry
+    >>> entry("senc").files[0].rows
+    212
+    """
 
     path: str
     sha256: str
@@ -47,7 +42,14 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One public set: its files, its licence, and where the original is."""
+    """One public set: its files, its licence, and where the original is.
+
+    Examples
+    --------
+    >>> from sumwise.datasets.store import entry
+    >>> entry("senc").family, entry("senc").licence
+    ('ecological', 'GPL')
+    """
 
     name: str
     family: str
