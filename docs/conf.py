@@ -1,16 +1,17 @@
 """How the documentation is built: Sphinx, Markdown by MyST, reference pages from the docstrings."""
 
 import sys
-import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
+import sumwise  # noqa: E402
+
 project = "sumwise"
 author = "The sumwise founders"
 copyright = f"2026, {author}"
-release = version = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+release = version = sumwise.__version__
 
 extensions = [
     "myst_parser",
@@ -37,3 +38,4 @@ autosummary_generate = False
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+suppress_warnings = ["ref.python"]  # "array of shape (n,)" is words; nothing in it is meant as a link

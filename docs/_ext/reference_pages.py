@@ -1,64 +1,73 @@
-"""Write docs/reference/generated/MODULE.md for every public module; what is in ``__all__`` appears by itself.
+"""Write a page under docs/reference/generated for every module; what is in its ``__all__`` appears by itself.
 
-Public are the package ``sumwise``, the modules and packages directly under it, and the modules of
-``sumwise.kernels``, where their names begin without an underscore. A module without public names has no page.
+The modules directly under ``sumwise`` that a user imports are in ``generated/``; what the house is built with (the
+modules of ``sumwise.kernels``, checks, frames, ...) is in ``generated/inside/``. Names that begin with an underscore,
+and modules without public names, have no page.
 """
 
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
-KERNELS = "sumwise.kernels"
-TEMPLATE = """```{{eval-rst}}
+USED_BY_NAME = {"checkpoint", "errors", "estimator", "persistence", "progress"}  # beside what sumwise itself names
+TEMPLATE = """# `{name}`
+
+```{{eval-rst}}
 .. automodule:: {name}
    :members:
-   :inherited-members: object, BaseException, BaseEstimator
+   :inherited-members:{others}
 ```
 """
 
 
-def public_modules():
-    """Names of the public modules that have public names, in order."""
+def modules():
+    """All modules with public names: ``{name: whether users import it}``."""
     package = importlib.import_module("sumwise")
-    names = [f"sumwise.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
-    kernels = importlib.import_module(KERNELS)
-    names += [f"{KERNELS}.{found.name}" for found in pkgutil.iter_modules(kernels.__path__)]
-    names = sorted(name for name in names if "._" not in name and not name.endswith("__main__"))
-    return ["sumwise", *(name for name in names if getattr(importlib.import_module(name), "__all__", None))]
+    exported = {getattr(package, name).__module__ for name in package.__all__}
+    users = {f"sumwise.{name}" for name in USED_BY_NAME | package._SUBMODULES} | exported
+    found = {"sumwise": True}
+    for parent in ("sumwise", "sumwise.kernels"):
+        for module in pkgutil.iter_modules(importlib.import_module(parent).__path__):
+            name = f"{parent}.{module.name}"
+            if not module.name.startswith("_") and getattr(importlib.import_module(name), "__all__", None):
+                found[name] = name in users
+    return found
 
 
-def page(name):
-    """The Markdown of one module's page."""
+def page(name, documented):
+    """The Markdown of one module's page; a name that another page documents is left to that page."""
     module = importlib.import_module(name)
-    title = f"# `{name}`\n\n"
-    if name == "sumwise":  # its names are documented where they are written
-        return title + "".join(f"- {link(module, public)}\n" for public in getattr(module, "__all__", ()))
-    return title + TEMPLATE.format(name=name)
-
-
-def link(module, public):
-    """A cross-reference to the place where a name of the package is documented."""
-    thing = getattr(module, public)
-    if not hasattr(thing, "__module__"):  # a module, or a plain value such as the version
-        target = getattr(thing, "__name__", None)
-        return f"{{py:mod}}`{target}`" if target else f"`{public}`"
-    return f"{{py:obj}}`{public} <{thing.__module__}.{public}>`"
+    if name != "sumwise":
+        homes = {public: getattr(getattr(module, public), "__module__", name) for public in module.__all__}
+        others = [public for public, home in homes.items() if home != name and home in documented]
+        return TEMPLATE.format(name=name, others=f"\n   :exclude-members: {', '.join(others)}" if others else "")
+    links = [f"{{py:obj}}`{public} <{getattr(module, public).__module__}.{public}>`" for public in module.__all__]
+    return "# `sumwise`\n\nThe names that `import sumwise` gives:\n\n" + "".join(f"- {link}\n" for link in links)
 
 
 def write_pages(app):
     """Bring the generated pages up to date; a page that would not change is left, so builds stay quick."""
     folder = Path(app.srcdir) / "reference" / "generated"
-    folder.mkdir(parents=True, exist_ok=True)
-    pages = {f"{name}.md": page(name) for name in public_modules()}
-    for old in set(folder.glob("*.md")) - {folder / file for file in pages}:
+    found = modules()
+    pages = {folder / ("" if used else "inside") / f"{name}.md": page(name, found) for name, used in found.items()}
+    for old in set(folder.rglob("*.md")) - pages.keys():
         old.unlink()
-    for file, text in pages.items():
-        path = folder / file
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+
+
+def skip_foreign(app, what, name, thing, skip, options):
+    """Leave out what a class inherits from scikit-learn or Python: it is documented there."""
+    thing = getattr(thing, "fget", None) or getattr(thing, "__objclass__", None) or thing
+    foreign = not (getattr(thing, "__module__", None) or "sumwise").startswith("sumwise")
+    return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-skip-member", skip_foreign)
     return {"parallel_read_safe": True}

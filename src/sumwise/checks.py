@@ -49,6 +49,15 @@ def finite(
     """Return `x` as a new float array without NaN or infinities.
 
     `labels` names the positions along each axis, for the message. `allow_nan` lets NaN (unobserved) pass.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.finite([[1, 2]], "x", ndim=2)
+    array([[1., 2.]])
+    >>> checks.finite([1.0, float("nan")], "x")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: x is NaN or infinite in 1 of 2 places. First: position 1 has nan. Hint: ...
     """
     array = _as_floats(x, name, labels, allow_bool, keep_float32)
     if ndim is not None and array.ndim != ndim:
@@ -62,7 +71,15 @@ def finite(
 
 
 def counts(x: Any, name: str, **options: Any) -> np.ndarray:
-    """Return `x` as finite numbers that are not negative; they may be fractional."""
+    """Return `x` as finite numbers that are not negative; they may be fractional.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.counts([3, -1], "votes")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: votes is negative in 1 of 2 places. First: position 1 has -1. Hint: counts start at 0.
+    """
     array = finite(x, name, **options)
     bad = array < 0
     if bad.any():
@@ -71,7 +88,14 @@ def counts(x: Any, name: str, **options: Any) -> np.ndarray:
 
 
 def whole(x: Any, name: str, **options: Any) -> np.ndarray:
-    """Return `x` as finite, non-negative whole numbers (still stored as floats)."""
+    """Return `x` as finite, non-negative whole numbers (still stored as floats).
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.whole([3, 0], "votes")
+    array([3., 0.])
+    """
     array = counts(x, name, **options)
     bad = array != np.floor(array)
     if bad.any():
@@ -81,7 +105,15 @@ def whole(x: Any, name: str, **options: Any) -> np.ndarray:
 
 
 def positive(x: Any, name: str, **options: Any) -> np.ndarray:
-    """Return `x` as finite numbers above zero."""
+    """Return `x` as finite numbers above zero.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.positive([3, 0], "scale")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: scale is not above zero in 1 of 2 places. First: position 1 has 0.
+    """
     array = finite(x, name, **options)
     bad = array <= 0
     if bad.any():
@@ -90,14 +122,29 @@ def positive(x: Any, name: str, **options: Any) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a view of `array` that can't be written to."""
+    """Return a view of `array` that can't be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import checks
+    >>> checks.frozen(np.zeros(2)).flags.writeable
+    False
+    """
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def same_length(**sized: Any) -> int:
-    """Check that all named arguments have one length, and return it."""
+    """Check that all named arguments have one length, and return it.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.same_length(rows=[1, 2], weights=None, cols=[3, 4])
+    2
+    """
     lengths = {name: len(x) for name, x in sized.items() if x is not None}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
@@ -106,7 +153,16 @@ def same_length(**sized: Any) -> int:
 
 
 def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray) -> None:
-    """Check that row and column totals of every unit agree within a relative 1e-9."""
+    """Check that row and column totals of every unit agree within a relative 1e-9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import checks
+    >>> checks.same_totals(np.array([[2, 3]]), np.array([[4, 0]]), ["b"])
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Row and column totals differ in 1 of 1 units. First: unit 'b' has 5 by rows, 4 ...
+    """
     by_rows, by_cols = rows.sum(axis=1), cols.sum(axis=1)
     bad = np.abs(by_rows - by_cols) > TOTALS_RTOL * np.maximum(by_rows, by_cols)
     if bad.any():
@@ -120,7 +176,14 @@ def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray
 
 
 def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
-    """Return `n` distinct names (str or int), or `default0`, `default1`, ... where none are given."""
+    """Return `n` distinct names (str or int), or `default0`, `default1`, ... where none are given.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.names(None, 2, "features", "x")
+    ('x0', 'x1')
+    """
     if given is None:
         return tuple(f"{default}{i}" for i in range(n))
     if isinstance(given, (str, bytes)):
@@ -135,7 +198,15 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
 
 
 def unique(items: Sequence, what: str) -> tuple:
-    """Return `items` as a tuple, all distinct."""
+    """Return `items` as a tuple, all distinct.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.unique(["a", "b", "a"], "units")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: units holds 1 duplicates. First: 'a'. Hint: make them distinct.
+    """
     seen: set = set()
     twice = [x for x in items if x in seen or seen.add(x)]
     if twice:
@@ -145,7 +216,14 @@ def unique(items: Sequence, what: str) -> tuple:
 
 
 def identifiers(given: Any, n: int, what: str) -> np.ndarray:
-    """Return `n` distinct ids as a read-only array, or 0, 1, ... where none are given."""
+    """Return `n` distinct ids as a read-only array, or 0, 1, ... where none are given.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.identifiers(["a", "b"], 2, "units").tolist()
+    ['a', 'b']
+    """
     if given is None:
         return frozen(np.arange(n))
     if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
@@ -161,7 +239,15 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
 
 
 def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
-    """Check that `name` is one of `options`; else raise `UnknownName` with the nearest ones."""
+    """Check that `name` is one of `options`; else raise `UnknownName` with the nearest ones.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.known("sax", ["age", "sex"], "attribute")
+    Traceback (most recent call last):
+    sumwise.errors.UnknownName: There is no attribute 'sax'. Hint: did you mean 'sex'?
+    """
     options = list(options)
     if name in options:
         return
@@ -175,7 +261,14 @@ def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
 
 
 def choice(value: Any, name: str, options: Sequence) -> Any:
-    """Return `value` if it is one of `options`."""
+    """Return `value` if it is one of `options`.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.choice("dual", "method", ("dual", "nlbp"))
+    'dual'
+    """
     if not any(value is o or (type(value) is type(o) and value == o) for o in options):
         close = difflib.get_close_matches(str(value), [str(o) for o in options], n=1)
         nearest = f"did you mean {close[0]!r}? It" if close else "it"
@@ -184,7 +277,15 @@ def choice(value: Any, name: str, options: Sequence) -> Any:
 
 
 def at_least(value: Any, name: str, low: float, *, whole_number: bool = True) -> Any:
-    """Return a single number that is at least `low`."""
+    """Return a single number that is at least `low`.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.at_least(0, "max_iter", 1)
+    Traceback (most recent call last):
+    sumwise.errors.DataError: max_iter is 0; it must be a whole number of at least 1.
+    """
     kind = (int, np.integer) if whole_number else (int, float, np.integer, np.floating)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind) or not np.isfinite(value) or value < low:
         wanted = "a whole number" if whole_number else "a number"
@@ -193,7 +294,14 @@ def at_least(value: Any, name: str, low: float, *, whole_number: bool = True) ->
 
 
 def fraction(value: Any, name: str) -> float:
-    """Return a single number strictly between 0 and 1."""
+    """Return a single number strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.fraction(0.95, "level")
+    0.95
+    """
     number = isinstance(value, (float, np.floating, int)) and not isinstance(value, bool)
     if not number or not 0 < value < 1:
         raise DataError(f"{name} is {value!r}; it must lie between 0 and 1.", hint="0.95 means 95%.")
@@ -201,7 +309,14 @@ def fraction(value: Any, name: str) -> float:
 
 
 def generator(random_state: Any = None) -> np.random.Generator:
-    """Return the `numpy.random.Generator` of a seed, a Generator (as it is) or None (fresh)."""
+    """Return the `numpy.random.Generator` of a seed, a Generator (as it is) or None (fresh).
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> int(checks.generator(0).integers(10)) == int(checks.generator(0).integers(10))
+    True
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

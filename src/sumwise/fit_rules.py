@@ -52,7 +52,14 @@ OPTIONS = {
 
 
 def parsed_spec(spec: Any) -> dict[str, Any]:
-    """One full request per attribute: a rule already made, or ``{"kind": ..., options}``."""
+    """One full request per attribute: a rule already made, or ``{"kind": ..., options}``.
+
+    Examples
+    --------
+    >>> from sumwise.fit_rules import parsed_spec
+    >>> parsed_spec({"age": "deciles", "sex": "levels"})
+    {'age': {'kind': 'quantiles', 'bins': 10}, 'sex': {'kind': 'levels'}}
+    """
     if isinstance(spec, str) or not isinstance(spec, Mapping | list | tuple) or not spec:
         raise DataError(
             f"An encoding is asked for by a mapping of attribute to rule; got {spec!r}.",
@@ -87,7 +94,16 @@ def _parsed(name: Any, asked: Any) -> Any:
 
 
 def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
-    """The rule of attribute ``name`` as asked, learned from the summary of its raw column."""
+    """The rule of attribute ``name`` as asked, learned from the summary of its raw column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.fit_rules import FrameSummary, fitted_rule
+    >>> frame = pd.DataFrame({"age": [20, 30, 40, 60]})
+    >>> fitted_rule("age", {"kind": "width", "bins": 2}, FrameSummary(frame, "age")).edges
+    (40.0,)
+    """
     if not isinstance(asked, dict):
         return asked
     kind = asked["kind"]
@@ -223,7 +239,15 @@ _FITTERS = {
 
 
 class FrameSummary:
-    """What fitting asks of one raw column of a pandas frame."""
+    """What fitting asks of one raw column of a pandas frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.fit_rules import FrameSummary
+    >>> FrameSummary(pd.DataFrame({"age": [20, 30, 60]}), "age").range()
+    (20.0, 60.0)
+    """
 
     def __init__(self, frame: Any, column: str, label: str | None = None):
         self.frame, self.column, self.label = frame, column, label
@@ -304,7 +328,16 @@ def held_out_rows(n_rows: int, share: float, random_state=None) -> np.ndarray:
 
 
 def held_out_frame(frame: Any, held_out: Any, columns: tuple, random_state=None) -> pd.DataFrame:
-    """The held-out rows: a share of ``frame``, some of its rows, or another frame."""
+    """The held-out rows: a share of ``frame``, some of its rows, or another frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.fit_rules import held_out_frame
+    >>> frame = pd.DataFrame({"age": [20, 30, 60]})
+    >>> held_out_frame(frame, [0, 2], ("age",))["age"].tolist()
+    [20, 60]
+    """
     if frames.is_frame(held_out):
         return frames.to_pandas(held_out, columns, what="the held-out frame")
     if np.ndim(held_out) == 0:

@@ -256,7 +256,7 @@ class _TwoSided(Noise):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Laplace(_TwoSided):
-    """Laplace noise: density exp(-|y - n| / scale) / (2 scale). At the kink the gradient is given as 0.
+    """Laplace noise: density ``exp(-|y - n| / scale) / (2 scale)``. At the kink the gradient is given as 0.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ class Laplace(_TwoSided):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Geometric(_TwoSided):
-    """Two-sided geometric (discrete Laplace) noise: p(k) proportional to exp(-|k| / scale) on whole numbers.
+    """Two-sided geometric (discrete Laplace) noise: p(k) proportional to ``exp(-|k| / scale)`` on whole numbers.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def published_ei_scores() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        8,106 rows: dataset, district, R, C, method, run, EI_V (50 * sum |estimate - true| / N), MAE_V, MAE_p,
+        8,106 rows: dataset, district, R, C, method, run, EI_V (``50 * sum |estimate - true| / N``), MAE_V, MAE_p,
         runtime_s (on their machine). ``_inv``: rows and columns swapped; ``_sym``: symmetric.
 
     Examples
