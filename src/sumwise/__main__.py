@@ -1,0 +1,7 @@
+"""``python -m sumwise`` is the command ``sumwise``."""
+
+import sys
+
+from sumwise.cli import main
+
+sys.exit(main())

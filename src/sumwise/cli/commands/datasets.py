@@ -1,0 +1,74 @@
+"""``sumwise datasets``: the public data that can be loaded by name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sumwise.cli import output
+
+ORDER = 80
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="Show this set only, with its files.", show_default=False)] = None,
+    family: Annotated[str | None, typer.Option(help="List the sets of this family.", show_default=False)] = None,
+    json: output.Json = False,
+) -> None:
+    """List the public data sets that sumwise loads by name.
+
+    The files are looked for in the folder that SUMWISE_DATA names, then in ../shared/data. A set that isn't here
+    is listed too, with the place of its public original.
+
+    In Python: [dim]from sumwise import datasets; datasets.senc()[/dim]
+    """
+    from sumwise.datasets import catalogue
+
+    records = catalogue().to_dict("records")
+    if name is not None:
+        show(pick(records, "name", name, "data set")[0], json)
+    else:
+        chosen = records if family is None else pick(records, "family", family, "family")
+        show_all(chosen, json)
+
+
+def pick(records: list[dict], field: str, value: str, what: str) -> list[dict]:
+    """The records with that value, or an error that names the nearest."""
+    from difflib import get_close_matches
+
+    from sumwise.errors import UnknownName
+
+    chosen = [record for record in records if record[field] == value]
+    if not chosen:
+        known = sorted({record[field] for record in records})
+        near = get_close_matches(value, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(known)}."
+        raise UnknownName(f"There is no {what} {value!r}.", hint=hint)
+    return chosen
+
+
+def show(record: dict, json: bool) -> None:
+    """One set: every field on a line, then its files."""
+    if json:
+        output.write_json(record)
+        return
+    output.write(record["name"], style="bold")
+    for field in ("family", "shape", "licence", "source"):
+        output.write(f"  {field:<8} {output.one_line(record[field])}")
+    for label, path in zip(["files", *[""] * len(record["files"])], record["files"]):
+        output.write(f"  {label:<8} {output.one_line(path)}")
+    output.write(f"  {'here':<8} {'yes' if record['present'] else 'no: get the original, then set SUMWISE_DATA'}")
+
+
+def show_all(records: list[dict], json: bool) -> None:
+    """A table of sets, and how to go on."""
+    if json:
+        output.write_json(records)
+        return
+    rows = [
+        [record["name"], record["family"], record["shape"], "yes" if record["present"] else "no"] for record in records
+    ]
+    output.write_table(["name", "family", "shape", "here"], rows)
+    here = sum(bool(record["present"]) for record in records)
+    output.write(f"\n{here} of {len(records)} sets are here. One set: sumwise datasets NAME")

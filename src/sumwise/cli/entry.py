@@ -1,0 +1,99 @@
+"""The way in and out: run the application, turn what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import typer
+
+from sumwise.cli import output
+from sumwise.errors import SumwiseError
+
+__all__ = ["BAD_INPUT", "DEFECT", "INTERRUPTED", "main"]
+
+DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows ``sumwise``; by default what the shell gave.
+
+    Returns
+    -------
+    int
+        The exit code: 0 done, 1 a defect in sumwise, 2 bad input or command, 130 interrupted.
+
+    Examples
+    --------
+    >>> from sumwise.cli import main
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    sumwise ...
+    0
+    """
+    arguments, debug = without_debug(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: output.warn(message)
+            return run(arguments)
+    except BaseException as error:
+        if debug and not isinstance(error, SystemExit):
+            raise
+        return explain(error)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the application and give back its exit code; errors pass through."""
+    from sumwise.cli.app import application
+
+    code = application().main(list(arguments), prog_name="sumwise", standalone_mode=False)
+    sys.stdout.flush()  # a closed pipe shows here, where it can be answered
+    if code == INTERRUPTED:  # Typer's newer releases answer Ctrl-C themselves, without a word
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
+
+
+def without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without ``--debug``, which may stand before or after the command, and whether it was there."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--debug"]
+    return [*kept, *arguments[end:]], len(kept) < end
+
+
+def explain(error: BaseException) -> int:
+    """Say in one line what went wrong, and give back the exit code for it."""
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to flush at exit
+        return CLOSED_PIPE
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else BAD_INPUT
+    line, code = line_and_code(error)
+    output.complain(line)
+    return code
+
+
+def line_and_code(error: BaseException) -> tuple[str, int]:
+    """What to say about an error, and its exit code."""
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return "Interrupted.", INTERRUPTED
+    if isinstance(error, SumwiseError):
+        return str(error), BAD_INPUT
+    if hasattr(error, "format_message"):  # what Typer finds wrong with the command itself
+        return usage(error), BAD_INPUT
+    if isinstance(error, OSError):
+        return f"{error.strerror}: {error.filename}" if error.filename else str(error), BAD_INPUT
+    hint = "this is a defect in sumwise; run again with --debug to see where, and report it."
+    return f"{type(error).__name__}: {error} Hint: {hint}", DEFECT
+
+
+def usage(error) -> str:
+    """What is wrong with the command, and where its help is."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "sumwise"
+    return f"{error.format_message().rstrip('.')}. Hint: see {path} --help."

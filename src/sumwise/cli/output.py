@@ -1,0 +1,121 @@
+"""How the command line writes: results to standard output, one-line messages to standard error."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Json", "complain", "one_line", "warn", "write", "write_json", "write_table"]
+
+MOST = 10_000  # characters of a table's line outside of a terminal
+
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for scripts.", show_default=False)]
+"""The option ``--json`` that every command takes."""
+
+
+def one_line(text: object) -> str:
+    """Text from anywhere as one line that can't move the cursor or change colours.
+
+    Examples
+    --------
+    >>> from sumwise.cli.output import one_line
+    >>> one_line("first\\nsecond \\x1b[31mred")
+    'first second \\\\x1b[31mred'
+    """
+    words = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in words)
+
+
+def write(text: str = "", style: str | None = None) -> None:
+    """Write one paragraph of a result, as it is: brackets in it are no markup.
+
+    Examples
+    --------
+    >>> from sumwise.cli.output import write
+    >>> write("3 rows of [b]")
+    3 rows of [b]
+    """
+    _console().print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def write_json(result: Any) -> None:
+    """Write a result for scripts; arrays become lists, and what isn't a number becomes null.
+
+    Examples
+    --------
+    >>> from sumwise.cli.output import write_json
+    >>> write_json({"rows": 3})
+    {
+      "rows": 3
+    }
+    """
+    typer.echo(json_module.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+    """Write rows as a table that fits the terminal; elsewhere (in a pipe, in a file) nothing is cut off.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings; one that begins with ``>`` is set to the right.
+    rows : iterable of sequences
+        The cells, shown by ``str``.
+    title : str, optional
+        A line above.
+
+    Examples
+    --------
+    >>> from sumwise.cli.output import write_table
+    >>> write_table(["name", ">rows"], [["senc", 212]])
+     name   rows
+    ─────────────
+     senc    212
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    console = _console()
+    if not console.is_terminal:
+        console.width = max(80, table.__rich_measure__(console, console.options.update(width=MOST)).maximum)
+    console.print(table)
+
+
+def complain(message: object) -> None:
+    """Say in one red line on standard error what went wrong."""
+    _console(stderr=True).print(one_line(message), style="bold red", markup=False, highlight=False, soft_wrap=True)
+
+
+def warn(message: object) -> None:
+    """Say in one yellow line on standard error what deserves a second look."""
+    text = f"Warning: {one_line(message)}"
+    _console(stderr=True).print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _console(stderr: bool = False):
+    from rich.console import Console
+
+    return Console(file=sys.stderr if stderr else sys.stdout)
+
+
+def _plain(value: Any) -> Any:
+    """The value with arrays as lists, tuples as lists, keys as text and non-finite numbers as None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return _plain(value.tolist())
+    if isinstance(value, float) and not (float("-inf") < value < float("inf")):
+        return None
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

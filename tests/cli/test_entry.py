@@ -1,0 +1,161 @@
+"""The way in and out: exit codes, one line per error, --debug, Ctrl-C, pipes, start-up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import pytest
+
+from sumwise.cli import entry, main
+from sumwise.errors import DataError, NotConverged, UnknownName
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1"}
+
+
+def sumwise(*arguments, **options):
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-m", "sumwise", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120, **options)
+
+
+@pytest.fixture
+def raising(monkeypatch):
+    """Make the application raise this error instead of running."""
+
+    def set_error(error):
+        def run(arguments):
+            raise error
+
+        monkeypatch.setattr(entry, "run", run)
+
+    return set_error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (DataError("3 units are empty.", hint="drop them."), 2, "3 units are empty. Hint: drop them."),
+        (UnknownName("No column 'vote'."), 2, "No column 'vote'."),
+        (DataError("two\nlines \x1b[31m[red]"), 2, "two lines \\x1b[31m[red]"),
+        (FileNotFoundError(2, "No such file or directory", "a.csv"), 2, "No such file or directory: a.csv"),
+        (OSError("disk full"), 2, "disk full"),
+        (KeyboardInterrupt(), 130, "Interrupted."),
+        (
+            ZeroDivisionError("division by zero"),
+            1,
+            "ZeroDivisionError: division by zero Hint: this is a defect",
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_error_is_one_line_and_a_code(raising, capsys, error, code, line):
+    raising(error)
+    assert main(["anything"]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "demo"], ["demo", "--debug"]])
+def test_debug_shows_the_traceback(raising, arguments):
+    raising(DataError("3 units are empty."))
+    with pytest.raises(DataError, match="3 units"):
+        main(arguments)
+
+
+def test_debug_behind_two_dashes_is_an_argument():
+    assert entry.without_debug(["demo", "--", "--debug"]) == (["demo", "--", "--debug"], False)
+    assert entry.without_debug(["--debug", "demo", "--", "x"]) == (["demo", "--", "x"], True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nope"], "No such command 'nope'. Hint: see sumwise --help."),
+        (["demo", "--nope"], "No such option: --nope. Hint: see sumwise demo --help."),
+    ],
+)
+def test_unusable_command_names_its_help(capsys, arguments, line):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_a_warning_is_one_line(monkeypatch, capsys):
+    def run(arguments):
+        warnings.warn(NotConverged("Stopped after 10 steps."), stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(entry, "run", run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main([]) == 0
+    assert capsys.readouterr().err == "Warning: Stopped after 10 steps.\n"
+
+
+def test_an_exit_code_is_passed_on(raising):
+    raising(SystemExit(3))
+    assert main([]) == 3
+    raising(SystemExit("no"))
+    assert main([]) == 2
+
+
+def test_module_and_errors_in_a_process():
+    done = sumwise("demo", "nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("There is no story of 'nope'. Hint: one of ")
+    assert "Traceback" in sumwise("demo", "nope", "--debug").stderr
+
+
+def test_help_loads_nothing_heavy():
+    code = """
+        import sys
+        from sumwise.cli import main
+        assert main(["--help"]) == 0
+        heavy = "pandas scipy sklearn numba matplotlib duckdb pyarrow torch pyspark jinja2".split()
+        sys.exit(" ".join(name for name in heavy if name in sys.modules) or 0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+def test_ctrl_c_is_one_line_and_130():
+    code = """
+        import os, signal, sys
+        from sumwise.demo import story
+        def run(say):
+            os.kill(os.getpid(), signal.SIGINT)
+        story.stories = lambda: [story.Story("Stopped", "none", run)]
+        import sumwise.demo
+        sumwise.demo.stories = story.stories
+        from sumwise.cli import main
+        sys.exit(main(["demo"]))
+    """
+    process = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(process, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    assert done.returncode == 128 + signal.SIGINT
+    assert done.stderr == "Interrupted.\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+def test_closed_pipe_is_quiet():
+    read, write = os.pipe()
+    os.close(read)
+    process = [sys.executable, "-m", "sumwise", "--version"]
+    done = subprocess.run(
+        process, stdout=write, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, timeout=60, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
