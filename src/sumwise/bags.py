@@ -190,7 +190,7 @@ class Bags:
             )
         kept = np.concatenate([[0], np.cumsum(chosen)])[self.offsets]
         weights = self.weights[chosen] if self.weighted else None
-        return self._derived(self.values[chosen], kept, weights, self.ids)
+        return _derived(self.values[chosen], kept, weights, self.ids, self.features, self.levels)
 
     def drop_empty(self) -> Bags:
         """Return the bags that have at least one row."""
@@ -234,7 +234,7 @@ class Bags:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         rows = self._rows_of(chosen, sizes, offsets)
         weights = self.weights[rows] if self.weighted else None
-        return self._derived(self.values[rows], offsets, weights, self.ids[chosen])
+        return _derived(self.values[rows], offsets, weights, self.ids[chosen], self.features, self.levels)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
@@ -262,21 +262,21 @@ class Bags:
         shift = np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
         return np.arange(offsets[-1]) + shift
 
-    def _derived(self, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray) -> Bags:
-        """Return bags made of checked parts of this one; ids may repeat, as in a bootstrap."""
-        part = object.__new__(Bags)
-        told = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
-        fields = (
-            checks.frozen(values),
-            checks.frozen(offsets),
-            told,
-            checks.frozen(ids),
-            self.features,
-            self.levels,
-        )
-        for name, value in zip(self.__slots__, fields):
-            object.__setattr__(part, name, value)
-        return part
+    def __reduce__(self):  # copies keep ones without memory, and repeated ids
+        weights = self.weights if self.weighted else None
+        return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
+
+
+def _derived(
+    values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray, features: tuple, levels: dict
+) -> Bags:
+    """Return bags made of parts that were checked before; ids may repeat, as in a bootstrap."""
+    part = object.__new__(Bags)
+    told = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
+    fields = (checks.frozen(values), checks.frozen(offsets), told, checks.frozen(ids), features, levels)
+    for name, value in zip(Bags.__slots__, fields):
+        object.__setattr__(part, name, value)
+    return part
 
 
 def _matrix(x: Any) -> np.ndarray:
@@ -351,6 +351,8 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
     weights = checks.counts(given, "weights", ndim=1)
     if len(weights) != n_rows:
         raise DataError(f"There are {len(weights)} weights for {n_rows} rows.")
+    if (weights == 1.0).all():  # the same as none
+        return np.broadcast_to(np.float64(1.0), n_rows)
     running = np.concatenate([[0.0], np.cumsum(weights)])
     zero = (np.diff(running[offsets]) <= 0) & (np.diff(offsets) > 0)
     if zero.any():

@@ -27,7 +27,10 @@ def is_frame(x: Any) -> bool:
         return False
     import narwhals as nw
 
-    return isinstance(nw.from_native(x, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    try:
+        return isinstance(nw.from_native(x, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    except nw.exceptions.DuplicateError:  # a frame all the same; its column names are checked when it is read
+        return True
 
 
 def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the frame") -> Any:
@@ -142,7 +145,7 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     except TypeError:
         kinds = sorted({type(x).__name__ for x in column})
         raise DataError(
-            f"Column {name!r} mixes kinds that have no order ({', '.join(kinds)}).",
+            f"Column {name!r} holds values that can't be levels ({', '.join(kinds)}).",
             hint="convert it to text.",
         ) from None
     return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())

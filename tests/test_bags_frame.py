@@ -1,0 +1,87 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.pandas import column, data_frames
+
+from sumwise import Bags
+from sumwise.errors import DataError, SumwiseError
+
+
+@pytest.fixture
+def people():
+    return pd.DataFrame({"puma": ["s", "r", "s", "r"], "age": [31, 40, 25, 7], "sex": ["f", "m", "m", "f"], "w": [2.0, 1.0, 1.0, 3.0]})
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_rows_are_grouped_in_order_of_first_appearance(people, kind):
+    bags = Bags.from_frame(kind(people), bag="puma", features=["sex", "age"], weight="w")
+    assert bags.ids.tolist() == ["s", "r"]
+    assert bags.features == ("sex", "age")
+    assert bags.levels == {"sex": ("f", "m")}
+    assert bags[0].tolist() == [[0, 31], [1, 25]]
+    assert bags.weights.tolist() == [2, 1, 1, 3]
+
+
+def test_features_default_to_all_other_columns(people):
+    assert Bags.from_frame(people, bag="puma", weight="w").features == ("age", "sex")
+
+
+def test_category_order_survives(people):
+    people["sex"] = pd.Categorical(people["sex"], categories=["m", "x", "f"])
+    assert Bags.from_frame(people, "puma", ["sex"]).levels == {"sex": ("m", "x", "f")}
+
+
+def test_float32_columns_stay(people):
+    people["age"] = people["age"].astype("float32")
+    assert Bags.from_frame(people, "puma", ["age"]).values.dtype == np.float32
+
+
+def test_numeric_ids_stay_numeric(people):
+    people["puma"] = [7, 3, 7, 3]
+    assert Bags.from_frame(people, "puma", ["age"]).ids.tolist() == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({"puma": ["s", None, "s", "r"]}, {}, r"\(the bag\) is missing in 1 of 4 rows. First: row 1"),
+        ({"age": [1.0, np.nan, 2.0, 3.0]}, {}, "column 'age' is NaN"),
+        ({"sex": ["f", None, "m", "f"]}, {}, "Column 'sex' is missing"),
+        ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "holds dates"),
+        ({"w": [1, 1, -1, 1]}, {"weight": "w"}, "negative"),
+        ({}, {"features": "age"}, "single text"),
+        ({}, {"features": []}, "no feature columns"),
+        ({}, {"features": ["puma"]}, "is the bag and a feature"),
+        ({}, {"features": ["agee"]}, "did you mean 'age'"),
+        ({}, {"bag": "PUMA"}, "no column 'PUMA'"),
+    ],
+)
+def test_bad_frames_are_refused(people, change, options, words):
+    given = {"bag": "puma", "features": ["age", "sex"], **options}
+    with pytest.raises(DataError, match=words):
+        Bags.from_frame(people.assign(**change), **given)
+
+
+def test_empty_frame_is_refused(people):
+    with pytest.raises(DataError, match="no rows"):
+        Bags.from_frame(people.iloc[:0], "puma", ["age"])
+
+
+mess = data_frames([
+    column("bag", elements=st.one_of(st.text(max_size=2), st.none(), st.integers(0, 2), st.floats()), dtype=object),
+    column("x", elements=st.floats()),
+    column("s", elements=st.one_of(st.text(max_size=2), st.none(), st.booleans()), dtype=object),
+])
+
+
+@given(mess)
+def test_malformed_frames_give_only_our_errors(frame):
+    try:
+        bags = Bags.from_frame(frame, "bag", ["x", "s"])
+    except SumwiseError:
+        return
+    assert bags.n_rows == len(frame)

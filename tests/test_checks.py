@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sumwise import checks
+from sumwise.errors import DataError, UnknownName
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([[1.0, np.nan]], "NaN or infinite in 1 of 2 places. First: position (0, 1) has nan"),
+        ([[1.0, np.inf]], "First: position (0, 1) has inf"),
+        ([["a", "b"]], "dtype <U1"),
+        ([[1, None]], "holds missing, first at position (0, 1)"),
+        ([[1, "2"]], "dtype"),
+        (np.array([[1, "2"]], dtype=object), "holds '2', no number"),
+        ([[1, 2], [3]], "can't be read as an array"),
+        ([[1 + 2j]], "complex"),
+        ([[True, False]], "dtype bool"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),
+        ([[2**53 + 1, 1]], "above 2**53, first at position (0, 0)"),
+        ([[10**30, 1]], "above 2**53"),
+        (np.array([[2**64 - 1]], dtype=np.uint64), "above 2**53"),
+        (np.ma.masked_array([[1.0, 2.0]], mask=[[0, 1]]), "masked"),
+        (np.array([[pd.NA]], dtype=object), "missing"),
+        ([1.0, 2.0], "has 1 dimensions"),
+    ],
+)
+def test_finite_says_what_and_where(value, words):
+    with pytest.raises(DataError) as caught:
+        checks.finite(value, "rows", ndim=2)
+    assert words in str(caught.value)
+
+
+def test_finite_names_the_place_by_labels():
+    with pytest.raises(DataError, match=r"position \('b', 'dem'\) has nan"):
+        checks.finite([[1.0], [np.nan]], "rows", labels=(["a", "b"], ["dem"]))
+
+
+def test_finite_copies_and_widens():
+    given = np.array([[1, 2]], dtype=np.int16)
+    out = checks.finite(given, "x")
+    assert out.dtype == np.float64
+    out[0, 0] = 9
+    assert given[0, 0] == 1
+    assert checks.finite(np.ones(2, np.float32), "x", keep_float32=True).dtype == np.float32
+
+
+def test_nan_passes_only_where_it_means_unobserved():
+    assert np.isnan(checks.counts([np.nan, 1], "c", allow_nan=True)[0])
+    with pytest.raises(DataError, match="infinite"):
+        checks.counts([np.inf, 1], "c", allow_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "words"),
+    [
+        (checks.counts, [1, -2], "negative in 1 of 2 places. First: position 1 has -2"),
+        (checks.whole, [1.5], "not a whole number"),
+        (checks.positive, [0.0], "not above zero"),
+    ],
+)
+def test_number_checks_fire(check, value, words):
+    with pytest.raises(DataError, match=words):
+        check(value, "x")
+
+
+@given(hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=4), elements=st.floats(width=64)))
+def test_counts_accepts_exactly_finite_nonnegative(x):
+    legal = np.isfinite(x).all() and (x >= 0).all()
+    if legal:
+        assert np.array_equal(checks.counts(x, "x"), x)
+    else:
+        with pytest.raises(DataError):
+            checks.counts(x, "x")
+
+
+def test_same_totals_lists_first_unit():
+    with pytest.raises(DataError, match=r"differ in 1 of 2 units. First: unit 'b' has 5 by rows, 4 by columns"):
+        checks.same_totals(np.array([[1.0], [5.0]]), np.array([[1.0], [4.0]]), ["a", "b"])
+    checks.same_totals(np.array([[1e12]]), np.array([[1e12 + 1]]), ["a"])  # within a relative 1e-9
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(["a"], "1 names for 2"), (["a", "a"], "duplicates"), ("ab", "single text"), (["a", None], "no name"), ([True, 1.5], "no name")],
+)
+def test_names_refuses(given, words):
+    with pytest.raises(DataError, match=words):
+        checks.names(given, 2, "row_names", "row")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["a", "a"], "duplicates. First: 'a'"),
+        (["a", None], "missing at 1 of 2"),
+        ([1.0, np.nan], "missing"),
+        (["a"], "1 entries for 2"),
+        ("ab", "give a sequence"),
+        ([["a"], ["b"]], "can't be an id"),
+        (5, "give a sequence"),
+    ],
+)
+def test_identifiers_refuses(given, words):
+    with pytest.raises(DataError, match=words):
+        checks.identifiers(given, 2, "units")
+
+
+def test_identifiers_keep_kind():
+    assert checks.identifiers([3, 1], 2, "u").dtype.kind == "i"
+    assert checks.identifiers(["001", "1"], 2, "u").tolist() == ["001", "1"]
+    assert checks.identifiers([1, "1"], 2, "u").tolist() == [1, "1"]
+    assert checks.identifiers(pd.Series(["x", "y"]), 2, "u").tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="read-only"):
+        checks.identifiers(None, 2, "u")[0] = 1
+
+
+def test_known_suggests_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'voters'"):
+        checks.known("voter", ["voters", "age"], "column")
+
+
+def test_choice_suggests_the_nearest():
+    with pytest.raises(DataError, match="did you mean 'rescale'"):
+        checks.choice("rescal", "mismatch", ("raise", "rescale"))
+    assert checks.choice(None, "x", (None, 1)) is None
+    with pytest.raises(DataError):
+        checks.choice(True, "x", (0, 1))
+
+
+@pytest.mark.parametrize("value", [0, 1.5, True, "3", None, float("nan")])
+def test_at_least_refuses(value):
+    with pytest.raises(DataError, match="at least 1"):
+        checks.at_least(value, "order", 1)
+
+
+@pytest.mark.parametrize("value", [0, 1, 95, True, "0.9", None])
+def test_fraction_refuses(value):
+    with pytest.raises(DataError, match="between 0 and 1"):
+        checks.fraction(value, "level")
+
+
+def test_generator_takes_seeds_and_generators():
+    assert checks.generator(7).random() == checks.generator(np.int64(7)).random()
+    rng = np.random.default_rng(0)
+    assert checks.generator(rng) is rng
+    assert isinstance(checks.generator(None), np.random.Generator)
+    assert checks.generator(np.random.RandomState(1)).random() == checks.generator(np.random.RandomState(1)).random()
+    for bad in (-1, 1.5, "seed", True):
+        with pytest.raises(DataError, match="random_state"):
+            checks.generator(bad)
+
+
+def test_same_length_tells_all_lengths():
+    with pytest.raises(DataError, match="rows has 2, cols has 3"):
+        checks.same_length(rows=[1, 2], cols=[1, 2, 3], none=None)

@@ -1,0 +1,106 @@
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sumwise import Domain
+from sumwise.errors import DataError, UnknownName
+
+
+@pytest.fixture
+def domain():
+    return Domain({"age": 3, "sex": ["f", "m"]})
+
+
+def test_sizes_levels_and_shape(domain):
+    assert domain.attributes == ("age", "sex")
+    assert domain.shape == (3, 2)
+    assert domain.size() == 6
+    assert domain.size(["sex"]) == 2
+    assert domain.levels("age") == (0, 1, 2)
+    assert "sex" in domain
+    assert list(domain) == ["age", "sex"]
+    assert len(domain) == 2
+    assert domain.axes(["sex", "age"]) == (1, 0)
+    assert domain.describe()["cells"] == 6
+
+
+def test_project_keeps_the_order_asked_for(domain):
+    assert domain.project(["sex", "age"]).shape == (2, 3)
+    assert domain.project("sex") == Domain({"sex": ["f", "m"]})
+    with pytest.raises(UnknownName, match="attribute 'sx'. Hint: did you mean 'sex'"):
+        domain.project(["sx"])
+
+
+def test_encode_refuses_levels_it_lacks(domain):
+    assert domain.encode("sex", np.array(["m", "f", "m"])).tolist() == [1, 0, 1]
+    with pytest.raises(UnknownName, match="has 'x'"):
+        domain.encode("sex", ["f", "x"])
+    with pytest.raises(UnknownName):
+        domain.encode("age", [3])
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, "at least one attribute"),
+        ({"a": 0}, "0 levels"),
+        ({"a": -1}, "-1 levels"),
+        ({"a": []}, "no levels"),
+        ({"a": ["x", "x"]}, "duplicates"),
+        ({"a": "xy"}, "give a number of levels"),
+        ({"a": 2.5}, "give a number of levels"),
+        ({"a": True}, "give a number of levels"),
+        ({"a": [float("nan")]}, "level nan"),
+        ({"a": [("t",)]}, "level"),
+        ({1: 2}, "no text"),
+        ([("a", 2)], "give a dict"),
+        (None, "give a dict"),
+    ],
+)
+def test_bad_specs_are_refused(spec, words):
+    with pytest.raises(DataError, match=words):
+        Domain(spec)
+
+
+def test_from_frame_reads_any_frame():
+    data = {"a": ["y", "x", "y"], "b": [3, 1, 3]}
+    for frame in (pd.DataFrame(data), pl.DataFrame(data)):
+        assert Domain.from_frame(frame) == Domain({"a": ["x", "y"], "b": [1, 3]})
+    assert Domain.from_frame(data, ["b"]).attributes == ("b",)
+    with pytest.raises(UnknownName):
+        Domain.from_frame(data, ["c"])
+
+
+def test_a_size_equals_its_spelled_out_levels():
+    assert Domain({"a": 2}) == Domain({"a": [0, 1]})
+    assert hash(Domain({"a": 2})) == hash(Domain({"a": [0, 1]}))
+    assert Domain({"a": 2}) != Domain({"b": 2})
+    assert Domain({"a": 2}) != "a"
+
+
+def test_copies_and_pickles(domain):
+    assert copy.deepcopy(domain) == domain
+    assert pickle.loads(pickle.dumps(domain)) == domain
+
+
+def test_repr_and_html_are_readable_and_escaped():
+    assert repr(Domain({"a": 2, "b": 3})) == "Domain(a: 2, b: 3)"
+    assert "&lt;i&gt;" in Domain({"<i>": 2})._repr_html_()
+    assert "40 in all" in repr(Domain({f"x{i}": 2 for i in range(40)}))
+
+
+names = st.text(min_size=1, max_size=8)
+
+
+@given(st.dictionaries(names, st.one_of(st.integers(1, 5), st.lists(names, min_size=1, max_size=4, unique=True)), min_size=1))
+def test_any_names_make_a_domain(spec):
+    domain = Domain(spec)
+    assert domain.project(domain.attributes) == domain
+    for a in domain:
+        assert domain.encode(a, list(domain.levels(a))).tolist() == list(range(domain[a]))

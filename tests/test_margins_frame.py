@@ -1,0 +1,122 @@
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.pandas import column, data_frames
+
+from sumwise import Margins
+from sumwise.errors import DataError, SumwiseError, UnknownName
+
+
+@pytest.fixture
+def counts():
+    return pd.DataFrame({"p": ["001", "1"], "white": [60, 10], "black": [40, 90], "dem": [55, 30], "rep": [45, 70], "vap": [100, 100]})
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_counts_from_any_frame(counts, kind):
+    margins = Margins.from_frame(kind(counts), ["white", "black"], ["rep", "dem"], unit="p")
+    assert margins.units.tolist() == ["001", "1"]
+    assert margins.row_names == ("white", "black")
+    assert margins.col_names == ("rep", "dem")
+    assert margins.cols.tolist() == [[45, 55], [70, 30]]
+    assert margins.denominator == "row totals of each unit"
+
+
+def test_total_of_counts_is_checked_and_named(counts):
+    margins = Margins.from_frame(counts, ["white", "black"], ["dem", "rep"], total="vap")
+    assert margins.denominator == "column 'vap'"
+    with pytest.raises(DataError, match=r"Rows don't sum to the total in 1 of 2 units \(1\)"):
+        Margins.from_frame(counts.assign(vap=[100, 120]), ["white", "black"], ["dem", "rep"], total="vap")
+
+
+def test_shares_need_to_sum(counts):
+    shares = pd.DataFrame({"w": [0.6, 0.1], "b": [0.4, 0.9], "d": [0.55, 0.3], "r": [0.45, 0.7], "n": [200, 50]})
+    margins = Margins.from_frame(shares, ["w", "b"], ["d", "r"], total="n")
+    assert margins.rows.tolist() == [[120.0, 80.0], [5.0, 45.0]]
+    with pytest.raises(DataError, match="Cols don't sum to the total in 1 of 2 units"):
+        Margins.from_frame(shares.assign(d=[0.5, 0.3]), ["w", "b"], ["d", "r"], total="n")
+    with pytest.raises(DataError, match="don't sum"):
+        Margins.from_frame(shares.assign(d=[0.9, 0.3]), ["w", "b"], ["d", "r"], total="n")
+
+
+def test_rest_fills_up_the_total():
+    df = pd.DataFrame({"x": [0.25, 1.0], "t": [0.5, 0.0], "n": [100, 10]})
+    margins = Margins.from_frame(df, {"black": "x", "white": None}, {"yes": "t", "no": None}, total="n")
+    assert margins.rows.tolist() == [[25.0, 75.0], [10.0, 0.0]]
+    assert margins.row_names == ("black", "white")
+    with pytest.raises(DataError, match="no total to take it from"):
+        Margins.from_frame(df, {"black": "x", "white": None}, ["t"])
+    with pytest.raises(DataError, match="exceed their total"):
+        Margins.from_frame(df.assign(x=[120, 1]), {"black": "x", "white": None}, {"yes": "t", "no": None}, total="n")
+
+
+def test_mismatch_is_refused_or_settled_by_name(counts):
+    df = counts.assign(dem=[50, 30])
+    with pytest.raises(DataError, match=r"Cols don't sum to the total in 1 of 2 units \('001'\).*95 against 100"):
+        Margins.from_frame(df, ["white", "black"], ["dem", "rep"], unit="p")
+    scaled = Margins.from_frame(df, ["white", "black"], ["dem", "rep"], unit="p", mismatch="rescale")
+    assert scaled.cols.sum(axis=1) == pytest.approx([100, 100])
+    assert "1 units rescaled" in scaled.denominator
+    rest = Margins.from_frame(df, ["white", "black"], ["dem", "rep"], unit="p", mismatch="no_vote")
+    assert rest.col_names == ("dem", "rep", "no vote")
+    assert rest.cols[:, 2].tolist() == [5.0, 0.0]
+    with pytest.raises(DataError, match="Cols exceed the total"):
+        Margins.from_frame(counts.assign(dem=[99, 30]), ["white", "black"], ["dem", "rep"], mismatch="no_vote")
+    with pytest.raises(DataError, match="can't be rescaled"):
+        zero = counts.assign(dem=[0, 30], rep=[0, 70])
+        Margins.from_frame(zero, ["white", "black"], ["dem", "rep"], mismatch="rescale")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rows": "white"}, "give a list"),
+        ({"rows": []}, "names no columns"),
+        ({"rows": ["white", "white"]}, "duplicates"),
+        ({"rows": ["white", "dem"]}, "in rows and in cols"),
+        ({"rows": ["whit"]}, "did you mean 'white'"),
+        ({"rows": {"a": None, "b": None, "c": "white"}}, "more than one rest"),
+        ({"rows": {"a": None}}, "no column besides the rest"),
+        ({"mismatch": "drop"}, "mismatch is 'drop'"),
+        ({"unit": "precinct"}, "no column 'precinct'"),
+        ({"rows": ["white", "p"]}, "column 'p'"),
+    ],
+)
+def test_bad_options_are_refused(counts, options, words):
+    given = {"rows": ["white", "black"], "cols": ["dem", "rep"], **options}
+    with pytest.raises(DataError, match=words):
+        Margins.from_frame(counts, **given)
+
+
+def test_duplicate_units_and_empty_frames_are_refused(counts):
+    with pytest.raises(DataError, match="duplicates"):
+        Margins.from_frame(counts.assign(p="x"), ["white", "black"], ["dem", "rep"], unit="p")
+    with pytest.raises(DataError, match="no rows"):
+        Margins.from_frame(counts.iloc[:0], ["white", "black"], ["dem", "rep"])
+    with pytest.raises(UnknownName):
+        Margins.from_frame(counts, ["white", "black"], ["dem", "rep"], weight="w")
+
+
+def test_weights_and_covariates_come_along(counts):
+    margins = Margins.from_frame(counts, ["white", "black"], ["dem", "rep"], weight="vap", covariates=["black"])
+    assert margins.weights.tolist() == [100, 100]
+    assert margins.covariate_names == ("black",)
+
+
+mess = data_frames([
+    column("a", elements=st.one_of(st.floats(), st.text(max_size=3), st.none(), st.integers(-5, 5)), dtype=object),
+    column("b", elements=st.floats(allow_nan=True, allow_infinity=True)),
+    column("c", elements=st.integers(-3, 9), dtype="int64"),
+])
+
+
+@given(mess, st.sampled_from(["raise", "rescale", "no_vote"]), st.sampled_from([None, "c"]))
+def test_malformed_frames_give_only_our_errors(frame, mismatch, total):
+    try:
+        margins = Margins.from_frame(frame, ["a"], ["b"], total=total, mismatch=mismatch)
+    except SumwiseError:
+        return
+    assert abs(margins.rows.sum(axis=1) - margins.cols.sum(axis=1)).max() <= 1e-9 * margins.totals.max()

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sumwise import noise
+from sumwise.errors import DataError
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson, check_fits
+
+SMOOTH = [Poisson(0.7), Gaussian(2.0)]
+KINKED = [Laplace(2.0), Geometric(2.0)]
+MODELS = [*SMOOTH, *KINKED, Exact()]
+
+
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+def test_gradient_is_the_slope_of_the_log_density(model):
+    y, n, h = np.array([0.0, 3.0, 8.0]), np.array([2.0, 5.0, 6.5]), 1e-6
+    slope = (model.log_density(y, n + h) - model.log_density(y, n - h)) / (2 * h)
+    assert np.allclose(model.gradient(y, n), slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+@pytest.mark.parametrize("y", [0.0, 1.0, 7.0])
+def test_conjugate_is_the_supremum(model, y):
+    n = np.linspace(0.0 if isinstance(model, Poisson) else -300.0, 300.0, 600_001)
+    for slope in (-0.45, -0.1, 0.0, 0.2, 0.45):
+        brute = np.max(slope * n + model.log_density(y, n))
+        assert float(model.conjugate(y, slope)) == pytest.approx(brute, abs=1e-5)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_fenchel_young_holds_with_equality_at_the_point(model):
+    y, slope = np.array([0.0, 2.0, 9.0]), np.array([-0.4, 0.1, 0.3])
+    point = model.conjugate_point(y, slope)
+    assert np.allclose(model.conjugate(y, slope), slope * point + model.log_density(y, point))
+
+
+@given(st.floats(-0.49, 0.49), st.integers(0, 50), st.floats(0, 100))
+def test_fenchel_young_inequality(slope, y, n):
+    for model in (Poisson(0.7), Gaussian(2.0), Laplace(2.0), Geometric(2.0)):
+        assert model.conjugate(y, slope) >= slope * n + model.log_density(y, n) - 1e-9
+
+
+def test_conjugate_is_infinite_out_of_reach():
+    assert Poisson(0.5).conjugate(3.0, 0.5) == np.inf
+    assert Poisson(0.5).conjugate(0.0, 0.5) == 0.0
+    assert Poisson(0.5).conjugate(0.0, 0.6) == np.inf
+    assert Laplace(2.0).conjugate(3.0, 0.6) == np.inf
+    assert np.isnan(Poisson(0.5).conjugate_point(3.0, 0.6))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_unobserved_cells_carry_no_information(model):
+    y = np.array([np.nan, 1.0])
+    assert model.log_density(y, np.array([5.0, 1.0]))[0] == 0
+    assert model.gradient(y, np.array([5.0, 1.0]))[0] == 0
+    assert model.conjugate(y, np.array([0.0, 0.0]))[0] == 0
+    assert model.conjugate(y, np.array([0.1, 0.0]))[0] == np.inf
+
+
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+def test_densities_sum_to_one(model):
+    if isinstance(model, (Poisson, Geometric)):
+        total = np.exp(model.log_density(np.arange(-500, 501).astype(float), 9.0)).sum()
+    else:
+        y = np.linspace(-200, 200, 400_001)
+        total = np.exp(model.log_density(y, 9.0)).sum() * (y[1] - y[0])
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_samples_have_the_stated_mean_and_variance_and_seed(model):
+    true = np.full(200_000, 12.0)
+    y = model.sample(true, random_state=3)
+    mean = 0.7 * 12 if isinstance(model, Poisson) else 12
+    spread = np.sqrt(model.variance(12.0))
+    assert y.mean() == pytest.approx(mean, abs=4 * spread / np.sqrt(len(y)) + 1e-12)
+    assert y.var() == pytest.approx(float(model.variance(12.0)), rel=0.03, abs=1e-12)
+    assert np.array_equal(y, model.sample(true, random_state=3))
+    if isinstance(model, (Poisson, Geometric, Exact)):
+        assert np.array_equal(y, np.round(y))
+
+
+def test_extreme_values_stay_finite():
+    assert np.isfinite(Poisson(1e-12).log_density(1e6, 1e18))
+    assert np.isfinite(Gaussian(1e-150).log_density(0.0, 0.0))
+    assert np.isfinite(Geometric(1e6).variance(0.0))
+    assert Poisson(1.0).log_density(0.0, 0.0) == 0.0
+    assert Poisson(1.0).log_density(2.0, 0.0) == -np.inf
+    assert Poisson(1.0).log_density(-1.0, 3.0) == -np.inf
+
+
+@pytest.mark.parametrize("kind", [Poisson, Gaussian, Laplace, Geometric])
+@pytest.mark.parametrize("bad", [0, -1, np.nan, np.inf, "2", None, [1.0, 0.0]])
+def test_scales_must_be_positive(kind, bad):
+    with pytest.raises(DataError):
+        kind(bad)
+
+
+def test_equality_and_repr_and_describe():
+    assert Gaussian(2.0) == Gaussian(2)
+    assert Gaussian(2.0) != Gaussian(3.0)
+    assert Gaussian(2.0) != Laplace(2.0)
+    assert Poisson([1.0, 2.0]) == Poisson([1.0, 2.0])
+    assert repr(Laplace(0.5)) == "Laplace(scale=0.5)"
+    assert repr(Poisson(np.ones((2, 3)))) == "Poisson(rate=array(2, 3))"
+    assert repr(Exact()) == "Exact()"
+    assert Gaussian(2.0).describe() == {"noise": "Gaussian", "scale": 2.0}
+
+
+def test_check_fits_refuses_shapes_and_strangers():
+    with pytest.raises(DataError, match=r"shape \(2,\) for a table of shape \(3,\)"):
+        check_fits(Gaussian([1.0, 2.0]), (3,))
+    with pytest.raises(DataError, match="no log_density"):
+        check_fits(3, (3,))
+
+
+def test_every_public_model_is_tested():
+    assert {type(m).__name__ for m in MODELS} | {"Noise"} == set(noise.__all__)
