@@ -154,7 +154,14 @@ def test_empty_bags_stay_when_asked_for():
 
 @pytest.mark.parametrize(
     ("offsets", "words"),
-    [([0, 2], "over 3 rows"), ([1, 3], "from 1"), ([0, 2, 1, 3], "step back"), ([0], "offsets"), ([0.0, 3.0], "dtype float"), ([[0, 3]], "shape")],
+    [
+        ([0, 2], "over 3 rows"),
+        ([1, 3], "from 1"),
+        ([0, 2, 1, 3], "step back"),
+        ([0], "offsets"),
+        ([0.0, 3.0], "dtype float"),
+        ([[0, 3]], "shape"),
+    ],
 )
 def test_bad_offsets_are_refused(offsets, words):
     with pytest.raises(DataError, match=words):
@@ -176,7 +183,14 @@ def test_frames_in_bags_are_read():
     assert Bags.from_arrays([pd.DataFrame({"a": [1, 2]})]).values.tolist() == [[1.0], [2.0]]
 
 
-@given(st.lists(hnp.arrays(np.float64, st.tuples(st.integers(0, 4), st.just(2)), elements=st.floats(-9, 9)), min_size=1, max_size=6), st.data())
+@given(
+    st.lists(
+        hnp.arrays(np.float64, st.tuples(st.integers(0, 4), st.just(2)), elements=st.floats(-9, 9)),
+        min_size=1,
+        max_size=6,
+    ),
+    st.data(),
+)
 def test_indexing_agrees_with_a_list_of_arrays(parts, data):
     bags = Bags.from_arrays(parts, empty="keep")
     index = data.draw(st.lists(st.integers(-len(parts), len(parts) - 1), max_size=8))

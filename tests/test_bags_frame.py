@@ -13,7 +13,9 @@ from sumwise.errors import DataError, SumwiseError
 
 @pytest.fixture
 def people():
-    return pd.DataFrame({"puma": ["s", "r", "s", "r"], "age": [31, 40, 25, 7], "sex": ["f", "m", "m", "f"], "w": [2.0, 1.0, 1.0, 3.0]})
+    return pd.DataFrame(
+        {"puma": ["s", "r", "s", "r"], "age": [31, 40, 25, 7], "sex": ["f", "m", "m", "f"], "w": [2.0, 1.0, 1.0, 3.0]}
+    )
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
@@ -71,11 +73,13 @@ def test_empty_frame_is_refused(people):
         Bags.from_frame(people.iloc[:0], "puma", ["age"])
 
 
-mess = data_frames([
-    column("bag", elements=st.one_of(st.text(max_size=2), st.none(), st.integers(0, 2), st.floats()), dtype=object),
-    column("x", elements=st.floats()),
-    column("s", elements=st.one_of(st.text(max_size=2), st.none(), st.booleans()), dtype=object),
-])
+mess = data_frames(
+    [
+        column("bag", elements=st.one_of(st.text(max_size=2), st.none(), st.integers(0, 2), st.floats()), dtype=object),
+        column("x", elements=st.floats()),
+        column("s", elements=st.one_of(st.text(max_size=2), st.none(), st.booleans()), dtype=object),
+    ]
+)
 
 
 @given(mess)

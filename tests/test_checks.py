@@ -87,7 +87,13 @@ def test_same_totals_lists_first_unit():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [(["a"], "1 names for 2"), (["a", "a"], "duplicates"), ("ab", "single text"), (["a", None], "no name"), ([True, 1.5], "no name")],
+    [
+        (["a"], "1 names for 2"),
+        (["a", "a"], "duplicates"),
+        ("ab", "single text"),
+        (["a", None], "no name"),
+        ([True, 1.5], "no name"),
+    ],
 )
 def test_names_refuses(given, words):
     with pytest.raises(DataError, match=words):

@@ -7,7 +7,10 @@ def test_shortened_counts_what_it_hides():
 
 
 def test_facts_are_readable():
-    assert facts_text("Fit", {"gap": None, "n": 1234567, "x": 0.25, "ok": True}) == "Fit(gap=None, n=1,234,567, x=0.25, ok=True)"
+    assert (
+        facts_text("Fit", {"gap": None, "n": 1234567, "x": 0.25, "ok": True})
+        == "Fit(gap=None, n=1,234,567, x=0.25, ok=True)"
+    )
 
 
 def test_html_escapes_names_from_files():

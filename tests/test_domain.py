@@ -98,7 +98,11 @@ def test_repr_and_html_are_readable_and_escaped():
 names = st.text(min_size=1, max_size=8)
 
 
-@given(st.dictionaries(names, st.one_of(st.integers(1, 5), st.lists(names, min_size=1, max_size=4, unique=True)), min_size=1))
+@given(
+    st.dictionaries(
+        names, st.one_of(st.integers(1, 5), st.lists(names, min_size=1, max_size=4, unique=True)), min_size=1
+    )
+)
 def test_any_names_make_a_domain(spec):
     domain = Domain(spec)
     assert domain.project(domain.attributes) == domain

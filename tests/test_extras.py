@@ -43,9 +43,7 @@ def test_missing_submodule_of_present_package_is_told_apart():
         require("json.nowhere")
 
 
-@pytest.mark.parametrize(
-    "body", ["import nowhere_to_be_found", "raise ImportError('boom')", "raise OSError('lib')"]
-)
+@pytest.mark.parametrize("body", ["import nowhere_to_be_found", "raise ImportError('boom')", "raise OSError('lib')"])
 def test_broken_package_is_told_apart_from_a_missing_one(tmp_path, monkeypatch, body):
     (tmp_path / "sumwise_broken_package.py").write_text(body)
     monkeypatch.syspath_prepend(tmp_path)

@@ -53,9 +53,7 @@ def test_levels_keep_the_order_of_categories():
 def test_rare_levels_go_to_other():
     values = ["a"] * 5 + ["b"] * 2 + ["c"]
     assert rule_of(values, {"kind": "levels", "min_count": 2}) == Levels("x", ("a", "b"), other="other")
-    assert rule_of(values, {"kind": "levels", "max_levels": 1, "other": "rest"}) == Levels(
-        "x", ("a",), other="rest"
-    )
+    assert rule_of(values, {"kind": "levels", "max_levels": 1, "other": "rest"}) == Levels("x", ("a",), other="rest")
 
 
 def test_max_levels_breaks_ties_by_order():

@@ -12,7 +12,9 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 
 @pytest.fixture
 def counts():
-    return pd.DataFrame({"p": ["001", "1"], "white": [60, 10], "black": [40, 90], "dem": [55, 30], "rep": [45, 70], "vap": [100, 100]})
+    return pd.DataFrame(
+        {"p": ["001", "1"], "white": [60, 10], "black": [40, 90], "dem": [55, 30], "rep": [45, 70], "vap": [100, 100]}
+    )
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
@@ -106,11 +108,13 @@ def test_weights_and_covariates_come_along(counts):
     assert margins.covariate_names == ("black",)
 
 
-mess = data_frames([
-    column("a", elements=st.one_of(st.floats(), st.text(max_size=3), st.none(), st.integers(-5, 5)), dtype=object),
-    column("b", elements=st.floats(allow_nan=True, allow_infinity=True)),
-    column("c", elements=st.integers(-3, 9), dtype="int64"),
-])
+mess = data_frames(
+    [
+        column("a", elements=st.one_of(st.floats(), st.text(max_size=3), st.none(), st.integers(-5, 5)), dtype=object),
+        column("b", elements=st.floats(allow_nan=True, allow_infinity=True)),
+        column("c", elements=st.integers(-3, 9), dtype="int64"),
+    ]
+)
 
 
 @given(mess, st.sampled_from(["raise", "rescale", "no_vote"]), st.sampled_from([None, "c"]))

@@ -105,9 +105,7 @@ def on_terminal(code: str) -> tuple[int, str]:
     """Run Python code with a terminal as its standard error; the exit status and what it wrote there."""
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stderr=theirs, stdout=subprocess.DEVNULL, env=env
-    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, stdout=subprocess.DEVNULL, env=env)
     os.close(theirs)
     seen = b""
     try:

@@ -21,9 +21,7 @@ def slow_cross_cell(codes, cells, salt):
     return pow(x, 5, PRIME) % cells
 
 
-@given(
-    st.lists(st.integers(0, 2**31 - 2), min_size=1, max_size=4), st.integers(1, 10**6), st.integers(0, 1000)
-)
+@given(st.lists(st.integers(0, 2**31 - 2), min_size=1, max_size=4), st.integers(1, 10**6), st.integers(0, 1000))
 def test_cross_cell_equals_formula_in_big_integers(codes, cells, salt):
     assert cross_cell([[c] for c in codes], cells, salt)[0] == slow_cross_cell(codes, cells, salt)
 
@@ -221,9 +219,7 @@ def test_target_missing_is_unseen_or_its_own():
     assert Target(**given_rule, missing="missing").codes(pd.Series([None, "q"])).tolist() == [2, 1]
 
 
-@pytest.mark.parametrize(
-    ("of", "words"), [("ab", "two attributes"), (("a",), "two attributes"), (("a", "a"), "twice")]
-)
+@pytest.mark.parametrize(("of", "words"), [("ab", "two attributes"), (("a",), "two attributes"), (("a", "a"), "twice")])
 def test_cross_refuses(of, words):
     with pytest.raises(DataError, match=words):
         Cross(of, 10)

@@ -173,9 +173,7 @@ class Encoding:
         wanted = list(attributes)
         for name in wanted:
             self._rule(name)
-        needed = set(wanted) | {
-            p for n in wanted if isinstance(self.rules[n], Cross) for p in self.rules[n].of
-        }
+        needed = set(wanted) | {p for n in wanted if isinstance(self.rules[n], Cross) for p in self.rules[n].of}
         return Encoding({n: r for n, r in self.rules.items() if n in needed})
 
     def codes(self, df, unseen: str = "raise") -> dict[str, np.ndarray]:
@@ -228,9 +226,7 @@ class Encoding:
             levels[:-1] = self.rules[name].levels
             c = np.asarray(given)
             if len(c) and not -1 <= c.min() <= c.max() < len(levels) - 1:
-                raise DataError(
-                    f"Codes of {name!r} must be from -1 to {len(levels) - 2}; got {c.min()} to {c.max()}."
-                )
+                raise DataError(f"Codes of {name!r} must be from -1 to {len(levels) - 2}; got {c.min()} to {c.max()}.")
             columns[name] = pd.Series(levels[c], dtype=object)
         return pd.DataFrame(columns)
 

@@ -141,9 +141,7 @@ def _missing_name(asked: Any, column: str, summary: Any) -> str | None:
 
 
 def _fit_hash(column: str, asked: dict, _: Any, missing: str | None) -> Hashed:
-    return Hashed(
-        column, _whole(asked, "cells", 1000, column), _whole(asked, "salt", 0, column, least=0), missing
-    )
+    return Hashed(column, _whole(asked, "cells", 1000, column), _whole(asked, "salt", 0, column, least=0), missing)
 
 
 def _given_cuts(column: str, asked: dict, _: Any, missing: str | None) -> Cuts:
@@ -163,9 +161,7 @@ def _fit_cuts(column: str, asked: dict, summary: Any, missing: str | None) -> Cu
     else:
         edges = np.asarray(summary.quantiles(np.arange(1, bins) / bins), dtype=float)
     edges = np.unique(edges)
-    return Cuts(
-        column, tuple(edges[edges > low].tolist()), missing
-    )  # an edge at the least value makes an empty level
+    return Cuts(column, tuple(edges[edges > low].tolist()), missing)  # an edge at the least value makes an empty level
 
 
 def _fit_levels(column: str, asked: dict, summary: Any, missing: str | None) -> Levels:
@@ -209,9 +205,7 @@ def _fit_target(column: str, asked: dict, summary: Any, missing: str | None) -> 
             chosen = inside[by_rate == r]
             cells[chosen] = len(names)
             names.append(_cell_name(counts[chosen], rates[chosen], names))
-    return Target(
-        column, tuple(values), tuple(cells.tolist()), tuple(names), asked.get("unseen", "unseen"), missing
-    )
+    return Target(column, tuple(values), tuple(cells.tolist()), tuple(names), asked.get("unseen", "unseen"), missing)
 
 
 def _weighted_bins(x: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
@@ -277,9 +271,7 @@ class FrameSummary:
             values = [canonical(v) for v in self.raw.cat.categories]
             codes = self.raw.cat.codes.to_numpy().astype(np.int64)
         kind_of(tuple(values), self.column)
-        order = list(
-            range(len(values)) if categorical else sorted(range(len(values)), key=values.__getitem__)
-        )
+        order = list(range(len(values)) if categorical else sorted(range(len(values)), key=values.__getitem__))
         seen = codes >= 0
         counts = np.bincount(codes[seen], minlength=len(values))[order]
         sums = None

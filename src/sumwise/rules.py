@@ -145,9 +145,7 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        raise DataError(
-            f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first."
-        )
+        raise DataError(f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first.")
     numeric: Any = pd.to_numeric(values, errors="coerce")
     bad = np.flatnonzero((numeric.isna() & ~values.isna()).to_numpy())
     if len(bad):
@@ -216,18 +214,14 @@ class Levels:
         values = tuple(canonical(v) for v in self.values)
         object.__setattr__(self, "values", values)
         if None in values:
-            raise DataError(
-                f"A level of {self.column!r} is missing.", hint="name it by missing='missing' instead."
-            )
+            raise DataError(f"A level of {self.column!r} is missing.", hint="name it by missing='missing' instead.")
         kind_of(values, self.column)
         if len(set(values)) < len(values):
             twice = next(v for v in values if values.count(v) > 1)
             raise DataError(f"Column {self.column!r} has the level {twice!r} twice.")
         _check_extra((self.other, self.missing), values, self.column)
         if not self.levels:
-            raise DataError(
-                f"Column {self.column!r} has no level.", hint="give it rows, or missing='missing'."
-            )
+            raise DataError(f"Column {self.column!r} has no level.", hint="give it rows, or missing='missing'.")
 
     @property
     def levels(self) -> tuple:
@@ -363,9 +357,7 @@ class Hashed:
                 hint="cut it into intervals.",
             )
         text = [str(v).lower() if isinstance(v, bool) else str(v) for v in plain]
-        table = np.array(
-            [text_cell(t, self.cells, self.salt) for t in text] + [self.missing_code], dtype=np.int64
-        )
+        table = np.array([text_cell(t, self.cells, self.salt) for t in text] + [self.missing_code], dtype=np.int64)
         return table[codes]
 
 
@@ -420,9 +412,7 @@ class Target:
         if len(set(values)) < len(values) or None in values:
             raise DataError(f"Raw levels of {self.column!r} must be distinct and none missing.")
         if len(self.cells) != len(values):
-            raise DataError(
-                f"Column {self.column!r} has {len(values)} raw levels and {len(self.cells)} cells."
-            )
+            raise DataError(f"Column {self.column!r} has {len(values)} raw levels and {len(self.cells)} cells.")
         if any(not 0 <= c < len(self.names) for c in self.cells):
             raise DataError(f"Cells of {self.column!r} must be from 0 to {len(self.names) - 1}.")
         if len(set(self.names)) < len(self.names):

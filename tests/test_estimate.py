@@ -1,0 +1,74 @@
+import copy
+
+import numpy as np
+import pytest
+
+from sumwise import Estimate
+from sumwise.errors import DataError
+
+
+@pytest.fixture
+def estimate():
+    return Estimate(
+        [[0.7, 0.3], [0.2, 0.8]],
+        low=[[0.6, 0.2], [0.1, 0.7]],
+        high=[[0.8, 0.4], [0.3, 0.9]],
+        level=0.95,
+        labels=[["a", "<b>"], ["yes", "no"]],
+        axes=["group", "vote"],
+        lower_bound=np.zeros((2, 2)),
+        upper_bound=np.ones((2, 2)),
+        name="share",
+    )
+
+
+def test_frame_has_a_row_per_number(estimate):
+    frame = estimate.to_frame()
+    assert frame.columns.tolist() == ["group", "vote", "share", "low", "high", "lower_bound", "upper_bound"]
+    assert frame.loc[3].tolist() == ["<b>", "no", 0.8, 0.7, 0.9, 0.0, 1.0]
+
+
+def test_interval_and_coverage(estimate):
+    assert estimate.interval[0][0, 0] == 0.6
+    assert estimate.covers([[0.7, 0.3], [0.2, 0.95]]).tolist() == [[True, True], [True, False]]
+    with pytest.raises(DataError, match="shape"):
+        estimate.covers([0.7])
+    with pytest.raises(DataError, match="no interval"):
+        _ = Estimate([1.0]).interval
+
+
+def test_single_numbers_and_defaults():
+    assert Estimate(0.5).shape == ()
+    assert Estimate([1.0, 2.0]).to_frame()["axis0"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"low": [0.1], "high": [0.2]}, "needs its level"),
+        ({"level": 0.9}, "needs its level"),
+        ({"low": [0.1], "level": 0.9}, "go together"),
+        ({"low": [0.3], "high": [0.2], "level": 0.9}, "low is above high in 1 of 1"),
+        ({"low": [0.1, 0.2], "high": [0.2, 0.3], "level": 0.9}, "shape"),
+        ({"low": [0.1], "high": [0.2], "level": 95}, "between 0 and 1"),
+        ({"labels": [["a", "b"]]}, "2 names for 1"),
+        ({"labels": [["a"], ["b"]]}, "labels for 2 axes"),
+        ({"axes": ["a", "b"]}, "2 names for 1"),
+        ({"lower_bound": [1.0], "upper_bound": [0.0]}, "above"),
+    ],
+)
+def test_bad_input_is_refused(options, words):
+    with pytest.raises(DataError, match=words):
+        Estimate([0.5], **options)
+
+
+def test_frozen_equal_shown(estimate):
+    assert copy.deepcopy(estimate) == estimate
+    assert estimate != Estimate([0.5])
+    assert estimate != 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.values[0, 0] = 1
+    assert repr(estimate).startswith("Estimate of share, 95% interval")
+    assert "&lt;b&gt;" in estimate._repr_html_()
+    assert "30 in all" in repr(Estimate(np.zeros(30)))
+    assert estimate.describe()["mean width"] == pytest.approx(0.2)

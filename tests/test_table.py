@@ -1,0 +1,118 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from sumwise import Table
+from sumwise.errors import DataError
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
+
+COUNTS = np.arange(6.0).reshape(2, 3)
+
+
+def test_a_single_attribute_may_be_a_name():
+    table = Table("a", [1, 2])
+    assert table.attributes == ("a",)
+    assert table.total == 3
+    assert table.n_classes is None
+    assert isinstance(table.noise, Exact)
+
+
+def test_label_sums_of_one_label_or_of_classes():
+    assert Table(("a", "b"), COUNTS, COUNTS / 2).n_classes == 2
+    classes = np.stack([COUNTS / 2, COUNTS / 4, COUNTS / 4], axis=-1)
+    assert Table(("a", "b"), COUNTS, classes).n_classes == 3
+
+
+def test_nan_is_unobserved():
+    table = Table("a", [1, np.nan])
+    assert table.total == 1
+    assert table.describe()["unobserved cells"] == 1
+
+
+def test_withheld_cells_carry_bounds():
+    table = Table("a", [7, np.nan], bounds=([0, 1], [9, 4]))
+    assert table.bounds[0].tolist() == [7, 1]
+    assert table.bounds[1].tolist() == [7, 4]
+    for bounds in (([0, 5], [9, 4]), ([0, -1], [9, 4]), ([0, np.nan], [0, 4]), ([0], [1]), 3):
+        with pytest.raises(DataError, match="bounds"):
+            Table("a", [7, np.nan], bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((("a", "b"), [1, 2]), "1 dimensions"),
+        ((("a", "a"), COUNTS), "duplicates"),
+        (((), 1.0), "attributes are"),
+        ((3, [1]), "attributes are"),
+        (("a", []), "no cell"),
+        (("a", [1, -1]), "negative"),
+        (("a", [1, np.inf]), "infinite"),
+        (("a", ["x"]), "dtype"),
+        (("a", [2**60]), "above 2\\*\\*53"),
+        (("a", [1, 2], [1, 3]), "exceed the counts in 1 of 2 cells. First: cell \\(1,\\) has 3 against 2"),
+        (("a", [1, 2], [-1, 1]), "negative"),
+        (("a", [1, 2], [[1, 0], [1, 0]]), "over all classes differ"),
+        (("a", [1, 2], [1, 1, 1]), "shape \\(3,\\)"),
+        (("a", [1, 2], [[1], [2]]), "1 classes"),
+        (("a", [1, 2], None, Gaussian([1.0, 2.0, 3.0])), "shape \\(3,\\)"),
+        (("a", [1, 2], None, "gaussian"), "no log_density"),
+        (("a", [1, -2], None, Poisson(0.5)), "negative"),
+    ],
+)
+def test_bad_input_is_refused(arguments, words):
+    with pytest.raises(DataError, match=words):
+        Table(*arguments)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(2.0), Laplace(1.0), Geometric(1.0)])
+def test_noisy_counts_may_be_negative_and_below_their_label_sums(noise):
+    assert Table("a", [-1.0, 2.0], [3.0, -2.0], noise).total == 1
+
+
+def test_a_user_s_own_noise_is_taken():
+    class Mine:
+        def log_density(self, observed, true):
+            return -np.abs(observed - true)
+
+        def gradient(self, observed, true):
+            return np.sign(observed - true)
+
+    assert Table("a", [1, 2], noise=Mine()).total == 3
+
+
+def test_transpose_turns_everything():
+    table = Table(("a", "b"), COUNTS, COUNTS / 2, Gaussian(COUNTS + 1))
+    turned = table.transpose(("b", "a"))
+    assert np.array_equal(turned.counts, COUNTS.T)
+    assert np.array_equal(turned.label_sums, COUNTS.T / 2)
+    assert np.array_equal(turned.noise.scale, COUNTS.T + 1)
+    assert turned.transpose(("a", "b")) == table
+    with pytest.raises(DataError, match="can't be put in the order"):
+        table.transpose(("a", "c"))
+
+
+def test_project_sums_out_with_the_noise_of_the_sum():
+    assert Table(("a", "b"), COUNTS).project("b").counts.tolist() == [3, 5, 7]
+    assert Table(("a", "b"), COUNTS).project(("b", "a")).counts.tolist() == COUNTS.T.tolist()
+    assert Table(("a", "b"), COUNTS, noise=Gaussian(2.0)).project("a").noise == Gaussian(np.sqrt(12.0))
+    per_cell = Table(("a", "b"), COUNTS, noise=Gaussian(COUNTS + 1)).project("a").noise
+    assert per_cell.scale == pytest.approx(np.sqrt([14.0, 77.0]))
+    assert Table(("a", "b"), COUNTS, noise=Poisson(0.5)).project("a").noise == Poisson(0.5)
+    for noise in (Laplace(1.0), Geometric(1.0), Poisson(COUNTS + 1)):
+        with pytest.raises(DataError, match="no noise model of that kind"):
+            Table(("a", "b"), COUNTS, noise=noise).project("a")
+
+
+def test_frozen_equal_copied():
+    table = Table(("a", "b"), COUNTS, COUNTS / 2, Laplace(1.0), None)
+    with pytest.raises(ValueError, match="read-only"):
+        table.counts[0, 0] = 1
+    assert copy.deepcopy(table) == table == pickle.loads(pickle.dumps(table))
+    assert table != Table(("a", "b"), COUNTS)
+    assert table != 1
+    assert Table("a", [np.nan]) == Table("a", [np.nan])
+    assert "Laplace" in repr(table)
+    assert "&lt;x&gt;" in Table("<x>", [1])._repr_html_()

@@ -1,0 +1,106 @@
+import copy
+
+import numpy as np
+import pytest
+
+from sumwise import Domain, Table, Tables
+from sumwise.errors import DataError, UnknownName
+from sumwise.noise import Gaussian
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
+AB = Table(("a", "b"), [[1, 2, 3], [4, 5, 6]])
+BC = Table(("b", "c"), [[5, 0], [0, 7], [9, 0]])
+
+
+@pytest.fixture
+def tables():
+    return Tables([AB, BC], DOMAIN)
+
+
+def test_lookup_by_name_position_and_order(tables):
+    assert len(tables) == 2
+    assert tables["a", "b"] == AB
+    assert tables["b", "a"].counts.tolist() == AB.counts.T.tolist()
+    assert tables[1] == BC
+    assert list(tables) == [AB, BC]
+    assert ("c", "b") in tables
+    assert "a" not in tables
+    assert tables.n == 21
+
+
+def test_absent_tables_and_attributes_are_named(tables):
+    with pytest.raises(UnknownName, match="no table over 'a' x 'c'. Hint: there are a x b, b x c"):
+        tables["a", "c"]
+    with pytest.raises(UnknownName, match="no attribute 'z'"):
+        tables["a", "z"]
+    with pytest.raises(DataError):
+        tables[1.5]
+
+
+def test_several_observations_of_one_table():
+    noisy = [Table("a", [10.0, 9.0], noise=Gaussian(s)) for s in (1.0, 2.0)]
+    tables = Tables([AB, *noisy], DOMAIN)
+    assert len(tables.on("a")) == 2
+    with pytest.raises(DataError, match=r"2 tables over 'a'. Hint: use tables.on\('a'\)"):
+        tables["a"]
+
+
+def test_totals_are_compared_between_exact_tables_only():
+    Tables([AB, Table("a", [50.0, 50.0], noise=Gaussian(1.0))], DOMAIN)
+    Tables([AB, Table("a", [50.0, np.nan])], DOMAIN)
+    with pytest.raises(DataError, match="'a' has 100, the table over 'a' x 'b' has 21"):
+        Tables([AB, Table("a", [50.0, 50.0])], DOMAIN)
+    with pytest.raises(DataError, match="n has 20"):
+        Tables([AB], DOMAIN, n=20)
+
+
+def test_population_is_given_or_inferred():
+    noisy = Table("a", [5.0, 6.0], noise=Gaussian(1.0))
+    assert Tables([noisy], DOMAIN).n is None
+    assert Tables([noisy], DOMAIN, n=10).n == 10
+    for n in (-1, np.nan, "ten", True):
+        with pytest.raises(DataError, match="n is"):
+            Tables([noisy], DOMAIN, n=n)
+
+
+@pytest.mark.parametrize(
+    ("given", "domain", "words"),
+    [
+        ([], DOMAIN, "no tables"),
+        (AB, DOMAIN, "single Table"),
+        ([AB, 3], DOMAIN, "Entry 1 of tables is a int"),
+        ([AB], {"a": 2}, "give a Domain"),
+        ([Table("z", [1])], DOMAIN, "no attribute 'z'"),
+        ([Table("a", [1, 2, 3])], DOMAIN, r"shape \(3,\); its domain has \(2,\)"),
+        ([Table("a", [1, 2], [0, 1]), Table("b", [1, 1, 1], np.eye(3))], DOMAIN, r"label sums of \[2, 3\] classes"),
+    ],
+)
+def test_bad_input_is_refused(given, domain, words):
+    with pytest.raises(DataError, match=words):
+        Tables(given, domain)
+
+
+def test_classes_are_named_once():
+    labelled = Table("a", [1, 2], [0, 1])
+    assert Tables([labelled], DOMAIN).classes == (0, 1)
+    assert Tables([labelled], DOMAIN, classes=["no", "yes"]).classes == ("no", "yes")
+    for classes in (["no"], ["no", "no"]):
+        with pytest.raises(DataError):
+            Tables([labelled], DOMAIN, classes=classes)
+    with pytest.raises(DataError, match="no table has label sums"):
+        Tables([AB], DOMAIN, classes=["no", "yes"])
+
+
+def test_with_tables_keeps_the_rest():
+    tables = Tables([Table("a", [1, 2], [0, 1])], DOMAIN, label="click", classes=["n", "y"])
+    other = tables.with_tables([Table("b", [1, 1, 1], [0, 0, 1])])
+    assert (other.label, other.classes, other.n) == ("click", ("n", "y"), 3)
+
+
+def test_equality_copy_repr(tables):
+    assert copy.deepcopy(tables) == tables
+    assert tables != Tables([AB], DOMAIN)
+    assert tables != 3
+    assert repr(tables) == "Tables(tables=2, attributes=[a, b, c], n=21)"
+    assert "Exact" in tables._repr_html_()
+    assert tables.describe()["cells"] == 12
