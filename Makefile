@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-EXTRAS := torch,spark,privacy,birds,transport,avro,dev
+EXTRAS := torch,spark,privacy,birds,transport,avro,docs,dev
 
 # What compiles, draws or caches does so inside the repository.
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
@@ -28,9 +28,6 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.core
-$(VENV)/.docs: $(VENV)/.dev
-	$(PIP) -e '.[docs]'
-	@touch $@
 
 demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
 	$(BIN)/sumwise demo
@@ -50,7 +47,7 @@ format: $(VENV)/.dev  ## let ruff mend what it can
 bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: $(VENV)/.docs  ## the documentation as HTML in docs/_build/html
+docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

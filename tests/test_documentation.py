@@ -6,9 +6,11 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import re
 import shutil
+import subprocess
 import sys
 import textwrap
 import traceback
@@ -33,7 +35,7 @@ PYTHON = re.compile(r"\b(python|python3|py|pycon|code-cell)\b")
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-# --- blocks of pages --------------------------------------------------------------------------------
+# --- blocks of pages ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,35 @@ def test_missing_needs_names_what_is_not_there(monkeypatch, tmp_path):
     assert missing_needs(text) == ["no_such_package"]
 
 
-# --- public names -----------------------------------------------------------------------------------
+# --- the build ----------------------------------------------------------------------------------------------
+
+
+def build(source: Path, out: Path) -> subprocess.CompletedProcess:
+    """Build pages as `make docs` does; a warning is an error."""
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(source), str(out)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+
+
+def test_documentation_builds_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx", reason="the documentation is built where the extra docs is installed")
+    done = build(ROOT / "docs", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    pages = {page.stem for page in (tmp_path / "reference" / "generated").rglob("*.html")}
+    public = {module.__name__ for module in public_modules() if getattr(module, "__all__", ())}
+    assert public <= pages
+
+
+def test_build_fails_on_a_broken_link(tmp_path):
+    pytest.importorskip("sphinx", reason="the documentation is built where the extra docs is installed")
+    (tmp_path / "conf.py").write_text("extensions = ['myst_parser']\n", "utf-8")
+    (tmp_path / "index.md").write_text("# A\n\n[nowhere](nowhere.md)\n", "utf-8")
+    done = build(tmp_path, tmp_path / "out")
+    assert done.returncode != 0
+    assert "nowhere.md" in done.stderr
+
+
+# --- public names -------------------------------------------------------------------------------------------
 
 
 def public_modules() -> list[types.ModuleType]:
