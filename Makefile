@@ -6,26 +6,35 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 EXTRAS := torch,spark,privacy,birds,transport,avro,docs,dev
 
-# What compiles, draws or caches does so inside the repository.
-export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
-export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+# What compiles, draws, downloads or caches does so inside the repository; nothing is left elsewhere.
+CACHE := $(CURDIR)/.cache
+export XDG_CACHE_HOME := $(CACHE)
+export PIP_NO_CACHE_DIR := 1
+export TMPDIR := $(CACHE)/tmp
+export NUMBA_CACHE_DIR := $(CACHE)/numba
+export MPLCONFIGDIR := $(CACHE)/matplotlib
 export MPLBACKEND := Agg
+export SPARK_LOCAL_DIRS := $(CACHE)/spark
+export JDK_JAVA_OPTIONS := -Djava.io.tmpdir=$(CACHE)/tmp -XX:-UsePerfData
+export npm_config_cache := $(CACHE)/npm
+export PRE_COMMIT_HOME := $(CACHE)/pre-commit
+$(shell mkdir -p $(TMPDIR))
 
 .PHONY: help demo test check format bench docs clean
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
-$(BIN)/python:
+# A stamp per stage, renewed when the requirements change; a stage that was interrupted is done again.
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "sumwise needs Python 3.11 or newer. Hint: make demo PYTHON=python3.12"; exit 2; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-
-# A stamp per kind of installation, renewed when the requirements change.
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) --upgrade pip
+	@touch $@
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/.made
 	$(PIP) -e .
 	@touch $@
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 	$(PIP) -e '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.core
 
