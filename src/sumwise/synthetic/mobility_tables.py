@@ -90,7 +90,7 @@ def mobility(
     n_people : int, default 1,000,000
         Population M. The time doesn't grow with it: tables are drawn, not people.
     scale : float, default 10.0
-        Scale b of the Laplace noise: p(y | n) = exp(-|y - n| / b) / (2 b).
+        Scale b of the Laplace noise: ``p(y | n) = exp(-|y - n| / b) / (2 b)``.
     home_spread, work_spread, move_spread : float, default 2.0, 2.0, 1.5
         Standard deviations, in cell widths, of the home and work potentials and of a move.
     random_state : int, numpy.random.Generator or None
