@@ -16,13 +16,24 @@ from sumwise.errors import DataError, NotConverged
 from sumwise.estimate import Estimate
 from sumwise.fit import Fit
 from sumwise.margins import Margins
-
-# persistence
+from sumwise.persistence import load, save
 from sumwise.tables import Table, Tables
 
 __version__ = "0.1.0"
 
-__all__ = ["Bags", "DataError", "Domain", "Estimate", "Fit", "Margins", "NotConverged", "Table", "Tables"]
+__all__ = [
+    "Bags",
+    "DataError",
+    "Domain",
+    "Estimate",
+    "Fit",
+    "Margins",
+    "NotConverged",
+    "Table",
+    "Tables",
+    "load",
+    "save",
+]
 
 _SUBMODULES = frozenset(
     [

@@ -1,0 +1,212 @@
+"""The file: a zip of one JSON document and ``.npy`` members; written whole or not at all, read warily."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from sumwise.errors import DataError, SumwiseError
+from sumwise.storage.arrays import KINDS
+
+__all__ = ["FORMAT", "read", "write"]
+
+FORMAT = 1
+"""The version of the layout; a file with a higher one is refused."""
+
+DOCUMENT = "object.json"
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes, whenever it is saved
+FREE_SIZE = 64 * 2**20  # what the members of a small file may unpack to
+EXPANSION = 50  # beyond that, how many times the size of the file
+
+
+def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray]) -> None:
+    """Write a JSON tree and its arrays, atomically: an old file stays until the new one is whole."""
+    with _atomic(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        members = {}
+        for i, array in enumerate(arrays):
+            info = _info(f"array-{i}.npy")
+            with archive.open(info, "w", force_zip64=array.nbytes > 2**30) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+            members[info.filename] = {"size": info.file_size, "crc32": info.CRC}
+        document = {"format": FORMAT, "sumwise": _version(), "kind": kind, "members": members, "object": tree}
+        document["sha256"] = _digest(document)
+        archive.writestr(_info(DOCUMENT), _compact(document))
+
+
+def read(
+    path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[str], np.ndarray]], Any]
+) -> Any:
+    """Read a file that `write` made; whatever is wrong with it ends in a DataError.
+
+    ``decode(tree, fetch)`` builds the value; ``fetch(name)`` reads an array.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file, zipfile.ZipFile(file) as archive:
+            document = _document(archive, os.fstat(file.fileno()).st_size, name)
+            _check_header(document, kind, name)
+            value = decode(document["object"], lambda member: _array(archive, document, member))
+    except FileNotFoundError as error:
+        raise DataError(f"There is no file {name!r}.") from error
+    except zipfile.BadZipFile as error:
+        hint = "copy it again, or save it again; a sumwise file is a zip of object.json and arrays."
+        raise DataError(f"{name!r} is no sumwise file, or was cut off or damaged ({error}).", hint) from error
+    except SumwiseError as error:
+        if error.message.startswith(repr(name)):
+            raise
+        raise DataError(f"{name!r} can't be loaded. {error.message}", hint=error.hint) from error
+    except RecursionError as error:
+        raise DataError(f"{name!r} can't be loaded: its parts are nested too deeply.") from error
+    except (MemoryError, OSError):  # of this machine, not of the file
+        raise
+    except Exception as error:  # what zipfile, json and NumPy say of damaged bytes is of many kinds
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(
+            f"{name!r} is damaged ({reason}).", hint="copy it again, or save it again."
+        ) from error
+    if document.pop("sha256") != _digest(document):
+        hint = "build the object in Python and save it; files aren't to be edited by hand."
+        raise DataError(f"{name!r} was changed after it was saved: its checksum differs.", hint=hint)
+    return value
+
+
+def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, Any]:
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if len(set(names)) != len(names):
+        raise DataError(f"{name!r} holds a member twice.")
+    if DOCUMENT not in names:
+        raise DataError(f"{name!r} is a zip but no sumwise file: it has no member {DOCUMENT!r}.")
+    for info in infos:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
+            raise DataError(
+                f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed."
+            )
+    size = sum(info.file_size for info in infos)
+    if size > max(FREE_SIZE, EXPANSION * file_size):
+        raise DataError(f"{name!r} has {file_size} bytes and says that it unpacks to {size}; it isn't read.")
+    document = json.loads(archive.read(DOCUMENT), parse_constant=_no_constant)
+    if not isinstance(document, dict):
+        raise DataError(f"{name!r} is no sumwise file: {DOCUMENT!r} holds no object.")
+    return document
+
+
+def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
+    version = document.get("format")
+    if type(version) is not int or version < 1:
+        raise DataError(f"{name!r} is no sumwise file: its format version is {version!r}.")
+    if version > FORMAT:
+        raise DataError(
+            f"{name!r} has format {version}, written by sumwise {document.get('sumwise')}; "
+            f"this is sumwise {_version()}, which reads up to format {FORMAT}.",
+            hint="pip install --upgrade sumwise",
+        )
+    lacking = {"sumwise", "kind", "members", "object", "sha256"} - set(document)
+    if lacking or not isinstance(document["members"], dict):
+        raise DataError(f"{name!r} is damaged: {DOCUMENT!r} lacks {sorted(lacking) or 'a list of members'}.")
+    if document["kind"] != kind:
+        raise DataError(f"{name!r} holds a sumwise {document['kind']}, no {kind}.")
+
+
+def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> np.ndarray:
+    """Read one ``.npy`` member after its header was found to agree with its size."""
+    listed = document["members"].get(member) if isinstance(member, str) else None
+    if listed is None or member not in archive.namelist():
+        raise DataError(f"The member {member!r} is missing.", hint="copy the file again, or save it again.")
+    info = archive.getinfo(member)
+    if listed != {"size": info.file_size, "crc32": info.CRC}:
+        raise DataError(f"The member {member!r} was changed after it was saved: its checksum differs.")
+    with archive.open(info) as file:
+        shape, dtype = _npy_header(file, member)
+        if dtype.kind not in KINDS:
+            raise DataError(
+                f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles."
+            )
+        if any(n < 0 for n in shape) or file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
+            raise DataError(f"The member {member!r} says shape {shape} and has {info.file_size} bytes.")
+    with archive.open(info) as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        file.read(1)  # at its end the zip compares the checksum
+    return array
+
+
+def _npy_header(file: IO[bytes], member: str) -> tuple[tuple[int, ...], np.dtype]:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    else:
+        raise DataError(f"The member {member!r} has the unknown .npy version {version}.")
+    return shape, dtype
+
+
+@contextlib.contextmanager
+def _atomic(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """Open a new file beside ``path`` that takes its place when all went well, and is removed otherwise."""
+    target = os.path.realpath(path)  # a link stays a link
+    folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")
+    if os.path.isdir(target):
+        raise DataError(f"{os.fspath(path)!r} is a folder.", hint="give the name of a file in it.")
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.tmp")
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(descriptor, "w+b") as file:
+            if os.path.exists(target):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name survive a loss of power, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, EPOCH)
+    info.create_system = 3  # the same on every system
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _compact(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _digest(document: dict[str, Any]) -> str:
+    return hashlib.sha256(_compact(document)).hexdigest()
+
+
+def _no_constant(text: str) -> Any:
+    raise DataError(f"{DOCUMENT!r} holds {text}, which is no JSON.")
+
+
+def _version() -> str:
+    import sumwise
+
+    return getattr(sumwise, "__version__", "0")

@@ -1,0 +1,109 @@
+"""NumPy arrays (as ``.npy`` members), arrays of objects (as JSON), scalars and dtypes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.storage.walk import Decoder, Encoder, refuse
+
+__all__ = ["KINDS", "decode", "encode"]
+
+KINDS = "biufcUSmM"
+"""Kinds of dtype that go to ``.npy`` as they are: nothing that NumPy would have to pickle."""
+
+LARGEST_CONSTANT = 2**36
+
+
+def encode(encoder: Encoder, value: Any, where: str) -> Any:
+    """Encode what NumPy calls its own; None for what isn't an array, a scalar or a dtype."""
+    if type(value) is np.ndarray:
+        return _encode_array(encoder, value, where)
+    if isinstance(value, np.generic):
+        return _encode_scalar(encoder, value, where)
+    if isinstance(value, np.dtype):
+        if value.kind not in KINDS + "O":
+            refuse(value, where)
+        return {"dtype": value.str}
+    if isinstance(value, np.ndarray):
+        refuse(value, where, hint="keep a plain array: np.asarray(x).")
+    return None
+
+
+def _encode_array(encoder: Encoder, array: np.ndarray, where: str) -> dict:
+    if array.dtype == object:
+        order = "F" if array.flags.fnc and encoder.layout else "C"
+        items = [encoder.encode(x, f"{where}.flat[{i}]") for i, x in enumerate(array.ravel(order=order))]
+        return {"objects": {"shape": list(array.shape), "order": order, "items": items}}
+    if array.dtype.kind not in KINDS:
+        refuse(array, where, hint="keep one array per field, of numbers, text or dates.")
+    if encoder.layout and _is_constant(
+        array
+    ):  # a view of one value, as the weights of unweighted bags are: not written out
+        return {
+            "constant": {"shape": list(array.shape), "value": encoder.put(array[(slice(0, 1),) * array.ndim])}
+        }
+    return {"array": encoder.put(array)}
+
+
+def _is_constant(array: np.ndarray) -> bool:
+    return array.ndim > 0 and array.nbytes > 0 and not any(array.strides)
+
+
+def _encode_scalar(encoder: Encoder, value: np.generic, where: str) -> dict:
+    dtype = value.dtype
+    if dtype.kind not in KINDS:
+        refuse(value, where)
+    if dtype.kind in "biuU" or dtype in (np.float16, np.float32, np.float64):
+        return {"scalar": [dtype.str, encoder.encode(value.item(), where)]}
+    return {"scalar": [dtype.str, {"bytes": value.tobytes().hex()}]}
+
+
+def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
+    """Decode an array, a scalar or a dtype."""
+    if tag == "array":
+        return decoder.fetch(body)
+    if tag == "constant":
+        shape = tuple(body["shape"])
+        if math.prod(shape) > LARGEST_CONSTANT:
+            raise DataError(f"{where}: the file says shape {shape} for a single number.")
+        return np.broadcast_to(decoder.fetch(body["value"]).reshape(()), shape)
+    if tag == "objects":
+        return _decode_objects(decoder, body, where)
+    if tag == "scalar":
+        return _decode_scalar(decoder, body, where)
+    return _dtype(body, KINDS + "O")
+
+
+def _decode_objects(decoder: Decoder, body: dict, where: str) -> np.ndarray:
+    shape, order, nodes = body["shape"], body["order"], body["items"]
+    if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) != len(nodes):
+        raise DataError(f"{where}: the file says shape {shape} for {len(nodes)} values.")
+    flat = np.empty(len(nodes), dtype=object)
+    for i, node in enumerate(nodes):
+        flat[i] = decoder.decode(node, f"{where}.flat[{i}]")
+    return flat.reshape(shape, order=order)
+
+
+def _decode_scalar(decoder: Decoder, body: list, where: str) -> Any:
+    text, node = body
+    dtype = _dtype(text, KINDS)
+    if isinstance(node, dict) and set(node) == {"bytes"}:
+        return np.frombuffer(bytes.fromhex(node["bytes"]), dtype=dtype, count=1)[0]
+    value = decoder.decode(node, where)
+    wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str}[dtype.kind]
+    if type(value) is not wanted:
+        raise DataError(f"{where}: the file holds {value!r} as a value of dtype {text}.")
+    return dtype.type(value)
+
+
+def _dtype(text: Any, kinds: str) -> np.dtype:
+    if type(text) is not str:
+        raise DataError(f"{text!r} is no dtype.")
+    dtype = np.dtype(text)
+    if dtype.kind not in kinds:
+        raise DataError(f"dtype {text!r} is not among those that sumwise files hold.")
+    return dtype

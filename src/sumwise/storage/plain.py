@@ -1,0 +1,117 @@
+"""Python's own values: big integers, nan and infinities, tuples, dicts with any keys, sets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.storage.walk import Decoder, Encoder, refuse
+
+__all__ = ["decode", "encode"]
+
+SCALAR_TYPES = {
+    kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}
+}
+"""The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""
+
+
+def encode(encoder: Encoder, value: Any, where: str) -> Any:
+    """Encode a builtin."""
+    kind = type(value)
+    if kind in (list, tuple):
+        items = encoder.each(value, where)
+        return items if kind is list else {"tuple": items}
+    if kind is dict:
+        return _encode_dict(encoder, value, where)
+    if kind in (set, frozenset):  # sorted: the order of a set differs from run to run
+        return {kind.__name__: sorted(encoder.each(value, where), key=json.dumps)}
+    if kind is slice:
+        return {"slice": encoder.each((value.start, value.stop, value.step), where)}
+    if kind is complex:
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if kind is type and SCALAR_TYPES.get(value.__name__) is value:
+        return {"type": value.__name__}
+    hint = {"generator": "keep a list.", "bytes": "keep text or an array of uint8."}.get(kind.__name__)
+    refuse(value, where, hint)
+
+
+def _encode_dict(encoder: Encoder, value: dict, where: str) -> dict:
+    if not encoder.layout:
+        value = dict(
+            sorted(value.items(), key=lambda pair: json.dumps(Encoder(layout=False).encode(pair[0], where)))
+        )
+    if all(type(key) is str for key in value):
+        return {"dict": {key: encoder.encode(item, f"{where}[{key!r}]") for key, item in value.items()}}
+    pairs = []
+    for key, item in value.items():
+        name = f"{where}[{key!r}]"
+        pairs.append([encoder.encode(key, f"{name} (key)"), encoder.encode(item, name)])
+    return {"items": pairs}
+
+
+def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
+    """Decode a builtin."""
+    return _DECODERS[tag](decoder, body, where)
+
+
+def _int(decoder: Decoder, body: str, where: str) -> int:
+    return int(body, 16)
+
+
+def _float(decoder: Decoder, body: str, where: str) -> float:
+    return float(body)
+
+
+def _complex(decoder: Decoder, body: list, where: str) -> complex:
+    real, imag = body
+    return complex(float(real), float(imag))
+
+
+def _tuple(decoder: Decoder, body: list, where: str) -> tuple:
+    return tuple(decoder.each(body, where))
+
+
+def _set(decoder: Decoder, body: list, where: str) -> set:
+    return set(decoder.each(body, where))
+
+
+def _frozenset(decoder: Decoder, body: list, where: str) -> frozenset:
+    return frozenset(decoder.each(body, where))
+
+
+def _slice(decoder: Decoder, body: list, where: str) -> slice:
+    start, stop, step = decoder.each(body, where)
+    return slice(start, stop, step)
+
+
+def _type(decoder: Decoder, body: str, where: str) -> type:
+    return SCALAR_TYPES[body]
+
+
+def _dict(decoder: Decoder, body: dict, where: str) -> dict:
+    return {key: decoder.decode(node, f"{where}[{key!r}]") for key, node in body.items()}
+
+
+def _items(decoder: Decoder, body: list, where: str) -> dict:
+    pairs = [(decoder.decode(key, f"{where} (key)"), decoder.decode(node, where)) for key, node in body]
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise DataError(f"{where}: the file holds a dict with a key twice.")
+    return result
+
+
+_DECODERS = {
+    "int": _int,
+    "float": _float,
+    "complex": _complex,
+    "tuple": _tuple,
+    "set": _set,
+    "frozenset": _frozenset,
+    "slice": _slice,
+    "type": _type,
+    "dict": _dict,
+    "items": _items,
+}

@@ -1,0 +1,122 @@
+"""scikit-learn's estimators: those on our list, by their attributes, without pickle."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from sumwise.errors import DataError
+from sumwise.storage import trees
+from sumwise.storage.classes import check_attributes
+from sumwise.storage.walk import Decoder, Encoder, refuse
+
+__all__ = ["CLASSES", "decode", "encode"]
+
+CLASSES = {
+    "sklearn.cluster": "KMeans MiniBatchKMeans",
+    "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
+    "sklearn.decomposition": "FactorAnalysis FastICA IncrementalPCA KernelPCA NMF PCA TruncatedSVD",
+    "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
+    "sklearn.dummy": "DummyClassifier DummyRegressor",
+    "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
+    "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor",
+    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
+    "sklearn.impute": "MissingIndicator SimpleImputer",
+    "sklearn.kernel_approximation": "Nystroem RBFSampler",
+    "sklearn.kernel_ridge": "KernelRidge",
+    "sklearn.linear_model": "BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoCV "
+    "LinearRegression LogisticRegression LogisticRegressionCV PoissonRegressor Ridge RidgeClassifier RidgeCV "
+    "SGDClassifier SGDRegressor",
+    "sklearn.mixture": "BayesianGaussianMixture GaussianMixture",
+    "sklearn.naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
+    "sklearn.neural_network": "MLPClassifier MLPRegressor",
+    "sklearn.pipeline": "FeatureUnion Pipeline",
+    "sklearn.preprocessing": "Binarizer FunctionTransformer KBinsDiscretizer KernelCenterer LabelBinarizer "
+    "LabelEncoder MaxAbsScaler MinMaxScaler Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures "
+    "PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "sklearn.svm": "LinearSVC LinearSVR",
+    "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor",
+}
+"""The classes that are saved, by the module that offers them; any other is refused by name."""
+
+
+def _loss(estimator: Any) -> Any:
+    return estimator._get_loss(sample_weight=None)
+
+
+REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
+    # made again from the parameters; None: used in training only, and made again by the next fit
+    "HistGradientBoostingClassifier": {"_loss": _loss},
+    "HistGradientBoostingRegressor": {"_loss": _loss},
+    "MLPClassifier": {"_optimizer": None},
+    "MLPRegressor": {"_optimizer": None},
+    "PoissonRegressor": {"_base_loss": lambda estimator: estimator._get_loss()},
+    "SGDClassifier": {"_loss_function_": None},
+}
+"""Attributes that aren't stored, and how to make them again from the others."""
+
+
+def encode(encoder: Encoder, value: Any, where: str) -> Any:
+    """Encode an estimator of a listed class; None for what is no estimator."""
+    import sklearn
+    from sklearn.base import BaseEstimator
+
+    if not isinstance(value, BaseEstimator):
+        return None
+    name = _listed_name(type(value))
+    if name is None:
+        refuse(value, where, hint="sumwise.storage.scikit.CLASSES lists those that can.")
+    left_out = REBUILT.get(type(value).__name__, {})
+    attributes = {key: item for key, item in vars(value).items() if key not in left_out}
+    rebuilt = sorted(key for key, make in left_out.items() if make is not None and key in vars(value))
+    body = {"class": name, "version": sklearn.__version__, "rebuilt": rebuilt}
+    return {"scikit": {**body, "attributes": encoder.named(attributes, where)}}
+
+
+def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
+    """Decode an estimator of a listed class; its constructor isn't called, its attributes are set."""
+    cls = _listed_class(body["class"], where)
+    _warn_of_other_version(cls.__name__, body["version"])
+    attributes = decoder.named(body["attributes"], where)
+    parameters = set(cls._get_param_names())
+    if not parameters <= set(attributes):
+        lacking = sorted(parameters - set(attributes))
+        raise DataError(f"{where}: the file gives no {lacking} for a {cls.__name__}.")
+    check_attributes(cls, attributes, where, strict=False)
+    estimator = cls.__new__(cls)
+    vars(estimator).update(attributes)
+    for name, make in REBUILT.get(cls.__name__, {}).items():
+        if make is not None and name in body["rebuilt"]:
+            setattr(estimator, name, make(estimator))
+    trees.check(estimator, where)
+    return estimator
+
+
+def _listed_name(cls: type) -> str | None:
+    for module, names in CLASSES.items():
+        if cls.__name__ in names.split() and getattr(importlib.import_module(module), cls.__name__) is cls:
+            return f"{module}.{cls.__name__}"
+    return None
+
+
+def _listed_class(name: Any, where: str) -> Any:
+    module, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    if short not in CLASSES.get(module, "").split():
+        raise DataError(
+            f"{where}: the file holds a scikit-learn object of the unknown class {name!r}.",
+            hint="only the classes that sumwise.storage.scikit.CLASSES lists are loaded.",
+        )
+    return getattr(importlib.import_module(module), short)
+
+
+def _warn_of_other_version(name: str, version: Any) -> None:
+    import sklearn
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    if version != sklearn.__version__:
+        told = InconsistentVersionWarning(
+            estimator_name=name, current_sklearn_version=sklearn.__version__, original_sklearn_version=version
+        )
+        warnings.warn(told, stacklevel=2)
