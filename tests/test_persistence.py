@@ -112,7 +112,7 @@ def test_bags_without_weights_stay_without(tmp_path):
         save(Bags(np.zeros((rows, 1)), [0, rows]), tmp_path / "x")
         assert not load(tmp_path / "x").weighted
     assert (tmp_path / "x").stat().st_size < 50_000 * 8 + 5000  # the ones aren't written out
-    save(Bags(np.zeros((2, 1)), [0, 2], weights=[1.0, 1.0]), tmp_path / "x")
+    save(Bags(np.zeros((2, 1)), [0, 2], weights=[1.0, 2.0]), tmp_path / "x")
     assert load(tmp_path / "x").weighted
 
 

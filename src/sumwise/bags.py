@@ -346,7 +346,7 @@ def _offsets(given: Any, n_rows: int) -> np.ndarray:
 
 def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray:
     n_rows = int(offsets[-1])
-    if given is None or _is_view_of_ones(given, n_rows):
+    if given is None:
         return np.broadcast_to(np.float64(1.0), n_rows)
     weights = checks.counts(given, "weights", ndim=1)
     if len(weights) != n_rows:
@@ -362,13 +362,6 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
             hint="drop such bags, or give a row a weight above zero.",
         )
     return checks.frozen(weights)
-
-
-def _is_view_of_ones(given: Any, n_rows: int) -> bool:
-    """Whether these are the weights of unweighted bags, as another Bags (or a loaded file) holds them."""
-    if not isinstance(given, np.ndarray) or given.shape != (n_rows,):
-        return False
-    return n_rows == 0 or (given.strides == (0,) and given[0] == 1.0)
 
 
 def _checked_levels(given: dict | None, features: tuple, values: np.ndarray) -> dict:

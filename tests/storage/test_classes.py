@@ -48,9 +48,7 @@ def test_constructor_takes_what_the_fields_hold():
         for name in getattr(offered, "__all__", ()):
             cls = getattr(offered, name)
             if isinstance(cls, type) and dataclasses.is_dataclass(cls):
-                hidden = [
-                    f.name for f in dataclasses.fields(cls) if not f.init and not f.name.startswith("_")
-                ]
+                hidden = [f.name for f in dataclasses.fields(cls) if not f.init and not f.name.startswith("_")]
                 assert not hidden, f"{cls.__name__} would lose {hidden}"
 
 
@@ -61,9 +59,7 @@ def test_unknown_module_is_never_imported():
     assert "this" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    "name", ["sumwise.fit.warnings", "sumwise.fit.Mapping", "sumwise.fit.warn_not_converged"]
-)
+@pytest.mark.parametrize("name", ["sumwise.fit.warnings", "sumwise.fit.Mapping", "sumwise.fit.warn_not_converged"])
 def test_names_that_are_not_offered_or_no_noun_are_refused(name):
     with pytest.raises(DataError, match="unknown class"):
         public_class(name, "x")

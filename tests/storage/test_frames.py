@@ -73,9 +73,7 @@ def test_mixed_frame_with_equal_column_names_and_attrs(tmp_path):
     assert after.attrs == frame.attrs
 
 
-@pytest.mark.parametrize(
-    "frame", [pd.DataFrame(), pd.DataFrame(index=[1, 2]), pd.DataFrame(columns=["a", "b"])]
-)
+@pytest.mark.parametrize("frame", [pd.DataFrame(), pd.DataFrame(index=[1, 2]), pd.DataFrame(columns=["a", "b"])])
 def test_empty_frame_comes_back(tmp_path, frame):
     save(frame, tmp_path / "x")
     pd.testing.assert_frame_equal(load(tmp_path / "x"), frame)
@@ -142,9 +140,7 @@ def test_damaged_frames_are_refused():
     damaged(pd.Series(COLUMNS["category"]), lambda t: t["series"]["values"]["values"].update(codes=[7, 8, 9]))
     damaged(pd.Series(COLUMNS["Int64"]), lambda t: t["series"]["values"]["values"].update({"class": "eval"}))
     damaged(pd.Series(COLUMNS["Int64"]), lambda t: t["series"]["values"]["values"].update(missing=[True]))
-    damaged(
-        pd.Series(COLUMNS["zoned"]), lambda t: t["series"]["values"]["values"].update(zone="Nowhere/At all")
-    )
+    damaged(pd.Series(COLUMNS["zoned"]), lambda t: t["series"]["values"]["values"].update(zone="Nowhere/At all"))
     damaged(pd.Series([1]), lambda t: t.update({"missing": "x"}) or t.pop("series"))
     several = INDEXES["several"]
     damaged(several, lambda t: t["index"].update(codes=[[0, 0, 9], [0, 0, 0]]))

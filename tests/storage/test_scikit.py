@@ -102,9 +102,7 @@ def test_listed_class_predicts_the_same_bits(tmp_path, name):
     assert (tmp_path / "y").read_bytes() == (tmp_path / "x").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "name", ["RandomForestClassifier", "LogisticRegression", "HistGradientBoostingRegressor"]
-)
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "LogisticRegression", "HistGradientBoostingRegressor"])
 def test_unfitted_estimator_comes_back_unfitted(tmp_path, name):
     save(FOUND[name](random_state=3), tmp_path / "x")
     assert load(tmp_path / "x").get_params() == FOUND[name](random_state=3).get_params()
@@ -119,9 +117,7 @@ def test_forest_keeps_its_importances_and_paths(tmp_path):
 
 
 def test_estimators_within_estimators_come_back(tmp_path):
-    inner = pipeline.make_pipeline(
-        preprocessing.StandardScaler(), ensemble.RandomForestRegressor(3, random_state=0)
-    )
+    inner = pipeline.make_pipeline(preprocessing.StandardScaler(), ensemble.RandomForestRegressor(3, random_state=0))
     model = TransformedTargetRegressor(inner, transformer=preprocessing.StandardScaler()).fit(X, RESPONSE)
     save(model, tmp_path / "x")
     np.testing.assert_array_equal(load(tmp_path / "x").predict(X), model.predict(X))
@@ -139,9 +135,7 @@ def test_estimators_within_estimators_come_back(tmp_path):
 )
 def test_other_classes_are_refused_by_name(tmp_path, model):
     name = type(model).__name__
-    with pytest.raises(
-        DataError, match=rf"list\[0\]: an object of class sklearn\..*{name} can't be saved.*lists"
-    ):
+    with pytest.raises(DataError, match=rf"list\[0\]: an object of class sklearn\..*{name} can't be saved.*lists"):
         save([model], tmp_path / "x")
     assert not (tmp_path / "x").exists()
 

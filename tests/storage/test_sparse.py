@@ -29,9 +29,7 @@ def test_empty_matrix_comes_back(tmp_path, file_format):
     assert load(tmp_path / "x").shape == (3, 2)
 
 
-@pytest.mark.parametrize(
-    "value", [sparse.lil_matrix(DENSE), sparse.dok_array(DENSE), sparse.coo_array([1, 0, 2])]
-)
+@pytest.mark.parametrize("value", [sparse.lil_matrix(DENSE), sparse.dok_array(DENSE), sparse.coo_array([1, 0, 2])])
 def test_other_formats_are_refused_with_a_way_out(value):
     with pytest.raises(DataError, match=r"can't be saved.*tocsr"):
         Encoder().encode(value, "x")

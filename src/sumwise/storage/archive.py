@@ -43,9 +43,7 @@ def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray
         archive.writestr(_info(DOCUMENT), _compact(document))
 
 
-def read(
-    path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[str], np.ndarray]], Any]
-) -> Any:
+def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[str], np.ndarray]], Any]) -> Any:
     """Read a file that `write` made; whatever is wrong with it ends in a DataError.
 
     ``decode(tree, fetch)`` builds the value; ``fetch(name)`` reads an array.
@@ -71,9 +69,7 @@ def read(
         raise
     except Exception as error:  # what zipfile, json and NumPy say of damaged bytes is of many kinds
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(
-            f"{name!r} is damaged ({reason}).", hint="copy it again, or save it again."
-        ) from error
+        raise DataError(f"{name!r} is damaged ({reason}).", hint="copy it again, or save it again.") from error
     if document.pop("sha256") != _digest(document):
         hint = "build the object in Python and save it; files aren't to be edited by hand."
         raise DataError(f"{name!r} was changed after it was saved: its checksum differs.", hint=hint)
@@ -89,9 +85,7 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
         raise DataError(f"{name!r} is a zip but no sumwise file: it has no member {DOCUMENT!r}.")
     for info in infos:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise DataError(
-                f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed."
-            )
+            raise DataError(f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed.")
     size = sum(info.file_size for info in infos)
     if size > max(FREE_SIZE, EXPANSION * file_size):
         raise DataError(f"{name!r} has {file_size} bytes and says that it unpacks to {size}; it isn't read.")
@@ -129,9 +123,7 @@ def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> n
     with archive.open(info) as file:
         shape, dtype = _npy_header(file, member)
         if dtype.kind not in KINDS:
-            raise DataError(
-                f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles."
-            )
+            raise DataError(f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles.")
         if any(n < 0 for n in shape) or file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
             raise DataError(f"The member {member!r} says shape {shape} and has {info.file_size} bytes.")
     with archive.open(info) as file:

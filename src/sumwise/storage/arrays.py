@@ -43,9 +43,7 @@ def _encode_array(encoder: Encoder, array: np.ndarray, where: str) -> dict:
     if encoder.layout and _is_constant(
         array
     ):  # a view of one value, as the weights of unweighted bags are: not written out
-        return {
-            "constant": {"shape": list(array.shape), "value": encoder.put(array[(slice(0, 1),) * array.ndim])}
-        }
+        return {"constant": {"shape": list(array.shape), "value": encoder.put(array[(slice(0, 1),) * array.ndim])}}
     return {"array": encoder.put(array)}
 
 

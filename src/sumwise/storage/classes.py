@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 from typing import Any
 
 from sumwise.errors import DataError, SumwiseError
@@ -15,6 +16,7 @@ PUBLIC = (
     "sumwise.domain",
     "sumwise.margins",
     "sumwise.bags",
+    "sumwise.table",
     "sumwise.tables",
     "sumwise.noise",
     "sumwise.encoding",
@@ -43,11 +45,11 @@ def public_name(cls: type) -> str | None:
     >>> public_name(dict) is None
     True
     """
-    for module in PUBLIC:
-        if cls.__module__ == module or cls.__module__.startswith(f"{module}."):
-            found = _lookup(module, cls.__name__)
-            if found is cls:
-                return f"{module}.{cls.__name__}"
+    home = [m for m in PUBLIC if cls.__module__ == m or cls.__module__.startswith(f"{m}.")]
+    others = [m for m in PUBLIC if m in sys.modules and m not in home]  # that offer a class from elsewhere
+    for module in home + others:
+        if _lookup(module, cls.__name__) is cls:
+            return f"{module}.{cls.__name__}"
     return None
 
 

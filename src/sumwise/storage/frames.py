@@ -29,9 +29,7 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
         parts = {"name": value.name, "index": value.index, "values": value.array, "attrs": dict(value.attrs)}
         return {"series": {name: _encode_part(encoder, part, where) for name, part in parts.items()}}
     if type(value) is pd.DataFrame:
-        body = encoder.named(
-            {"columns": value.columns, "index": value.index, "attrs": dict(value.attrs)}, where
-        )
+        body = encoder.named({"columns": value.columns, "index": value.index, "attrs": dict(value.attrs)}, where)
         names = [f"{where}[{name!r}]" for name in value.columns]
         body["values"] = [_encode_values(encoder, value.iloc[:, i].array, n) for i, n in enumerate(names)]
         return {"frame": body}
@@ -72,9 +70,7 @@ def _encode_values(encoder: Encoder, values: Any, where: str) -> Any:
         data = values.to_numpy(dtype=plain, na_value=False if name == "BooleanArray" else 0)
         body = {"class": name, "data": data, "missing": missing}
         return {"values": {"sort": "masked", **encoder.named(body, where)}}
-    raise DataError(
-        f"{where}: a pandas column of dtype {dtype} can't be saved.", hint="convert it with astype."
-    )
+    raise DataError(f"{where}: a pandas column of dtype {dtype} can't be saved.", hint="convert it with astype.")
 
 
 def _zone_is_kept(dtype: Any) -> bool:
@@ -92,9 +88,7 @@ def _encode_index(encoder: Encoder, index: Any, where: str) -> dict:
     if type(index) is pd.RangeIndex:
         return encoder.named({"range": [index.start, index.stop, index.step], "name": index.name}, where)
     if type(index) is pd.MultiIndex:
-        levels = [
-            _encode_index(encoder, level, f"{where}.levels[{i}]") for i, level in enumerate(index.levels)
-        ]
+        levels = [_encode_index(encoder, level, f"{where}.levels[{i}]") for i, level in enumerate(index.levels)]
         parts = {"codes": [np.asarray(c) for c in index.codes], "names": list(index.names)}
         return {"levels": levels, **encoder.named(parts, where)}
     if type(index) not in (pd.Index, pd.DatetimeIndex, pd.TimedeltaIndex, pd.CategoricalIndex):

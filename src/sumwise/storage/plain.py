@@ -12,9 +12,7 @@ from sumwise.storage.walk import Decoder, Encoder, refuse
 
 __all__ = ["decode", "encode"]
 
-SCALAR_TYPES = {
-    kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}
-}
+SCALAR_TYPES = {kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}}
 """The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""
 
 
@@ -40,9 +38,7 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
 
 def _encode_dict(encoder: Encoder, value: dict, where: str) -> dict:
     if not encoder.layout:
-        value = dict(
-            sorted(value.items(), key=lambda pair: json.dumps(Encoder(layout=False).encode(pair[0], where)))
-        )
+        value = dict(sorted(value.items(), key=lambda pair: json.dumps(Encoder(layout=False).encode(pair[0], where))))
     if all(type(key) is str for key in value):
         return {"dict": {key: encoder.encode(item, f"{where}[{key!r}]") for key, item in value.items()}}
     pairs = []

@@ -58,6 +58,4 @@ def _check(state: Any, where: str) -> None:
         return
     held = state if name in state else state["state"]
     if type(held[name]) is not int or not 0 <= held[name] <= largest:
-        raise DataError(
-            f"{where}: the file holds a random generator at position {held[name]!r} of {largest}."
-        )
+        raise DataError(f"{where}: the file holds a random generator at position {held[name]!r} of {largest}.")

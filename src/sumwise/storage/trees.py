@@ -3,6 +3,7 @@
 A tree predicts in compiled code that follows its child and feature numbers unchecked, so that a forged
 number would read foreign memory. Here a child comes after its parent, and a feature is one that the tree was
 grown on.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +45,7 @@ def check(estimator: Any, where: str) -> None:
     if hasattr(estimator, "tree_"):
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:
-        raise DataError(
-            f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns."
-        )
+        raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
     for predictor in [p for step in getattr(estimator, "_predictors", []) for p in step]:
         if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
             raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
@@ -55,9 +54,7 @@ def check(estimator: Any, where: str) -> None:
 def _tree(parts: dict[str, Any], where: str) -> Any:
     cls = _tree_class()
     n_features, n_outputs, n_classes = parts["n_features"], parts["n_outputs"], parts["n_classes"]
-    nodes = _records(
-        parts["nodes"], cls(1, np.array([1], dtype=np.intp), 1).__reduce__()[2]["nodes"].dtype, where
-    )
+    nodes = _records(parts["nodes"], cls(1, np.array([1], dtype=np.intp), 1).__reduce__()[2]["nodes"].dtype, where)
     is_leaf = nodes["left_child"] == -1
     _check_children(nodes["left_child"], nodes["right_child"], is_leaf, where)
     _check_features(nodes["feature"][~is_leaf], n_features, where)
