@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Election", "election"]
 
 CLASSES = {2: ("R", "D"), 3: ("R", "D", "no vote")}
-N_STATES = 28  # a 7 x 4 map
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,16 +235,12 @@ def election(
     """
     rng = checks.generator(random_state)
     sizes = _sizes(n_regions, n_individuals)
-    checks.at_least(n_classes, "n_classes", 2)
-    checks.at_least(n_continuous, "n_continuous", 0)
-    checks.at_least(n_categorical, "n_categorical", 0)
-    checks.at_least(n_test, "n_test", 1)
-    checks.at_least(mean_weight, "mean_weight", 1, whole_number=False)
-    for value, name in ((separation, "separation"), (signal, "signal"), (region_effect, "region_effect"),
-                        (weight_spread, "weight_spread")):  # fmt: skip
-        checks.at_least(value, name, 0, whole_number=False)
-    if separation >= 1:
-        raise DataError(f"separation is {separation!r}; it must be below 1.")
+    for name, value, low in (
+        ("n_classes", n_classes, 2), ("n_continuous", n_continuous, 0), ("n_categorical", n_categorical, 0),
+        ("n_test", n_test, 1),
+    ):  # fmt: skip
+        checks.at_least(value, name, low)
+    _check_scales(separation, signal, region_effect, mean_weight, weight_spread)
     dtype = np.dtype(dtype)
     checks.choice(dtype.name, "dtype", ("float32", "float64"))
 
@@ -265,7 +260,6 @@ def election(
     test = _test_set(people, population, n_test, dtype, (mean_weight, weight_spread), rng)
     test_probabilities = softmax(test[1] @ coefficients + intercepts + effects[test[0]])
     own_weights = None if (weights == 1).all() else weights.astype(float)
-    place = np.clip((people.centroids / np.sqrt(12.0) + 0.5), 0, 1 - 1e-12)
     return Election(
         bags=Bags(values, offsets, weights=own_weights, features=people.features),
         counts=np.add.reduceat(np.eye(n_classes, dtype=np.int64)[labels], offsets[:-1], axis=0),
@@ -276,7 +270,7 @@ def election(
         codes=codes,
         levels=people.attributes,
         classes=_class_names(n_classes),
-        states=((place[:, 1] * 4).astype(int) * 7 + (place[:, 0] * 7).astype(int)),
+        states=_states(people.centroids),
         coefficients=coefficients,
         intercepts=intercepts,
         region_effects=effects,
@@ -299,6 +293,16 @@ def _sizes(n_regions: Any, n_individuals: Any) -> np.ndarray:
             hint="give one size of at least 1 per region.",
         )
     return sizes
+
+
+def _check_scales(separation: Any, signal: Any, region_effect: Any, mean_weight: Any, weight_spread: Any) -> None:
+    checks.at_least(mean_weight, "mean_weight", 1, whole_number=False)
+    checks.at_least(separation, "separation", 0, whole_number=False)
+    checks.at_least(signal, "signal", 0, whole_number=False)
+    checks.at_least(region_effect, "region_effect", 0, whole_number=False)
+    checks.at_least(weight_spread, "weight_spread", 0, whole_number=False)
+    if separation >= 1:
+        raise DataError(f"separation is {separation!r}; it must be below 1.")
 
 
 def _softmax_regression(
@@ -331,6 +335,12 @@ def _test_set(
     cumulative = np.cumsum(weights.reshape(n, 8), axis=1)
     chosen = (rng.random(n)[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1) + 8 * np.arange(n)
     return regions, values[chosen], {name: code[chosen] for name, code in codes.items()}
+
+
+def _states(centroids: np.ndarray) -> np.ndarray:
+    """Return the cell of a raster of 7 columns and 4 rows that each (standardised) centroid lies in."""
+    place = np.clip(centroids / np.sqrt(12.0) + 0.5, 0, 1 - 1e-12)
+    return (place[:, 1] * 4).astype(int) * 7 + (place[:, 0] * 7).astype(int)
 
 
 def _class_names(n: int) -> tuple[str, ...]:

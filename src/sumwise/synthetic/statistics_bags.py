@@ -65,10 +65,11 @@ class Statistics(Record):
         precision = np.linalg.inv(covariances).reshape(len(grid), -1)
         answers = _responses(self.task, grid, covariances)
         out = np.empty(len(self.bags))
-        for i, rows in enumerate(self.bags):
-            x = rows.astype(float, copy=False)
-            posterior = softmax(log_prior - 0.5 * (len(x) * log_det + precision @ (x.T @ x).ravel()))
-            out[i] = posterior @ answers
+        for first in range(0, len(self.bags), 256):
+            part = self.bags[first : first + 256]
+            moments = np.stack([(x.T.astype(float) @ x).ravel() for x in part])
+            fit = part.sizes[:, None] * log_det + moments @ precision.T
+            out[first : first + 256] = softmax(log_prior - 0.5 * fit) @ answers
         return out
 
     @property
