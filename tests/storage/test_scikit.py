@@ -1,8 +1,10 @@
 """Every scikit-learn class on the list comes back predicting the same bits; others are refused by name."""
 
 import json
+import re
 import warnings
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -208,3 +210,11 @@ def test_other_version_of_scikit_learn_warns(tmp_path):
     forged(tmp_path / "x", lambda body: body.update(version="1.0"))
     with pytest.warns(InconsistentVersionWarning, match="Ridge"):
         load(tmp_path / "x")
+
+
+def test_documentation_lists_exactly_these_classes():
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "persistence.md"
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", page.read_text("utf-8"), flags=re.MULTILINE)
+    told = {f"sklearn.{module}": re.sub(r" \(.*?\)", "", names).split(", ") for module, names in rows}
+    public = {m: n.split() for m, n in CLASSES.items() if not n.startswith("_")}
+    assert told == public
