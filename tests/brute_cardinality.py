@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from itertools import product
 
-import mpmath
 import numpy as np
 
 
@@ -21,16 +21,18 @@ def count_by_enumeration(logits, log_potential):
 
 
 def count_in_high_precision(logits, z, digits=60):
-    """The same for an exact count, by forward and backward polynomials in multiple-precision arithmetic."""
-    with mpmath.workdps(digits):
-        probs = [1 / (1 + mpmath.exp(-mpmath.mpf(float(x)))) for x in logits]
+    """The same for an exact count, by forward and backward polynomials in decimal arithmetic of many digits."""
+    with localcontext() as context:
+        context.prec = digits
+        probs = [1 / (1 + (-Decimal(float(x))).exp()) for x in logits]
         n = len(probs)
-        backward = [[mpmath.mpf(0)] * (z + 1) for _ in range(n + 1)]  # P(labels i.. sum to s)
-        backward[n][0] = mpmath.mpf(1)
+        backward = [[Decimal(0)] * (z + 1) for _ in range(n + 1)]  # P(labels i.. sum to s)
+        backward[n][0] = Decimal(1)
         for i in range(n - 1, -1, -1):
             for s in range(min(z, n - i) + 1):
-                backward[i][s] = (1 - probs[i]) * backward[i + 1][s] + (probs[i] * backward[i + 1][s - 1] if s else 0)
-        forward = [mpmath.mpf(1)] + [mpmath.mpf(0)] * z
+                with_one = probs[i] * backward[i + 1][s - 1] if s else 0
+                backward[i][s] = (1 - probs[i]) * backward[i + 1][s] + with_one
+        forward = [Decimal(1)] + [Decimal(0)] * z
         total = backward[0][z]
         posterior = []
         for i in range(n):
@@ -38,7 +40,7 @@ def count_in_high_precision(logits, z, digits=60):
             posterior.append(float(probs[i] * one / total))
             for s in range(min(z, i + 1), -1, -1):
                 forward[s] = (1 - probs[i]) * forward[s] + (probs[i] * forward[s - 1] if s else 0)
-        return float(mpmath.log(total)), np.array(posterior)
+        return float(total.ln()), np.array(posterior)
 
 
 def vectors_by_enumeration(log_potentials, outcomes, target):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from brute_cardinality import count_by_enumeration, count_in_high_precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from brute_cardinality import count_by_enumeration, count_in_high_precision
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality import METHODS, NOISES, count_posterior, exact_counts, noisy_counts
 from sumwise.kernels.cardinality_tilt import log_potential
@@ -38,7 +39,9 @@ def test_soft_counts_match_enumeration(method, kind):
                 low = int(rng.integers(0, n + 1))
                 high = int(rng.integers(low, n + 1))
                 evidence = exact_counts([low], [high])
-                log_prob, posterior = count_by_enumeration(logits, lambda s, a=low, b=high: 0.0 if a <= s <= b else -np.inf)
+                log_prob, posterior = count_by_enumeration(
+                    logits, lambda s, a=low, b=high: 0.0 if a <= s <= b else -np.inf
+                )
             else:
                 seen = float(rng.integers(0, n + 4))
                 evidence = noisy_counts(kind, [seen], scale, [n])

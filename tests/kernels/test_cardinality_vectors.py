@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from brute_cardinality import vectors_by_enumeration
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality import count_posterior, exact_counts

@@ -1,7 +1,8 @@
-"""Exact inference over a bag given its count: how likely the count was, and each member's posterior, by rivals of one signature.
+"""Exact inference over a bag given its count: how likely the count was, and each member's posterior, by rivals of
+one signature.
 
-The labels of a bag are independent, label i is 1 with probability sigmoid(logit_i), and something is known of their sum: the count
-itself, a range, or a noisy observation. All methods tilt first (see `cardinality_tilt`).
+The labels of a bag are independent, label i is 1 with probability sigmoid(logit_i), and something is known of
+their sum: the count itself, a range, or a noisy observation. All methods tilt first (see `cardinality_tilt`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ HUGE = 50_000  # members from which one bag is worth both cores
 
 
 class Evidence(NamedTuple):
-    """What is known of each bag's count: it lies in [low, high], and possibly a noisy observation; arrays over bags."""
+    """What is known of each bag's count: it lies in [low, high], and possibly a noisy observation; arrays over
+    bags."""
 
     kind: np.ndarray
     observed: np.ndarray
@@ -72,7 +74,8 @@ def exact_counts(low, high=None) -> Evidence:
 
 
 def noisy_counts(kind, observed, scale, sizes) -> Evidence:
-    """Counts observed with noise of one kind: ``"gaussian"``, ``"poisson"`` (scale is the rate), ``"geometric"``, ``"laplace"``.
+    """Counts observed with noise of one kind: ``"gaussian"``, ``"poisson"`` (scale is the rate), ``"geometric"``,
+    ``"laplace"``.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def noisy_counts(kind, observed, scale, sizes) -> Evidence:
     return Evidence(kinds, observed, scales, low, np.asarray(sizes, dtype=np.int64))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _certain(logits, low, high, posterior):
     """The closed form when the count must be 0 or n; NaN when it needn't be."""
     n = logits.size
@@ -100,14 +103,14 @@ def _certain(logits, low, high, posterior):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _prepare(logits, kind, observed, scale, low, high, start):
     """Tilt, tilted probabilities, reach, band and the potential's weights in its window."""
     n = logits.size
     t, mean, var = tilting.centre(logits, kind, observed, scale, low, high, start)
     reach = tilting.half_width(var)
-    begin = max(0, int(math.floor(mean - reach)))
-    end = min(n, int(math.ceil(mean + reach)))
+    begin = max(0, math.floor(mean - reach))
+    end = min(n, math.ceil(mean + reach))
     first, last = max(begin, low), min(end, high)
     weights, log_scale = tilting.window_weights(kind, observed, scale, t, mean, first, last)
     probs = np.empty(n)
@@ -117,14 +120,14 @@ def _prepare(logits, kind, observed, scale, low, high, start):
     return t, var, probs, reach, begin, end, first, weights, log_factor
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _choose(n, var, reach, begin, end, width):
     """The faster of the two methods, by their measured costs per member and step."""
     frequencies = period_and_frequencies(n, var, reach, width)[1]
     return _BANDED if 2.6 * (end - begin + 1) < 2.3 * frequencies + 8.0 else _FOURIER
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, error_model="numpy", nogil=True)
 def _bags(start_bag, end_bag, logits, offsets, evidence, start, code, skip, log_prob, posterior, tilt):
     kind, observed, scale, low, high = evidence
     for b in range(start_bag, end_bag):
@@ -162,9 +165,7 @@ def _one_by_one(logits, offsets, evidence, start, which, method, log_prob, poste
         if not np.isnan(log_prob[b]):
             log_prob[b] += tilting.log_potential(kind, observed, scale, float(low))
             continue
-        t, var, probs, reach, _, _, first, weights, factor = _prepare(
-            eta, kind, observed, scale, low, high, start[b]
-        )
+        t, var, probs, reach, _, _, first, weights, factor = _prepare(eta, kind, observed, scale, low, high, start[b])
         if method == "tree":
             total, posterior[begin:end] = tree(probs, first, weights)
         else:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def direct(probs, first, weights, posterior):
     """Forward-backward over the full range of counts: O(n * n) time and memory.
 
@@ -49,7 +49,7 @@ def direct(probs, first, weights, posterior):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _band(probs, reach, begin, end):
     """P(count = s) for s = begin..end, following only partial counts within ``reach`` of their mean.
 
@@ -64,8 +64,8 @@ def _band(probs, reach, begin, end):
     for i in range(n):
         p = probs[i]
         mean += p
-        top = min(min(top + 1, end), int(math.ceil(mean + reach)))
-        new_low = max(max(low, begin - (n - 1 - i)), int(math.floor(mean - reach)))
+        top = min(top + 1, end, math.ceil(mean + reach))
+        new_low = max(low, begin - (n - 1 - i), math.floor(mean - reach))
         for s in range(top, max(new_low, 1) - 1, -1):
             dist[s] = dist[s] * (1.0 - p) + dist[s - 1] * p
         if new_low == 0:
@@ -77,12 +77,13 @@ def _band(probs, reach, begin, end):
     return dist
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def banded(probs, reach, begin, end, first, weights, posterior):
     """As `direct`, in O(n * band) time and O(n) memory.
 
-    One pass gives the distribution of the count in the band begin..end; dividing label i out again, upwards where its probability is
-    below one half and downwards otherwise, keeps errors from growing (the factor p / (1 - p) is at most 1).
+    One pass gives the distribution of the count in the band begin..end; dividing label i out again, upwards where
+    its probability is below one half and downwards otherwise, keeps errors from growing (the factor p / (1 - p) is
+    at most 1).
     """
     n = probs.size
     dist = _band(probs, reach, begin, end)

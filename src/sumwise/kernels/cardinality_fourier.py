@@ -2,10 +2,11 @@
 
 After tilting the count keeps within ``M`` values and its characteristic function within a few frequencies, so
 
-    P(S = s) = (1/M) sum_k phi(w_k) exp(-i w_k s),    phi(w) = prod_i f_i(w),    f_i(w) = 1 - p_i + p_i exp(iw),    w_k = 2 pi k / M
+    P(S = s) = (1/M) sum_k phi(w_k) exp(-i w_k s),    w_k = 2 pi k / M,
+    phi(w) = prod_i f_i(w),    f_i(w) = 1 - p_i + p_i exp(iw)
 
-needs about a dozen terms whatever the size of the bag; it is exact but for the truncated tails (below rounding). Leaving label i out
-divides by f_i. ``M`` is odd, so that no frequency is pi and no f_i is zero.
+needs about a dozen terms whatever the size of the bag; it is exact but for the truncated tails (below rounding).
+Leaving label i out divides by f_i. ``M`` is odd, so that no frequency is pi and no f_i is zero.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from sumwise.kernels.cardinality_threads import over_parts
 from sumwise.kernels.cardinality_tilt import TAIL
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def period_and_frequencies(n, var, reach, width):
     """The odd period M, beyond reach and window, and how many frequencies k = 0..K-1 matter."""
-    period = min(int(math.ceil(reach)) + width + 1, n + 1)
+    period = min(math.ceil(reach) + width + 1, n + 1)
     period += 1 - period % 2
     half = (period + 1) // 2
     # |phi(w)| <= exp(-2 var sin(w/2)^2)
@@ -32,9 +33,10 @@ def period_and_frequencies(n, var, reach, width):
     return period, min(half, int(period * math.asin(math.sqrt(ratio)) / math.pi) + 2)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _phases(count, period, first, weights):
-    """exp(iw_k) - 1, and sum_s weight(s) exp(-i w_k s) with the factor 2 for the conjugate frequency, real and imaginary apart."""
+    """exp(iw_k) - 1, and sum_s weight(s) exp(-i w_k s) with the factor 2 for the conjugate frequency, real and
+    imaginary apart."""
     table = np.empty((4, count))
     for k in range(count):
         angle = 2.0 * math.pi * k / period
@@ -54,7 +56,7 @@ def _phases(count, period, first, weights):
     return table
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def _characteristic(probs, table, real, imag):
     """phi(w_k), multiplied up in place into real, imag."""
     for p in probs:
@@ -66,7 +68,7 @@ def _characteristic(probs, table, real, imag):
             real[k] = r
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _leave_out(probs, table, real, imag, total, posterior):
     """posterior_i = p_i + p_i (1 - p_i) Re sum_k A_k (exp(iw_k) - 1) / f_i(w_k) / total; A is in real, imag."""
     count = real.size
@@ -85,7 +87,7 @@ def _leave_out(probs, table, real, imag, total, posterior):
         posterior[i] = min(max(p + p * (1.0 - p) * part / total, 0.0), 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _weigh(real, imag, table):
     """A_k = phi(w_k) times the potential's transform, in place; returns sum_k Re A_k, which is M times the total."""
     total = 0.0
@@ -97,7 +99,7 @@ def _weigh(real, imag, table):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def fourier(probs, var, reach, first, weights, posterior):
     """As `cardinality_dp.direct`, in O(n) time times a dozen frequencies."""
     period, count = period_and_frequencies(probs.size, var, reach, weights.size)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cholesky(matrix, ridge):
     """Lower triangular L with L L' = matrix + ridge I; pivots that rounding made negative count as the ridge."""
     d = matrix.shape[0]
@@ -19,13 +19,13 @@ def cholesky(matrix, ridge):
             for l in range(k):
                 part -= lower[j, l] * lower[k, l]
             if j == k:
-                lower[j, j] = math.sqrt(max(part + ridge, max(ridge, 1e-300)))
+                lower[j, j] = math.sqrt(max(part + ridge, ridge, 1e-300))
             else:
                 lower[j, k] = part / lower[k, k]
     return lower
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve(lower, right):
     """x with L L' x = right."""
     d = right.size
@@ -41,7 +41,7 @@ def solve(lower, right):
     return x
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def inverse(lower):
     """The inverse of L L'."""
     d = lower.shape[0]
@@ -57,7 +57,7 @@ def inverse(lower):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def log_det(lower):
     """log det(L L')."""
     total = 0.0
@@ -66,7 +66,7 @@ def log_det(lower):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def dot(x, y):
     """x . y"""
     total = 0.0

@@ -1,4 +1,5 @@
-"""Saddlepoint approximation to the count of a bag, with an estimate of its error; takes members that stand for several."""
+"""Saddlepoint approximation to the count of a bag, with an estimate of its error; takes members that stand for
+several."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from numba import njit
 from sumwise.kernels.cardinality_tilt import sigmoid, softplus
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _tilt_weighted(logits, sizes, target, start):
     """The t with sum_i m_i sigmoid(logit_i + t) = target, to rounding."""
     total = sizes.sum()
@@ -38,7 +39,7 @@ def _tilt_weighted(logits, sizes, target, start):
     return t
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def saddlepoint(logits, sizes, target, start, posterior):
     """log P(count = target) and the posterior of each label, from the count's first five cumulants.
 
@@ -52,10 +53,11 @@ def saddlepoint(logits, sizes, target, start, posterior):
 
     Returns
     -------
-    log_prob, tilt, error : the error is that of the posterior, estimated by the last term of the expansion that was kept.
+    log_prob, tilt, error : the error is that of the posterior, estimated by the last term of the expansion that
+    was kept.
     """
-    # Daniels 1954: P = exp(K(t) - t z) / sqrt(2 pi K''(t)) (1 + k4 / (8 k2^2) - 5 k3^2 / (24 k2^3)); the posterior is its
-    # gradient in the logits, with dt/dlogit_i = -v_i / k2.
+    # Daniels 1954: P = exp(K(t) - t z) / sqrt(2 pi K''(t)) (1 + k4 / (8 k2^2) - 5 k3^2 / (24 k2^3)); the posterior
+    # is its gradient in the logits, with dt/dlogit_i = -v_i / k2.
     t = _tilt_weighted(logits, sizes, target, start)
     k2 = k3 = k4 = k5 = log_factor = 0.0
     for i in range(logits.size):
@@ -88,7 +90,7 @@ def saddlepoint(logits, sizes, target, start, posterior):
     return log_prob, t, error
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def saddlepoint_bags(logits, offsets, sizes, counts, starts, log_prob, posterior, error, tilts):
     """`saddlepoint` for every bag, in place; a count of 0 or all is certain."""
     for b in range(offsets.size - 1):

@@ -1,8 +1,9 @@
 """Exponential tilting of a sum of independent 0/1 labels to what was observed of it.
 
-Adding one number ``t`` to all logits of a bag changes p(count) by a known factor and p(labels | count) not at all. We pick ``t``
-such that the expected count is the observed one (or, for a noisy count, the most plausible one). All that is left to compute then
-lies in a few standard deviations around the centre of a distribution, and nothing underflows however unlikely the count was.
+Adding one number ``t`` to all logits of a bag changes p(count) by a known factor and p(labels | count) not at all.
+We pick ``t`` such that the expected count is the observed one (or, for a noisy count, the most plausible one). All
+that is left to compute then lies in a few standard deviations around the centre of a distribution, and nothing
+underflows however unlikely the count was.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SUPPORT, GAUSSIAN, POISSON, GEOMETRIC, LAPLACE = 0, 1, 2, 3, 4
 TAIL = 42.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def sigmoid(x):
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
@@ -27,13 +28,13 @@ def sigmoid(x):
     return e / (1.0 + e)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def softplus(x):
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def log_potential(kind, observed, scale, s):
     """log p(observed | count s); 0 where the count is only known to lie in a range."""
     if kind == SUPPORT:
@@ -51,7 +52,7 @@ def log_potential(kind, observed, scale, s):
     return -abs(observed - s) / scale - math.log(2.0 * scale)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _moments(logits, t):
     """Mean and variance of the count when ``t`` is added to every logit."""
     mean = 0.0
@@ -63,7 +64,7 @@ def _moments(logits, t):
     return mean, var
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def tilt_to(logits, target, start, tol):
     """The t with E[count] = target (0 < target < n), to ``tol`` standard deviations; also the variance there.
 
@@ -90,7 +91,7 @@ def tilt_to(logits, target, start, tol):
     return t, var
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _slope(kind, observed, scale, s):
     """d log p(observed | s) / ds, and its derivative, for the smooth kinds of noise."""
     if kind == GAUSSIAN:
@@ -99,9 +100,10 @@ def _slope(kind, observed, scale, s):
     return observed / s - scale, -observed / (s * s)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _tilt_smooth(logits, kind, observed, scale):
-    """The t that is the noise's slope at the tilted mean: the most plausible count, for Gaussian and Poisson noise."""
+    """The t that is the noise's slope at the tilted mean: the most plausible count, for Gaussian and Poisson
+    noise."""
     n = logits.size
     low = _slope(kind, observed, scale, float(n))[0]
     if kind == GAUSSIAN:
@@ -129,7 +131,7 @@ def _tilt_smooth(logits, kind, observed, scale):
     return t
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _tilt_kinked(logits, observed, scale):
     """As `_tilt_smooth`, for the two-sided exponential kinds, whose slope jumps at the observed count."""
     n = logits.size
@@ -144,9 +146,10 @@ def _tilt_kinked(logits, observed, scale):
     return tilt_to(logits, observed, 0.0, 1e-3)[0]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def centre(logits, kind, observed, scale, low, high, start):
-    """Tilt, centre and variance of the count given what was observed; for bags whose count isn't certain to be 0 or n."""
+    """Tilt, centre and variance of the count given what was observed; for bags whose count isn't certain to be 0
+    or n."""
     n = logits.size
     if low == high:
         t, var = tilt_to(logits, float(low), start, 1e-3)
@@ -167,7 +170,7 @@ def centre(logits, kind, observed, scale, low, high, start):
     return t, mean, var
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def half_width(var):
     """How far from its mean a sum of independent 0/1 labels stays but for exp(-TAIL) (Bennett's inequality)."""
     var = max(var, 1e-12)
@@ -181,11 +184,12 @@ def half_width(var):
     return u
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def window_weights(kind, observed, scale, t, mean, first, last):
     """exp(log potential - t (s - mean)) for s = first..last, scaled to a maximum of 1, and the log of the scale.
 
-    With the tilt of `centre` and a log-concave potential the maximum is at the centre, so nothing is lost by the scaling.
+    With the tilt of `centre` and a log-concave potential the maximum is at the centre, so nothing is lost by the
+    scaling.
     """
     weights = np.empty(last - first + 1)
     for j in range(weights.size):
@@ -197,7 +201,7 @@ def window_weights(kind, observed, scale, t, mean, first, last):
     return weights, top
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def log_tilt_factor(logits, t):
     """K(t) - K(0) with K(t) = sum_i log(1 + exp(logit_i + t)), summed in blocks to keep rounding small."""
     total = 0.0

@@ -1,4 +1,5 @@
-"""The count of a bag by messages in a binary tree of partial counts, each a convolution by FFT (Sun et al. 2017, section IV.B)."""
+"""The count of a bag by messages in a binary tree of partial counts, each a convolution by FFT (Sun et al. 2017,
+section IV.B)."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _reachable(outcomes, target):
-    """For each cell of the box and each outcome: the cell after adding the outcome, or -1 outside; cells in row-major order."""
+    """For each cell of the box and each outcome: the cell after adding the outcome, or -1 outside; cells in
+    row-major order."""
     m, d = outcomes.shape
     shape = np.empty(d, np.int64)
     cells = 1
@@ -35,8 +36,8 @@ def _reachable(outcomes, target):
     return after
 
 
-@njit(cache=True)
-def direct(probs, outcomes, target):
+@njit(cache=True, error_model="numpy")
+def direct(probs, outcomes, target):  # noqa: C901 (plain loops compile best)
     """Forward-backward over partial sums; every term is positive, so there is no cancellation.
 
     Parameters

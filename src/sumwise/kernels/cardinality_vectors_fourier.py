@@ -1,6 +1,7 @@
 """The sum of outcome vectors by the trapezoidal rule on its characteristic function, in several dimensions.
 
-As in `cardinality_fourier`: after tilting, the sum keeps within an ellipsoid, and its characteristic function within another around 0.
+As in `cardinality_fourier`: after tilting, the sum keeps within an ellipsoid, and its characteristic function
+within another around 0.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from sumwise.kernels.cardinality_tilt import half_width
 CUT = 34.0  # frequencies whose term is below exp(-CUT) are left out
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _periods(cov, n):
     d = cov.shape[0]
     periods = np.empty(d, np.int64)
     for j in range(d):
-        period = min(int(math.ceil(half_width(cov[j, j]))) + 2, n + 1)
+        period = min(math.ceil(half_width(cov[j, j])) + 2, n + 1)
         periods[j] = period + 1 - period % 2
     return periods
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _limits(cov, periods):
     """The largest frequency in each dimension: 1 - cos(x) >= 2 x^2 / pi^2 bounds the ellipsoid's box."""
     d = cov.shape[0]
@@ -39,7 +40,7 @@ def _limits(cov, periods):
     return limits
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def frequencies_needed(cov, n):
     """About how many frequencies the sum takes: those of the ellipsoid, or of the whole box."""
     d = cov.shape[0]
@@ -55,8 +56,8 @@ def frequencies_needed(cov, n):
     return 0.5 * min(inside, box) + 1.0
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _add_term(probs, real, imag, turn_real, turn_imag, work, sums):
+@njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
+def _add_term(probs, real, imag, turn_real, turn_imag, work, sums):  # noqa: C901
     """Add one frequency: work holds f_i and the running product; sums[a, i] += Re(A u_a / f_i). Returns Re A."""
     m, n = probs.shape
     fr, fi, pr, pi = work[0], work[1], work[2], work[3]
@@ -97,7 +98,7 @@ def _add_term(probs, real, imag, turn_real, turn_imag, work, sums):
     return ar
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _without(work, turn_real, turn_imag):
     """A / f_i where some f_i is (nearly) zero: the product of the others, by prefixes and suffixes."""
     n = work.shape[1]
@@ -112,7 +113,7 @@ def _without(work, turn_real, turn_imag):
         suffix = suffix * complex(work[0, i], work[1, i])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _pair_masses(probs):
     """sum_i p_ia p_ib, which bounds |phi(w)| by exp(-sum_{a<b} mass_ab (1 - cos(w . (v_a - v_b))))."""
     n, m = probs.shape
@@ -124,7 +125,7 @@ def _pair_masses(probs):
     return masses
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _bound(masses, real, imag):
     decay = 0.0
     for a in range(real.size):
@@ -133,8 +134,8 @@ def _bound(masses, real, imag):
     return decay
 
 
-@njit(cache=True)
-def fourier(probs, outcomes, target, cov):
+@njit(cache=True, error_model="numpy")
+def fourier(probs, outcomes, target, cov):  # noqa: C901, PLR0912 (plain loops compile best)
     """As `cardinality_vectors_dp.direct`; ``cov`` is the covariance of the sum under ``probs``."""
     n, m = probs.shape
     d = outcomes.shape[1]
@@ -166,9 +167,7 @@ def fourier(probs, outcomes, target, cov):
             for j in range(d):
                 angle += 2.0 * math.pi * ((k[j] * int(target[j])) % periods[j]) / periods[j]
             double = 1.0 if point == middle else 2.0
-            total += _add_term(
-                columns, real, imag, double * math.cos(angle), -double * math.sin(angle), work, sums
-            )
+            total += _add_term(columns, real, imag, double * math.cos(angle), -double * math.sin(angle), work, sums)
         for j in range(d - 1, -1, -1):
             k[j] += 1
             if k[j] <= limits[j]:

@@ -12,7 +12,7 @@ from sumwise.kernels.cardinality_linear import cholesky, dot, inverse, log_det
 SAMPLE = 4000  # members that the error estimate looks at
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _mean(probs, outcomes, mu):
     for j in range(mu.size):
         mu[j] = 0.0
@@ -20,7 +20,7 @@ def _mean(probs, outcomes, mu):
             mu[j] += probs[a] * outcomes[a, j]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _distance(precision, dev):
     """dev' A dev"""
     total = 0.0
@@ -29,8 +29,8 @@ def _distance(precision, dev):
     return total
 
 
-@njit(cache=True)
-def _second_order(probs, outcomes, precision, sizes):
+@njit(cache=True, error_model="numpy")
+def _second_order(probs, outcomes, precision, sizes):  # noqa: C901 (plain loops compile best)
     """The size of the next term of the expansion of log P (McCullagh 1987, section 6.3), signs disregarded."""
     n, m = probs.shape
     d = outcomes.shape[1]
@@ -75,7 +75,7 @@ def _second_order(probs, outcomes, precision, sizes):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def saddlepoint(probs, outcomes, cov, sizes):
     """log P(sum) and posteriors to first order, where ``probs`` are tilted exactly to the target.
 
@@ -85,7 +85,8 @@ def saddlepoint(probs, outcomes, cov, sizes):
 
     Returns
     -------
-    log_total, posterior, error : the error of the posterior is estimated by the next term of log P times the largest share that a
+    log_total, posterior, error : the error of the posterior is estimated by the next term of log P times the
+    largest share that a
         member has in the variance.
     """
     n, m = probs.shape

@@ -1,4 +1,5 @@
-"""The sum of outcome vectors by messages in a binary tree, each a multidimensional convolution (Sun et al. 2017, fig. 4)."""
+"""The sum of outcome vectors by messages in a binary tree, each a multidimensional convolution (Sun et al. 2017,
+fig. 4)."""
 
 from __future__ import annotations
 
