@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DataError", "MissingExtra", "NotConverged", "SumwiseError", "UnknownName"]
+__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName"]
 
 
 class SumwiseError(Exception):
@@ -81,4 +81,19 @@ class NotConverged(UserWarning):
     ...     warnings.warn(NotConverged("Stopped after 10 steps."), stacklevel=1)
     >>> caught[0].category.__name__
     'NotConverged'
+    """
+
+
+class ModelWarning(UserWarning):
+    """The fit is what was asked for, yet the data or the result need care; the message says why and how much.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sumwise.errors import ModelWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warnings.warn("There are 3 units for 4 cells: the answer leans on the model.", ModelWarning)
+    >>> caught[0].category.__name__
+    'ModelWarning'
     """

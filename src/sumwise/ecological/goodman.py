@@ -1,0 +1,133 @@
+"""Goodman: ecological regression."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from sumwise import checks
+from sumwise.ecological.identification import check_identified
+from sumwise.ecological.result import EcologicalEstimator
+from sumwise.errors import ModelWarning
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.kernels import least_squares as ls
+from sumwise.margins import Margins
+
+__all__ = ["Goodman"]
+
+OUTSIDE = 1e-9
+
+
+class Goodman(EcologicalEstimator):
+    """Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
+
+    It assumes that a group's shares don't depend on the unit's composition. Nothing keeps the plain fit in [0, 1];
+    it warns when it leaves, and ``constrained=True`` is the best fit inside. Cells are the same in every unit, so
+    that they don't reproduce each unit's column totals; `EcologicalEM` does.
+
+    Parameters
+    ----------
+    weighting : {"size", "equal"}, default "size"
+        Units count by their total, or equally; times their weights either way.
+    alpha : float, default 0.0
+        Ridge: pulls every group towards the overall column shares, with the strength of a fraction `alpha` of the
+        mean group's weight.
+    constrained : bool, default False
+        Keep every group's shares in [0, 1], summing to 1.
+    n_bootstrap : int, default 200
+        Resamples of units for the constrained fit's intervals; the plain fit's are by the t distribution.
+    random_state : int, Generator or None, default 0
+
+    Attributes
+    ----------
+    standard_errors_ : ndarray of shape (R, C)
+    outside_ : list of (group, outcome, share)
+        Estimates outside [0, 1].
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import Goodman
+    >>> m = Margins([[80, 20], [30, 70], [50, 50], [10, 90]], [[68, 32], [43, 57], [52, 48], [31, 69]])
+    >>> Goodman().fit(m).shares_.round(3)
+    array([[0.785, 0.215], [0.263, 0.737]])
+    """
+
+    def __init__(self, weighting="size", alpha=0.0, constrained=False, n_bootstrap=200, random_state=0):
+        self.weighting = weighting
+        self.alpha = alpha
+        self.constrained = constrained
+        self.n_bootstrap = n_bootstrap
+        self.random_state = random_state
+
+    def fit(self, margins: Margins, y: Any = None) -> Goodman:
+        """Regress the column shares of `margins` on the row shares; `y` is ignored."""
+        check_identified(margins)
+        checks.choice(self.weighting, "weighting", ("size", "equal"))
+        checks.at_least(self.alpha, "alpha", 0, whole_number=False)
+        checks.at_least(self.n_bootstrap, "n_bootstrap", 2)
+        full = margins[margins.totals > 0]
+        x, t = full.row_shares, full.col_shares
+        weights = full.weights * (full.totals if self.weighting == "size" else 1.0)
+        weights = weights / weights.mean()
+        xx, xt = ls.gram(x, t, weights)
+        penalty = self.alpha * float(np.trace(xx)) / len(xx)
+        centre = np.average(t, axis=0, weights=weights)
+        free = ls.free_shares(xx, xt, penalty, centre)
+        self.standard_errors_, self.residual_covariance_ = ls.residual_covariance(x, t, weights, free, penalty)
+        shares = self._solve(xx, xt, penalty, centre) if self.constrained else free
+        self._record(shares, margins)
+        self._store(margins, np.broadcast_to(shares, (margins.n_units, *shares.shape)).copy())
+        if self.constrained:
+            self.resampled_ = self._resample(x, t, weights, penalty)
+        else:
+            loss = float(np.sum(weights[:, None] * (t - x @ shares) ** 2))
+            self.fit_ = Fit(objective=loss, n_iter=1, converged=True, history={"objective": [loss]})
+        return self
+
+    def _solve(self, xx, xt, penalty, centre) -> np.ndarray:
+        tol = 1e-9
+        solution = ls.simplex_shares(xx, xt, penalty, centre, tol=tol)
+        converged = solution.change < tol
+        if not converged:
+            warn_not_converged(solution.n_iter, solution.change, tol, hint="raise alpha: the groups hardly differ.")
+        self.fit_ = Fit(
+            objective=float(solution.objectives[-1]),
+            n_iter=solution.n_iter,
+            converged=converged,
+            history={"objective": solution.objectives},
+        )
+        return solution.shares
+
+    def _record(self, shares: np.ndarray, margins: Margins) -> None:
+        bad = np.argwhere((shares < -OUTSIDE) | (shares > 1 + OUTSIDE))
+        self.outside_ = [(margins.row_names[r], margins.col_names[c], float(shares[r, c])) for r, c in bad]
+        if self.outside_:
+            group, outcome, share = max(self.outside_, key=lambda told: abs(told[2] - 0.5))
+            warnings.warn(
+                f"Goodman's estimate leaves [0, 1] in {len(bad)} of {shares.size} cells. Farthest: {group!r} has "
+                f"{share:.3f} for {outcome!r}. Hint: constrained=True fits inside [0, 1].",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+    def _resample(self, x, t, weights, penalty) -> np.ndarray:
+        rng = checks.generator(self.random_state)
+        draws = np.empty((self.n_bootstrap, x.shape[1], t.shape[1]))
+        for b in range(self.n_bootstrap):
+            w = weights * np.bincount(rng.integers(len(x), size=len(x)), minlength=len(x))
+            centre = np.average(t, axis=0, weights=w) if w.sum() > 0 else t.mean(axis=0)
+            draws[b] = ls.simplex_shares(*ls.gram(x, t, w), penalty, centre, max_iter=500, tol=1e-6).shares
+        return draws
+
+    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        if self.constrained:
+            tail = (1 - level) / 2
+            low, high = np.quantile(self.resampled_, [tail, 1 - tail], axis=0)
+            return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
+        freedom = max(self.n_units_ - len(self.shares_), 1)
+        half = stats.t.ppf(0.5 + level / 2, freedom) * self.standard_errors_
+        return self.shares_ - half, self.shares_ + half

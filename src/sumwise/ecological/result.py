@@ -1,0 +1,140 @@
+"""What every method on margins leaves behind: cells, totals, shares, intervals, bounds, a score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.estimate import Estimate
+from sumwise.estimator import Estimator
+from sumwise.fit import Fit
+from sumwise.kernels.bounds import aggregate_bounds
+from sumwise.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
+from sumwise.margins import Margins
+
+__all__ = ["EcologicalEstimator"]
+
+AXES = ("group", "outcome")
+FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
+
+
+class EcologicalEstimator(Estimator):
+    """Base of the methods on `Margins`; a method supplies `fit` and `_interval`.
+
+    Attributes
+    ----------
+    cells_ : ndarray of shape (n_units, R, C)
+        Row shares per unit. A group without members in a unit has its overall shares there.
+    total_ : ndarray of shape (R, C)
+        Estimated counts over all units.
+    shares_ : ndarray of shape (R, C)
+        Row shares over all units: ``total_`` over the groups' sizes, so that units weigh by the group's size.
+    dispersion_ : float
+        How much more the units vary than multinomial draws from `shares_` would: the variance of a unit of N
+        people is ``1 + dispersion_ * (N - 1)`` times as large.
+    fit_ : Fit
+        How the answer was reached.
+
+    Examples
+    --------
+    >>> from sumwise.ecological import Bounds
+    >>> from sumwise.ecological.result import EcologicalEstimator
+    >>> issubclass(Bounds, EcologicalEstimator)
+    True
+    """
+
+    cells_: np.ndarray
+    total_: np.ndarray
+    shares_: np.ndarray
+    dispersion_: float
+    fit_: Fit
+
+    def fit(self, margins: Margins, y: Any = None) -> EcologicalEstimator:
+        """Estimate the cells of `margins`; `y` is ignored."""
+        raise NotImplementedError
+
+    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), each (R, C), that hold `shares_` with probability `level`.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Between 0 and 1.
+        """
+        self._fitted("shares_")
+        level = checks.fraction(level, "level")
+        low, high = self._interval(level)
+        return low, high
+
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """Return `shares_` with names, intervals and the bounds that hold whatever the model.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+        """
+        low, high = self.interval(level)
+        return Estimate(
+            self.shares_,
+            low,
+            high,
+            level,
+            labels=(self.row_names_, self.col_names_),
+            axes=AXES,
+            lower_bound=self.lower_bound_,
+            upper_bound=self.upper_bound_,
+            name="share",
+        )
+
+    def score(self, margins: Margins, y: Any = None) -> float:
+        """Return the mean log-likelihood per unit of other units' column totals given their row totals.
+
+        Every method is scored by one density, so that scores compare: the normal approximation to multinomial rows
+        with the fitted `shares_`, its variance inflated by the fitted `dispersion_`.
+
+        Parameters
+        ----------
+        margins : Margins
+            Units with the same groups and outcomes.
+        """
+        self._fitted("shares_")
+        shares = inside(self.shares_)
+        return float(np.average(unit_log_density(margins.rows, margins.cols, shares, self.dispersion_)))
+
+    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _store(self, margins: Margins, cells: np.ndarray) -> None:
+        """Keep the unit cells (row shares) and everything that follows from them."""
+        size = margins.rows.sum(axis=0)[:, None]
+        self.total_ = np.einsum("ir,irc->rc", margins.rows, cells)
+        self.shares_ = np.divide(self.total_, size, out=cells.mean(axis=0), where=size > 0)
+        self.cells_ = np.where(margins.rows[:, :, None] > 0, cells, self.shares_[None])
+        self._store_facts(margins)
+
+    def _store_facts(self, margins: Margins) -> None:
+        self.row_names_, self.col_names_ = margins.row_names, margins.col_names
+        self.denominator_ = margins.denominator
+        self.n_units_ = margins.n_units
+        self.group_sizes_ = margins.rows.sum(axis=0)
+        self.lower_bound_, self.upper_bound_ = aggregate_bounds(margins.rows, margins.cols)
+        shares = inside(self.shares_)
+        distance, _, rank = unit_moments(margins.rows, margins.cols, shares)
+        used = min(margins.n_rows * (margins.n_cols - 1), rank.sum() / 2)
+        self.dispersion_ = dispersion(distance, rank, margins.totals, float(used))
+
+
+def inside(shares: np.ndarray) -> np.ndarray:
+    """Shares moved off 0 and 1 (and onto the simplex, which regressions can leave), for a density.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.result import inside
+    >>> inside(np.array([[1.1, -0.1]])).round(3)
+    array([[1., 0.]])
+    """
+    kept = np.clip(shares, FLOOR, None)
+    return kept / kept.sum(axis=1, keepdims=True)

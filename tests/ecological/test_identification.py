@@ -1,0 +1,61 @@
+"""Refusals and warnings that the methods on margins share."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sumwise import Margins
+from sumwise.ecological import Bounds, doubts
+from sumwise.ecological.identification import check_identified
+from sumwise.errors import DataError, ModelWarning
+
+
+def margins(rows):
+    rows = np.array(rows, float)
+    cols = rows.sum(axis=1, keepdims=True) * [[0.4, 0.6]]
+    return Margins(rows, cols, row_names=list("abc")[: rows.shape[1]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([[5, 5]], "single unit"),
+        ([[5, 5], [0, 0]], "single unit"),
+        ([[5, 5], [8, 8], [1, 1]], "All 3 units have the same row shares"),
+        ([[5, 5, 0], [0, 0, 9], [1, 1, 4]], "span 2 of 3 groups"),
+        ([[5, 5, 1], [3, 8, 2]], "span 2 of 3 groups"),
+        ([[5, 5], [3, 8]], "2 units for 4 cells"),
+    ],
+)
+def test_doubts_say_why_the_data_do_not_decide(rows, words):
+    told = doubts(margins(rows))
+    assert len(told) == 1
+    assert words in told[0]
+    with pytest.warns(ModelWarning, match=words):
+        check_identified(margins(rows))
+    assert Bounds().fit(margins(rows)).lower_bound_.shape == (len(rows[0]), 2)
+
+
+def test_no_doubts_where_units_differ():
+    good = margins([[5, 5], [3, 8], [9, 1], [2, 2]])
+    assert doubts(good) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_identified(good)
+
+
+def test_one_group_leaves_nothing_to_infer():
+    assert doubts(margins([[5], [3]])) == []
+
+
+def test_empty_groups_are_refused_by_name():
+    with pytest.raises(DataError, match="Group 'b' has nobody in any of 2 units"):
+        check_identified(margins([[5, 0], [3, 0]]))
+    with pytest.raises(DataError, match="Groups 'b', 'c' have nobody"):
+        check_identified(margins([[5, 0, 0], [3, 0, 0]]))
+
+
+def test_margins_without_people_are_refused():
+    with pytest.raises(DataError, match="All 2 units are empty"):
+        check_identified(margins([[0, 0], [0, 0]]))

@@ -1,0 +1,72 @@
+"""The result that all methods on margins share."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+from sumwise import Margins
+from sumwise.ecological import Bounds, Goodman
+from sumwise.ecological.result import EcologicalEstimator, inside
+from sumwise.errors import DataError
+
+
+def precincts(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.dirichlet([1, 1], n) * 300)
+    cells = np.stack([rng.multinomial(int(a), [0.7, 0.2, 0.1]) + 0.0 for a in rows[:, 0]])
+    cols = cells + np.stack([rng.multinomial(int(b), [0.2, 0.3, 0.5]) for b in rows[:, 1]])
+    return Margins(rows, cols, row_names=["a", "b"], col_names=["x", "y", "z"])
+
+
+def test_estimate_carries_names_interval_and_bounds():
+    frame = Goodman().fit(precincts()).estimate(0.9).to_frame()
+    assert list(frame.columns) == ["group", "outcome", "share", "low", "high", "lower_bound", "upper_bound"]
+    assert frame["group"].tolist() == ["a"] * 3 + ["b"] * 3
+
+
+def test_totals_are_group_sizes_times_shares():
+    m = precincts()
+    est = Goodman().fit(m)
+    np.testing.assert_allclose(est.total_, est.shares_ * m.rows.sum(axis=0)[:, None])
+
+
+def test_group_absent_from_a_unit_has_its_overall_shares_there():
+    m = Margins([[10, 0], [5, 5], [2, 8]], [[6, 4], [5, 5], [3, 7]])
+    est = Bounds().fit(m)
+    np.testing.assert_allclose(est.cells_[0, 1], est.shares_[1])
+
+
+def test_score_prefers_the_method_that_knows_the_groups():
+    m, new = precincts(seed=0), precincts(seed=1)
+    assert Goodman().fit(m).score(new) > Bounds().fit(m).score(new)
+
+
+def test_cross_validation_and_grid_search_split_by_unit():
+    m = precincts()
+    scores = cross_validate(Goodman(), m, cv=4)["test_score"]
+    assert scores.shape == (4,)
+    assert np.isfinite(scores).all()
+    search = GridSearchCV(Goodman(), {"alpha": [0.0, 100.0]}, cv=3).fit(m)
+    assert search.best_params_ == {"alpha": 0.0}
+
+
+def test_unfitted_use_and_bad_level_are_refused():
+    with pytest.raises(NotFittedError):
+        Goodman().interval()
+    with pytest.raises(DataError, match="level"):
+        Goodman().fit(precincts()).interval(1.5)
+
+
+def test_base_leaves_fit_and_interval_to_the_method():
+    base = EcologicalEstimator()
+    with pytest.raises(NotImplementedError):
+        base.fit(precincts())
+    with pytest.raises(NotImplementedError):
+        base._interval(0.95)
+
+
+def test_inside_keeps_shares_off_the_edge():
+    kept = inside(np.array([[1.2, -0.2], [0.3, 0.7]]))
+    assert kept.min() > 0
+    np.testing.assert_allclose(kept.sum(axis=1), 1)
