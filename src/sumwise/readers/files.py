@@ -1,0 +1,447 @@
+"""Any source to a sheet: CSV, Parquet, Arrow, DuckDB databases and queries, data frames. DuckDB does the reading."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks, frames
+from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.readers.numerals import PLAIN_SQL, NotNumbers, parse_columns
+from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
+
+__all__ = ["Opening", "Sheet", "open_sheet"]
+
+TEXT, PARQUET = {".csv", ".tsv", ".txt", ".tab", ".dat"}, {".parquet", ".pq"}
+ARROW, DATABASE = {".arrow", ".feather", ".ipc", ".arrows"}, {".duckdb", ".ddb", ".db"}
+SQL = re.compile(r"\s*(select|with|from|values|table)\s", re.IGNORECASE)
+MISSING_HINT = "fill or drop such rows; a count of nothing is written 0."
+
+
+class Opening(TypedDict, total=False):
+    """How a source is opened; every reader takes these keywords.
+
+    Examples
+    --------
+    >>> from sumwise.readers.files import Opening
+    >>> Opening(separator=";", decimal=",")
+    {'separator': ';', 'decimal': ','}
+    """
+
+    query: str | None  # a DuckDB query, on a database file or on its own
+    table: str | None  # a table of a database file
+    params: Sequence[Any] | dict[str, Any] | None  # values of the query's ? or $name
+    separator: str | None  # of a text file
+    encoding: str | None  # of a text file
+    decimal: str | None  # "." or ","
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns of a source as read, with words for where they came from.
+
+    Examples
+    --------
+    >>> from sumwise.readers.files import open_sheet
+    >>> sheet = open_sheet({"unit": ["01", "02"], "votes": ["1,234.0", "7"]})
+    >>> sheet.numbers(["votes"])
+    array([[1234.],
+           [   7.]])
+    """
+
+    name: str
+    columns: tuple
+    frame: Any = field(repr=False)  # pandas
+    row: Callable[[int], str] = field(repr=False)  # words for the place of a record
+    separator: str | None = None
+    decimal: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def known(self, *columns: Any) -> None:
+        """Check that the source has these columns."""
+        with self.blamed():
+            for column in columns:
+                checks.known(column, self.columns, "column")
+
+    def missing(self, column: Any) -> np.ndarray:
+        """Where a column is missing: null, NaN, or nothing but spaces."""
+        series = self.frame[column]
+        absent = series.isna().to_numpy()
+        if _is_text(series):
+            absent = absent | np.array([isinstance(x, str) and not x.strip() for x in series.tolist()], dtype=bool)
+        return absent
+
+    def ids(self, column: Any, *, missing: bool = False) -> Any:
+        """A column of names, ids or levels, as written; missing ones are an error unless they may be."""
+        absent = self.missing(column)
+        if not missing:
+            self._refuse(absent, column, "is missing", "fill or drop such rows.")
+        series = self.frame[column]
+        if _is_text(series):
+            plain = (str, bool, int, float, np.generic)
+            odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
+            self._refuse(odd, column, "holds no text or number", "turn it into text first.")
+        return series
+
+    def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:
+        """Columns as one matrix of numbers.
+
+        Parameters
+        ----------
+        columns : sequence of names
+        missing : bool, default False
+            Let missing entries be NaN instead of an error.
+        negative : bool, default False
+            Let entries be negative.
+        """
+        out = np.full((len(self), len(columns)), np.nan)
+        texts: dict[Any, tuple[np.ndarray, np.ndarray, list[str]]] = {}
+        for j, column in enumerate(columns):
+            absent = self.missing(column)
+            if not missing:
+                self._refuse(absent, column, "is missing", MISSING_HINT)
+            if _is_text(self.frame[column]):
+                texts[column] = self._texts(column, absent)
+            else:
+                out[:, j] = self._typed(column)
+        for column, values in self._parsed(texts).items():
+            codes, absent, _ = texts[column]
+            out[~absent, list(columns).index(column)] = values[codes]
+        for j, column in enumerate(columns):
+            self._refuse(np.isinf(out[:, j]), column, "is infinite", "correct such rows.")
+            if not negative:
+                self._refuse(out[:, j] < 0, column, "is negative", "counts start at 0.")
+        return out
+
+    def _texts(self, column: Any, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        values = self.frame[column].to_numpy(dtype=object)[~absent]
+        strange = np.array([not isinstance(x, (str, int, float, np.number)) or isinstance(x, bool) for x in values])
+        if strange.any():
+            where = np.flatnonzero(~absent)[int(np.argmax(strange))]
+            mask = np.zeros(len(self), dtype=bool)
+            mask[where] = True
+            self._refuse(mask, column, "holds no number", "turn it into numbers first.")
+        codes, found = pd.factorize(np.array([str(x).strip() for x in values], dtype=object))
+        return codes, absent, [str(x) for x in found]
+
+    def _parsed(self, texts: dict[Any, tuple[np.ndarray, np.ndarray, list[str]]]) -> dict[Any, np.ndarray]:
+        try:
+            return parse_columns({c: found for c, (_, _, found) in texts.items()}, self.decimal, self.separator)
+        except NotNumbers as failure:
+            codes, absent, found = texts[failure.column]
+            bad = np.zeros(len(self), dtype=bool)
+            bad[np.flatnonzero(~absent)[codes == found.index(failure.text)]] = True
+            hint = "correct it, or say what the decimal sign is (decimal='.' or ',')."
+            self._refuse(bad, failure.column, failure.remark or "is no number", hint)
+            raise AssertionError("unreachable") from failure
+
+    def _typed(self, column: Any) -> np.ndarray:
+        series = self.frame[column]
+        if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype):
+            raise DataError(
+                f"{self.name}: column {column!r} holds {series.dtype}, no numbers.", hint="convert it first."
+            )
+        if pd.api.types.is_bool_dtype(series.dtype):
+            raise DataError(
+                f"{self.name}: column {column!r} holds true and false, no numbers.", hint="convert it first."
+            )
+        return np.asarray(frames.column_values(series), dtype=float)
+
+    def _refuse(self, bad: np.ndarray, column: Any, what: str, hint: str) -> None:
+        if not bad.any():
+            return
+        i = int(np.argmax(bad))
+        value = checks.plain(self.frame[column].iloc[i])
+        shown = "" if what == "is missing" else f" has {str(value)[:60]!r}"
+        raise DataError(
+            f"{self.name}: column {column!r} {what} in {int(bad.sum())} of {len(bad)} rows. "
+            f"First: {self.row(i)}{shown}.",
+            hint=hint,
+        )
+
+    def refuse(self, bad: np.ndarray, what: str, hint: str) -> None:
+        """Raise a DataError that names the first bad row, if there is one."""
+        if bad.any():
+            first = self.row(int(np.argmax(bad)))
+            raise DataError(f"{self.name}: {what} in {int(bad.sum())} of {len(bad)} rows. First: {first}.", hint=hint)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Put the name of the source before the message of any error raised inside."""
+        try:
+            yield
+        except SumwiseError as error:
+            raise type(error)(f"{self.name}: {error.message}", hint=error.hint) from error
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise DataError(f"{self.name} can't be used: {error}.") from error
+
+
+def _is_text(series: Any) -> bool:
+    dtype = series.dtype
+    return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, (pd.StringDtype, pd.CategoricalDtype))
+
+
+def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | None = (), **opening: Any) -> Sheet:
+    """Open a source and load some of its columns.
+
+    Parameters
+    ----------
+    source : path, SQL text, DuckDB connection, or data frame
+        A ``.csv``, ``.tsv`` or ``.txt`` file (plain or gzip), ``.parquet``, ``.arrow`` or ``.feather``, a ``.duckdb``
+        database with ``query`` or ``table``; a query on its own; a pandas, polars or pyarrow frame.
+    columns : sequence of names, optional
+        Which columns to load (default: all).
+    ids : sequence of names, or None
+        Columns of a text file that are never numbers: they stay text as written. None: all columns.
+    **opening
+        See :class:`Opening`.
+    """
+    unknown = set(opening) - set(Opening.__annotations__)
+    if unknown:
+        raise UnknownName(
+            f"There is no option {sorted(unknown)[0]!r}.", hint=f"there are {', '.join(Opening.__annotations__)}."
+        )
+    if _is_path(source):
+        sheet = _open_path(Path(fspath(source)), columns, ids, opening)
+    elif isinstance(source, str) or hasattr(source, "extract_statements"):
+        sheet = _open_query(source, opening)
+    else:
+        frame = frames.to_pandas(source, what="the frame")
+        sheet = Sheet("the frame", tuple(frame.columns), frame, lambda i: f"row {i}, counted from 0")
+    if columns is not None:
+        sheet.known(*columns)
+    if not len(sheet):
+        raise DataError(f"{sheet.name} has columns and no rows.", hint="give at least one row.")
+    return sheet if sheet.decimal else _with_decimal(sheet, opening.get("decimal"))
+
+
+def _with_decimal(sheet: Sheet, decimal: str | None) -> Sheet:
+    return Sheet(sheet.name, sheet.columns, sheet.frame, sheet.row, sheet.separator, decimal)
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, PathLike) or (isinstance(source, str) and not SQL.match(source))
+
+
+def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    try:
+        here = path.is_file()
+    except (OSError, ValueError):
+        here = False
+    if not here:
+        raise DataError(f"There is no file {str(path)!r}.", hint="check the path; a query begins with SELECT or FROM.")
+    suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
+    kinds = ((TEXT, _open_text), (PARQUET, _open_parquet), (ARROW, _open_arrow))
+    for suffixes, opener in kinds:
+        if suffix.lower() in suffixes:
+            return opener(path, columns, ids, opening)
+    if suffix.lower() in DATABASE:
+        return _open_database(path, opening)
+    known = ", ".join(sorted(TEXT | PARQUET | ARROW | DATABASE))
+    raise DataError(
+        f"{str(path)!r} has an ending that says nothing.", hint=f"rename it to one of {known} (or .csv.gz)."
+    )
+
+
+def _numbered_row(i: int) -> str:
+    return f"row {i + 1}"
+
+
+def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"))
+    wanted = file.columns if columns is None else [c for c in file.columns if c in set(columns)]
+    with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
+        readable = as_utf8(file, Path(folder))
+        frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
+    decimal = opening.get("decimal") or ("." if point else None)
+    name = repr(str(path))
+    return Sheet(name, file.columns, frame, lambda i: f"row {file.line(i)}", file.separator, decimal)
+
+
+def _load_text(
+    file: TextFile, readable: TextFile, wanted: Sequence, ids: Sequence | None, decimal: str | None
+) -> tuple[pd.DataFrame, bool]:
+    """Load columns as numbers where every entry is a plain one, else as text; tell whether a decimal point is sure."""
+    spec = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(file.columns))) + "}"
+    source = (
+        f"read_csv($path, columns={spec}, header=true, auto_detect=false, delim=$delim, quote='\"', escape='\"', "
+        f"skip={readable.skip}, compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest)"
+    )
+    values = {"path": str(readable.path), "delim": file.separator, "longest": 1 << 26}
+    at = {c: f"c{file.columns.index(c)}" for c in wanted}
+    maybe = [c for c in wanted if ids is not None and c not in set(ids) and file.separator != ";" and decimal != ","]
+    with _connection() as con:
+        try:
+            plain, point = _plain_columns(con, source, values, {c: at[c] for c in maybe})
+            picks = [f"try_cast(trim({at[c]}) AS DOUBLE) AS {at[c]}" if c in plain else at[c] for c in wanted] or [
+                "1 AS c"
+            ]
+            frame = con.execute(f"SELECT {', '.join(picks)} FROM {source}", values).df()  # noqa: S608
+        except Exception as error:
+            raise _text_error(file, error) from error
+    frame.columns = list(wanted) or ["c"]
+    return frame, point
+
+
+def _plain_columns(con: Any, source: str, values: dict, at: dict[Any, str]) -> tuple[set, bool]:
+    """Which columns hold plain numbers only (and no codes like 007), and whether a point must be a decimal sign."""
+    if not at:
+        return set(), False
+    asked = []
+    for c in at.values():
+        text = f"trim({c})"
+        code = f"regexp_full_match({text}, '[+-]?0[0-9].*')"
+        asked += [
+            f"count(*) FILTER ({text} <> '')",
+            f"count(*) FILTER (regexp_full_match({text}, '{PLAIN_SQL}') AND NOT {code})",
+            f"count(*) FILTER (regexp_full_match({text}, '[+-]?[0-9]*\\.[0-9]*') "
+            f"AND NOT regexp_full_match({text}, '[+-]?[1-9][0-9]?[0-9]?\\.[0-9][0-9][0-9]'))",
+        ]
+    found = con.execute(f"SELECT {', '.join(asked)} FROM {source}", values).fetchone()  # noqa: S608
+    per_column = [found[i : i + 3] for i in range(0, len(found), 3)]
+    plain = {c for c, (filled, numbers, _) in zip(at, per_column) if filled and filled == numbers}
+    return plain, any(c in plain and points for c, (_, _, points) in zip(at, per_column))
+
+
+def _text_error(file: TextFile, error: Exception) -> DataError:
+    ragged = file.ragged()
+    if ragged is not None:
+        line, found = ragged
+        return DataError(
+            f"{str(file.path)!r}: row {line} has {found} fields; the header has {len(file.columns)}.",
+            hint="correct that row, quote fields that hold the separator, or give separator=.",
+        )
+    told = re.search(r"on Line: (\d+)", str(error))
+    place = f"row {int(told[1])}" if told else "some row"
+    words = next((line for line in str(error).splitlines() if "quote" in line or "unicode" in line), str(error))
+    return DataError(f"{str(file.path)!r}: {place} can't be read: {words.splitlines()[0]}", hint="correct that row.")
+
+
+def _open_parquet(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    import pyarrow.parquet as pq
+
+    with _foreign(path):
+        names = tuple(pq.read_schema(path).names)
+        _no_twins(path, names)
+        wanted = [c for c in names if columns is None or c in set(columns)]
+        if set("*?[") & set(str(path)):  # DuckDB would take the name for a pattern
+            frame = pq.read_table(path, columns=wanted).to_pandas()
+        else:
+            alias = ", ".join(f"c{i}" for i in range(len(names)))
+            picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
+            with _connection() as con:
+                query = f"SELECT {picks} FROM read_parquet(?) AS t({alias})"  # noqa: S608
+                frame = con.execute(query, [str(path)]).df()
+        frame.columns = wanted or ["c"]
+    return Sheet(repr(str(path)), names, frame, _numbered_row)
+
+
+def _open_arrow(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    import pyarrow as pa
+
+    with _foreign(path), pa.OSFile(str(path), "rb") as stream:
+        try:
+            reader = pa.ipc.open_file(stream)
+        except pa.ArrowInvalid:
+            stream.seek(0)
+            reader = pa.ipc.open_stream(stream)
+        arrow = reader.read_all()
+        names = tuple(arrow.column_names)
+        _no_twins(path, names)
+        frame = arrow.select([c for c in names if columns is None or c in set(columns)]).to_pandas()
+    return Sheet(repr(str(path)), names, frame, _numbered_row)
+
+
+def _open_database(path: Path, opening: dict) -> Sheet:
+    import duckdb
+
+    with _foreign(path), duckdb.connect(str(path), read_only=True) as con:
+        return _run(con, repr(str(path)), opening.get("query"), opening)
+
+
+def _open_query(source: Any, opening: dict) -> Sheet:
+    if not isinstance(source, str):
+        return _run(source, "the database", opening.get("query"), opening)
+    if opening.get("query") is not None:
+        raise DataError("There are two queries: the source and query=.", hint="give one.")
+    with _connection() as con:
+        return _run(con, "the query", source, opening)
+
+
+def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
+    if query is None:
+        query = f"SELECT * FROM {_identifier(_table(con, name, opening.get('table')))}"  # noqa: S608
+    elif opening.get("table") is not None:
+        raise DataError("There is a query and a table.", hint="give one of query= and table=.")
+    with _foreign(name):
+        statements = con.extract_statements(query)
+        if len(statements) != 1 or statements[0].type.name != "SELECT":
+            raise DataError(f"{name}: the query is not one SELECT statement.", hint="give one query that only reads.")
+        result = con.execute(query, opening.get("params"))
+        columns = tuple(column[0] for column in result.description)
+        _no_twins(name, columns)
+        frame = result.df()
+    frame.columns = columns
+    return Sheet(name, columns, frame, lambda i: f"row {i + 1} of the result")
+
+
+def _table(con: Any, name: str, table: str | None) -> str:
+    rows = con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+    tables = [row[0] for row in rows]
+    if table is None:
+        if len(tables) == 1:
+            return tables[0]
+        raise DataError(
+            f"{name} holds {len(tables)} tables: {', '.join(tables[:8])}.", hint="say which: table= or query=."
+        )
+    if table not in tables:
+        raise UnknownName(f"{name} has no table {table!r}.", hint=f"it has {', '.join(tables[:8])}.")
+    return table
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _no_twins(path: Any, names: Sequence[str]) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise DataError(f"{str(path)!r} has two columns called {twice[0]!r}.", hint="give each a name of its own.")
+
+
+@contextmanager
+def _connection() -> Iterator[Any]:
+    import duckdb
+
+    con = duckdb.connect(":memory:")
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+@contextmanager
+def _foreign(path: Any) -> Iterator[None]:
+    """Turn what DuckDB and pyarrow raise into a DataError that names the file."""
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        yield
+    except SumwiseError:
+        raise
+    except (duckdb.Error, pa.ArrowException, OSError, ValueError, TypeError, UnicodeError) as error:
+        shown = str(path) if str(path).startswith(("'", "the ")) else repr(str(path))
+        words = str(error).strip().splitlines()
+        raise DataError(f"{shown} can't be read: {words[0] if words else type(error).__name__}") from error

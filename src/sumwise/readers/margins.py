@@ -1,0 +1,251 @@
+"""Files to Margins, in long and wide shapes, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+from sumwise.readers.files import Opening, Sheet, open_sheet
+from sumwise.readers.write import write_frame
+
+__all__ = ["read_margins", "write_margins"]
+
+LONG = {"unit": "unit", "side": "side", "option": "option", "votes": "votes", "row": "row", "col": "col"}
+
+
+def read_margins(
+    source: Any,
+    rows: Sequence | Mapping | None = None,
+    cols: Sequence | Mapping | None = None,
+    unit: str | None = None,
+    *,
+    total: str | None = None,
+    mismatch: str = "raise",
+    covariates: Sequence | None = None,
+    weight: str | None = None,
+    long: Mapping[str, str] | None = None,
+    absent: str = "raise",
+    **opening: Unpack[Opening],
+) -> Margins:
+    """Read margins from a file, a query or a data frame.
+
+    A *wide* source has one row per unit and a column per group and per outcome: name them in ``rows`` and ``cols``. A
+    *long* source has one row per unit, side and option, with its votes: leave ``rows`` and ``cols`` out.
+
+    Parameters
+    ----------
+    source : path, SQL text, DuckDB connection, or data frame
+        CSV (plain or gzip), Parquet, Arrow or Feather, a DuckDB database with ``query`` or ``table``, a query.
+    rows, cols : list of columns, or dict of name to column
+        Wide: counts, or shares of ``total``; a dict's None is the rest: ``{"black": "x", "white": None}``.
+    unit : str, optional
+        The column of unit ids, which stay text as written. Long: default ``"unit"``.
+    total, mismatch, covariates, weight
+        Wide: as in :meth:`sumwise.Margins.from_frame`; ``mismatch`` counts for the long shape too.
+    long : dict, optional
+        Long: other names for the columns ``side``, ``option`` and ``votes``, and for the two sides ``row`` and
+        ``col``: ``{"votes": "n", "row": "race", "col": "party"}``.
+    absent : {"raise", "zero"}
+        Long: what a unit means that has no line for an option.
+    **opening
+        ``query``, ``table`` and ``params`` for DuckDB; ``separator``, ``encoding`` and ``decimal`` for text files.
+
+    Returns
+    -------
+    Margins
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.readers import read_margins
+    >>> wide = pd.DataFrame({"precinct": ["01", "02"], "x": ["25%", "50%"], "yes": [50, 150], "n": [100, 200]})
+    >>> m = read_margins(
+    ...     wide, rows={"black": "x", "white": None}, cols={"yes": "yes", "no": None}, unit="precinct", total="n"
+    ... )
+    >>> m.rows
+    array([[ 25.,  75.],
+           [100., 100.]])
+    """
+    checks.choice(absent, "absent", ("raise", "zero"))
+    if rows is None and cols is None:
+        if total is not None or weight is not None or covariates:
+            raise DataError(
+                "total, weight and covariates belong to the wide shape.", hint="name rows and cols, or leave them out."
+            )
+        return _read_long(source, unit, {**LONG, **_long_names(long)}, absent, mismatch, opening)
+    if rows is None or cols is None:
+        raise DataError("rows and cols go together.", hint="name both (wide), or neither (long).")
+    if long is not None:
+        raise DataError("long= names columns of the long shape; rows and cols those of the wide.", hint="give one.")
+    return _read_wide(source, rows, cols, (unit, total, weight, covariates), mismatch, opening)
+
+
+def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, opening: Any) -> Margins:
+    unit, total, weight, covariates = extra
+    named = [*_columns(rows, "rows"), *_columns(cols, "cols"), *(c for c in (total, weight) if c is not None)]
+    numbers = list(dict.fromkeys([*named, *(covariates or ())]))
+    ids = [] if unit is None else [unit]
+    sheet = open_sheet(source, [*numbers, *ids], ids, **opening)
+    signed = set(covariates or ()) - set(named)
+    # one call, since all columns of a file write numbers in one style; covariates alone may be negative
+    values = sheet.numbers(numbers, negative=True)
+    for j, column in enumerate(numbers):
+        if column not in signed:
+            sheet.refuse(values[:, j] < 0, f"column {column!r} is negative", "counts start at 0.")
+    frame = pd.DataFrame(values, columns=pd.Index(numbers, dtype=object))
+    if unit is not None:
+        if unit in frame:
+            raise DataError(f"{sheet.name}: column {unit!r} is the unit and a number.", hint="name it once.")
+        frame[unit] = sheet.ids(unit).to_numpy()
+        _distinct(sheet, frame[unit], unit)
+    with sheet.blamed():
+        return Margins.from_frame(frame, rows, cols, unit, total, mismatch, weight=weight, covariates=covariates)
+
+
+def _columns(side: Any, which: str) -> list:
+    if isinstance(side, (str, bytes)) or not isinstance(side, (Mapping, Sequence)):
+        raise DataError(f"{which} is {side!r}.", hint="give a list of columns, or a dict of name to column.")
+    return [c for c in (side.values() if isinstance(side, Mapping) else side) if c is not None]
+
+
+def _distinct(sheet: Sheet, units: Any, column: Any) -> None:
+    twice = units.duplicated().to_numpy()
+    if twice.any():
+        first = units.iloc[int(np.argmax(twice))]
+        sheet.refuse(twice, f"column {column!r} repeats a unit ({first!r})", "give each unit one row.")
+
+
+def _long_names(long: Mapping[str, str] | None) -> dict[str, str]:
+    if long is None:
+        return {}
+    if not isinstance(long, Mapping):
+        raise DataError(f"long is {long!r}.", hint="give a dict, such as {'votes': 'n'}.")
+    for key in long:
+        checks.known(key, LONG, "key of long")
+    return dict(long)
+
+
+def _read_long(
+    source: Any, unit: str | None, names: dict[str, str], absent: str, mismatch: str, opening: Any
+) -> Margins:
+    unit = names["unit"] if unit is None else unit
+    ids = [unit, names["side"], names["option"]]
+    if len({*ids, names["votes"]}) < 4:
+        raise DataError("A column plays two parts among unit, side, option and votes.", hint="name each once.")
+    sheet = open_sheet(source, [*ids, names["votes"]], ids, **opening)
+    votes = sheet.numbers([names["votes"]])[:, 0]
+    codes, units = pd.factorize(sheet.ids(unit))
+    side = sheet.ids(names["side"]).astype(object).to_numpy()
+    is_row, is_col = side == names["row"], side == names["col"]
+    sheet.refuse(
+        ~(is_row | is_col),
+        f"column {names['side']!r} is neither {names['row']!r} nor {names['col']!r}",
+        "say what the sides are called: long={'row': ..., 'col': ...}.",
+    )
+    options = sheet.ids(names["option"])
+    wide: dict[str, np.ndarray] = {}
+    spec = []
+    for letter, mask, word in (("r", is_row, names["row"]), ("c", is_col, names["col"])):
+        if not mask.any():
+            raise DataError(f"{sheet.name}: no row of the side {word!r}.", hint="both sides are needed.")
+        filled, found = _pivot(sheet, mask, codes, len(units), options, votes, absent)
+        wide |= {f"{letter}{j}": filled[:, j] for j in range(len(found))}
+        spec.append({checks.plain(name): f"{letter}{j}" for j, name in enumerate(found)})
+    frame = pd.DataFrame({**wide, "unit": np.asarray(units, dtype=object)})
+    with sheet.blamed():
+        return Margins.from_frame(frame, spec[0], spec[1], "unit", None, mismatch)
+
+
+def _pivot(
+    sheet: Sheet, mask: np.ndarray, codes: np.ndarray, n: int, options: pd.Series, votes: np.ndarray, absent: str
+) -> tuple[np.ndarray, list]:
+    """One side of a long table as (unit, option) votes, with the options in the order of their first line."""
+    columns, found = pd.factorize(options[mask])
+    lines = np.flatnonzero(mask)
+    cell = codes[mask] * len(found) + columns
+    twice = np.zeros(len(mask), dtype=bool)
+    twice[lines[pd.Series(cell).duplicated().to_numpy()]] = True
+    sheet.refuse(twice, "a unit has two lines for one option", "add them up, or drop one.")
+    filled = np.full(n * len(found), np.nan)
+    filled[cell] = votes[mask]
+    filled = filled.reshape(n, len(found))
+    lacking = np.isnan(filled)
+    if lacking.any() and absent == "raise":
+        u, j = np.argwhere(lacking)[0]
+        where = int(np.argmax(codes == u))
+        raise DataError(
+            f"{sheet.name}: {int(lacking.sum())} of {lacking.size} votes have no line. First: the unit of "
+            f"{sheet.row(where)} has none for option {checks.plain(found[j])!r}.",
+            hint="pass absent='zero' if such lines mean no votes.",
+        )
+    return np.nan_to_num(filled), list(found)
+
+
+def write_margins(margins: Margins, path: str | PathLike, shape: str = "long") -> None:
+    """Write margins to a file that :func:`read_margins` reads back.
+
+    Parameters
+    ----------
+    margins : Margins
+    path : path
+        ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; written whole or not at all.
+    shape : {"long", "wide"}
+        Long: ``unit, side, option, votes``. Wide: ``unit``, a column per group and outcome, and those of weights
+        (``weight``) and covariates where there are any.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sumwise import Margins
+    >>> from sumwise.readers import read_margins, write_margins
+    >>> m = Margins([[3, 1], [0, 2]], [[2, 2], [1, 1]], units=["a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_margins(m, pathlib.Path(folder) / "m.csv")
+    ...     again = read_margins(pathlib.Path(folder) / "m.csv")
+    >>> (again.rows == m.rows).all() and (again.cols == m.cols).all()
+    np.True_
+    """
+    checks.choice(shape, "shape", ("long", "wide"))
+    weighted = not np.all(margins.weights == 1)
+    if shape == "long":
+        if weighted or margins.covariates is not None:
+            raise DataError("The long shape has no place for weights and covariates.", hint="write shape='wide'.")
+        write_frame(_long_frame(margins), path)
+        return
+    names = [*margins.row_names, *margins.col_names]
+    parts = [margins.rows, margins.cols]
+    if weighted:
+        names, parts = [*names, "weight"], [*parts, margins.weights[:, None]]
+    if margins.covariates is not None:
+        names, parts = [*names, *(margins.covariate_names or ())], [*parts, margins.covariates]
+    checks.unique(["unit", *map(str, names)], "The columns of the wide shape")
+    frame = pd.DataFrame(np.hstack(parts), columns=[str(name) for name in names])
+    frame.insert(0, "unit", margins.units)
+    write_frame(frame, path)
+
+
+def _long_frame(margins: Margins) -> pd.DataFrame:
+    pieces = []
+    for side, values, names in (
+        ("row", margins.rows, margins.row_names),
+        ("col", margins.cols, margins.col_names),
+    ):
+        n, k = values.shape
+        pieces.append(
+            pd.DataFrame(
+                {
+                    "unit": np.repeat(margins.units, k),
+                    "side": side,
+                    "option": np.tile(np.array([str(name) for name in names], dtype=object), n),
+                    "votes": values.ravel(),
+                }
+            )
+        )
+    return pd.concat(pieces, ignore_index=True)

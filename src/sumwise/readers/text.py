@@ -1,0 +1,235 @@
+"""Text files before they are read: encoding, separator, header, and where in the file a record stands."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from sumwise.errors import DataError
+
+__all__ = ["TextFile", "inspect_text"]
+
+SEPARATORS = (",", ";", "\t", "|")
+NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+HEAD = 1 << 20
+BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+BROKEN = (EOFError, OSError, zlib.error, gzip.BadGzipFile)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """What was found out about a text file: how to decode it, split it, and name its columns.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sumwise.readers.text import inspect_text
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "votes.csv"
+    ...     _ = path.write_bytes("unit;Zürich\\n1;2\\n".encode("latin-1"))
+    ...     found = inspect_text(path)
+    >>> found.separator, found.encoding, found.columns
+    (';', 'latin-1', ('unit', 'Zürich'))
+    """
+
+    path: Path
+    encoding: str
+    separator: str
+    columns: tuple[str, ...]
+    skip: int  # lines before the header
+
+    def line(self, record: int) -> int:
+        """The line, counted from 1, where data record ``record`` (counted from 0) begins."""
+        for number, (start, _) in enumerate(self._records()):
+            if number == record + 1:
+                return start
+        return record + 2
+
+    def ragged(self) -> tuple[int, int] | None:
+        """The line and the number of fields of the first record that has not one field per column."""
+        for start, fields in self._records():
+            if len(fields) != len(self.columns):
+                return start, len(fields)
+        return None
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        with _opened(self.path) as stream:
+            lines = io.TextIOWrapper(stream, encoding=self.encoding, errors="replace", newline="")
+            for _ in range(self.skip):
+                lines.readline()
+            yield from _numbered(lines, self.separator, self.skip)
+
+
+def _numbered(lines: Any, separator: str, skip: int) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=separator)
+    before = 0
+    while True:
+        try:
+            fields = next(reader)
+        except (StopIteration, csv.Error):
+            return
+        if fields:
+            yield skip + before + 1, fields
+        before = reader.line_num
+
+
+def inspect_text(path: Path, encoding: str | None = None, separator: str | None = None) -> TextFile:
+    """Find out how a text file is encoded and separated, and read its header.
+
+    Parameters
+    ----------
+    path : path
+        Plain or gzip.
+    encoding : str, optional
+        Default: by its byte-order mark; else UTF-8; else Latin-1, where no byte speaks against it.
+    separator : str, optional
+        Default: the one of comma, semicolon, tab and bar that the header shows.
+    """
+    if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'):
+        raise DataError(f"separator is {separator!r}.", hint="give one character, such as ';'.")
+    try:
+        with _opened(path) as stream:
+            head = stream.read(HEAD)
+        encoding = _known(encoding) if encoding is not None else _encoding(path, head)
+    except BROKEN as error:
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    lines = text.splitlines(keepends=True)
+    skip = next((i for i, line in enumerate(lines) if line.strip()), None)
+    if skip is None:
+        raise DataError(f"{str(path)!r} is empty.", hint="give a file with a header and at least one row.")
+    told = re.fullmatch(r"sep=(.)\s*", lines[skip])  # a first line that spreadsheets write and heed
+    if told:
+        separator, skip = separator or told[1], skip + 1
+    lines = lines[skip:]
+    if separator is None:
+        separator = _separator(path, lines)
+    header = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
+    columns = _columns(path, header, skip)
+    return TextFile(path, encoding, separator, columns, skip)
+
+
+def as_utf8(file: TextFile, folder: Path) -> TextFile:
+    """The file itself where DuckDB can read it as it is; else a copy in ``folder``, as plain UTF-8."""
+    if file.encoding in ("utf-8", "utf-8-sig") and not set("*?[") & set(str(file.path)):
+        return file
+    copy = folder / "copy.csv"
+    try:
+        with _opened(file.path) as source, copy.open("w", encoding="utf-8", newline="") as target:
+            text = io.TextIOWrapper(source, encoding=file.encoding, newline="")
+            while piece := text.read(HEAD):
+                target.write(piece)
+    except UnicodeError as error:
+        raise DataError(f"{str(file.path)!r} is not {file.encoding}: {error}.", hint="give its encoding.") from error
+    except BROKEN as error:
+        raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file whole?") from error
+    return replace(file, path=copy, encoding="utf-8")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream  # type: ignore[misc]
+        else:
+            yield raw
+
+
+def is_gzip(path: Path) -> bool:
+    """Tell by its first bytes whether a file is packed."""
+    with path.open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
+
+
+def _known(encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)
+    except (LookupError, TypeError, ValueError):
+        raise DataError(f"There is no encoding {encoding!r}.", hint="try 'utf-8', 'latin-1' or 'cp1252'.") from None
+    return {"iso8859-1": "latin-1", "utf-8": "utf-8-sig"}.get(name, name)
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    for mark, name in BOMS:
+        if head.startswith(mark):
+            return name
+    if _decodes(path):
+        return "utf-8"
+    line = _first_control(path)
+    if line is not None:
+        raise DataError(
+            f"{str(path)!r} is neither UTF-8 nor Latin-1: see row {line}.",
+            hint="give its encoding, such as encoding='cp1252' or 'utf-16'.",
+        )
+    return "latin-1"
+
+
+def _decodes(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _opened(path) as stream:
+            while piece := stream.read(HEAD):
+                decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _first_control(path: Path) -> int | None:
+    """The line with the first byte that Latin-1 keeps for control characters, which no text file holds."""
+    before = 1
+    with _opened(path) as stream:
+        while piece := stream.read(HEAD):
+            found = re.search(rb"[\x80-\x9f]", piece)
+            if found:
+                return before + piece[: found.start()].count(b"\n")
+            before += piece.count(b"\n")
+    return None
+
+
+def _separator(path: Path, lines: list[str]) -> str:
+    """The one separator that the header shows; where it shows several, the one that splits the rows evenly."""
+    shown = [s for s in SEPARATORS if len(_first(lines, s)) > 1]
+    if len(shown) <= 1:
+        return shown[0] if shown else ","
+    even = []
+    for s in shown:
+        records = [fields for _, (_, fields) in zip(range(51), _numbered(iter(lines), s, 0))]
+        if len(records) > 1 and len({len(fields) for fields in records}) == 1:
+            even.append(s)
+    if len(even) == 1:
+        return even[0]
+    told = " and ".join(NAMES[s] for s in (even or shown))
+    raise DataError(f"{str(path)!r} may be separated by {told}.", hint="say which: separator=';'.")
+
+
+def _first(lines: list[str], separator: str) -> list[str]:
+    return next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
+
+
+def _columns(path: Path, header: list[str], skip: int) -> tuple[str, ...]:
+    names = [name.strip().lstrip("\ufeff") for name in header]
+    names = [name or f"(unnamed {position})" for position, name in enumerate(names, start=1)]
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if name in seen:
+            raise DataError(
+                f"{str(path)!r} has two columns called {name!r} (row {skip + 1}, columns {seen[name]} and {position}).",
+                hint="give each column a name of its own.",
+            )
+        seen[name] = position
+    return tuple(names)

@@ -1,0 +1,87 @@
+"""A frame to a file: CSV and Parquet through DuckDB, Arrow through pyarrow; whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sumwise.errors import DataError
+
+__all__ = ["write_frame"]
+
+FORMATS = {
+    ".csv": "FORMAT csv, HEADER",
+    ".csv.gz": "FORMAT csv, HEADER, COMPRESSION gzip",
+    ".tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
+    ".tsv.gz": "FORMAT csv, HEADER, DELIMITER '\t', COMPRESSION gzip",
+    ".parquet": "FORMAT parquet",
+    ".arrow": "",
+    ".feather": "",
+}
+
+
+def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
+    """Write a frame to the file that the ending of ``path`` asks for.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile, pathlib
+    >>> from sumwise.readers.write import write_frame
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_frame(pd.DataFrame({"a": [0.5]}), pathlib.Path(folder) / "x.csv")
+    ...     (pathlib.Path(folder) / "x.csv").read_text()
+    'a\\n0.5\\n'
+    """
+    path = Path(path)
+    ending = "".join(path.suffixes[-2:]).lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    if ending not in FORMATS:
+        raise DataError(
+            f"{str(path)!r} has an ending that can't be written.", hint=f"take one of {', '.join(FORMATS)}."
+        )
+    if not path.parent.is_dir():
+        raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
+    handle, temporary = tempfile.mkstemp(prefix=".sumwise-", dir=path.parent)
+    os.close(handle)
+    try:
+        _write(_plain(frame), temporary, ending)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of objects as text, except where all are whole numbers."""
+    out = frame.copy()
+    for column in out.columns:
+        if out[column].dtype == object:
+            values = out[column].tolist()
+            if all(isinstance(x, int) and not isinstance(x, bool) for x in values):
+                out[column] = pd.Series(values, dtype="int64", index=out.index)
+            else:
+                out[column] = pd.Series(
+                    [None if x is None else str(x) for x in values], dtype="string", index=out.index
+                )
+    return out
+
+
+def _write(frame: pd.DataFrame, path: str, ending: str) -> None:
+    import pyarrow as pa
+
+    names = [str(c) for c in frame.columns]
+    table: Any = pa.Table.from_pandas(frame, preserve_index=False).rename_columns(names)
+    if not FORMATS[ending]:
+        with pa.OSFile(path, "wb") as stream, pa.ipc.new_file(stream, table.schema) as writer:
+            writer.write_table(table)
+        return
+    import duckdb
+
+    quoted = path.replace("'", "''")
+    with duckdb.connect(":memory:") as con:
+        con.register("sheet", table)
+        con.execute(f"COPY (SELECT * FROM sheet) TO '{quoted}' ({FORMATS[ending]})")  # noqa: S608

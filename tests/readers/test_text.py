@@ -1,0 +1,75 @@
+"""Text files before they are read."""
+
+import gzip
+
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.readers.text import as_utf8, inspect_text
+
+
+def found(tmp_path, body, **options):
+    path = tmp_path / "x.csv"
+    path.write_bytes(body)
+    return inspect_text(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"a,b\n1,2\n", "utf-8"),
+        ("a,ü\n1,2\n".encode(), "utf-8"),
+        ("a,ü\n1,2\n".encode("latin-1"), "latin-1"),
+        (b"\xef\xbb\xbfa,b\n", "utf-8-sig"),
+        ("a,b\n".encode("utf-16"), "utf-16"),
+        (b"a,b\n1,\xc3", "latin-1"),
+    ],
+)
+def test_encoding_is_found(tmp_path, body, encoding):
+    assert found(tmp_path, body).encoding == encoding
+
+
+@pytest.mark.parametrize(
+    ("body", "separator"),
+    [
+        (b"a,b\n", ","),
+        (b"a;b\n1,5;2\n", ";"),
+        (b"a\tb\n", "\t"),
+        (b'"a,b";c\n', ";"),
+        (b"a,x;b\n1;2\n3;4\n", ";"),
+        (b"alone\n1\n", ","),
+        (b"sep=|\na|b\n", "|"),
+    ],
+)
+def test_separator_is_found(tmp_path, body, separator):
+    assert found(tmp_path, body).separator == separator
+
+
+def test_lines_are_counted_with_blank_and_quoted_ones(tmp_path):
+    file = found(tmp_path, b'\na,b\n1,2\n\n"x\ny",2\n3,4\n')
+    assert [file.line(i) for i in range(3)] == [3, 5, 7]
+    assert file.ragged() is None
+    assert found(tmp_path, b"a,b\n1,2\n\n3\n").ragged() == (4, 1)
+
+
+def test_unnamed_columns_get_a_name(tmp_path):
+    assert found(tmp_path, b",a,\n0,1,\n").columns == ("(unnamed 1)", "a", "(unnamed 3)")
+
+
+def test_copies_are_made_only_where_needed(tmp_path):
+    plain = found(tmp_path, b"a,b\n1,2\n")
+    assert as_utf8(plain, tmp_path / "none") is plain
+    copy = as_utf8(found(tmp_path, "a,ü\n1,2\n".encode("latin-1")), tmp_path)
+    assert copy.path.read_text(encoding="utf-8") == "a,ü\n1,2\n"
+
+
+def test_a_wrong_encoding_is_refused(tmp_path):
+    file = found(tmp_path, "a,ü\n".encode("latin-1"), encoding="ascii")
+    with pytest.raises(DataError, match="is not ascii"):
+        as_utf8(file, tmp_path)
+
+
+def test_a_gzip_that_breaks_off_is_refused(tmp_path):
+    body = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-20]
+    with pytest.raises(DataError, match="is the file whole"):
+        found(tmp_path, body)

@@ -1,0 +1,39 @@
+"""Writing frames: whole or not at all, in the format that the ending asks for."""
+
+import pandas as pd
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.readers import write
+from sumwise.readers.write import write_frame
+
+
+@pytest.mark.parametrize("ending", sorted(write.FORMATS))
+def test_every_ending_is_read_back_by_pandas(tmp_path, ending):
+    frame = pd.DataFrame({"a": [0.1, 1 / 3], "b": ["x", "'; --"], "c": pd.Series([1, 2], dtype=object)})
+    path = tmp_path / f"it's x{ending}"
+    write_frame(frame, path)
+    if "sv" in ending:
+        found = pd.read_csv(path, sep="\t" if "tsv" in ending else ",")
+    else:
+        found = pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path)
+    assert found.to_dict("list") == {"a": [0.1, 1 / 3], "b": ["x", "'; --"], "c": [1, 2]}
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv"
+    path.write_text("old")
+
+    def fail(*args):
+        raise RuntimeError("disk full")
+
+    monkeypatch.setattr(write, "_write", fail)
+    with pytest.raises(RuntimeError, match="disk full"):
+        write_frame(pd.DataFrame({"a": [1]}), path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(DataError, match="ending"):
+        write_frame(pd.DataFrame({"a": [1]}), tmp_path / "x.xlsx")
