@@ -274,7 +274,7 @@ def docstring_problem(text: str | None) -> str | None:
     examples = doctest.DocTestParser().get_examples(section[1])
     if not examples:
         return "has no example with >>> under Examples"
-    # The examples of sumwise.datasets need no mark: conftest.py skips them where the data aren't.
+    # The examples of sumwise.datasets need no mark: src/conftest.py skips them where the data aren't.
     skipped = all(example.options.get(doctest.SKIP) for example in examples)
     return "has only examples that are never run (+SKIP)" if skipped else None
 

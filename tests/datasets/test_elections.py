@@ -21,9 +21,7 @@ def test_senc_has_the_published_truth(load):
 def test_matproii_has_the_published_truth(load):
     e = load("matproii")
     np.testing.assert_allclose(e.shares[:, 0], [0.5500, 0.8242], atol=6e-5)
-    np.testing.assert_allclose(
-        e.cells.sum(axis=1) / e.margins.totals[:, None], e.margins.col_shares, atol=1e-3
-    )
+    np.testing.assert_allclose(e.cells.sum(axis=1) / e.margins.totals[:, None], e.margins.col_shares, atol=1e-3)
 
 
 def test_foreign_illiteracy_is_robinsons_fallacy(load):
