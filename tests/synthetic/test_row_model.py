@@ -37,14 +37,14 @@ def test_correlation_binds_attributes():
 
 
 def test_joint_parents_are_invisible_in_pairs_and_visible_in_triples():
-    model = synthetic.rows(1, sizes=[2, 2, 2], skew=0, correlation=0.9, joint_parents=1, random_state=1).model
-    assert sorted(model.parents[2]) == [0, 1]
-    codes, _, _ = model.block(0)
-    # break the link between the parents themselves by looking within levels of the first
-    both = (codes[:, 0] ^ codes[:, 1]) == codes[:, 2]
-    assert max(both.mean(), 1 - both.mean()) > 0.9
-    independent = synthetic.rows(1, sizes=[2, 2, 2], skew=0, correlation=0.9, joint_parents=1, random_state=1).model
-    assert independent.parents[1] == (0,)
+    model = synthetic.rows(1, sizes=[3] * 5, skew=0, correlation=0.9, joint_parents=1, random_state=1).model
+    assert model.parents[:2] == ((), ())
+    assert sorted(model.parents[4]) == [0, 1]
+    codes = model.block(0)[0].astype(int)
+    assert association(codes[:, 0], codes[:, 1]) < 0.02
+    assert association(codes[:, 0], codes[:, 4]) < 0.02
+    assert association(codes[:, 1], codes[:, 4]) < 0.02
+    assert association(3 * codes[:, 0] + codes[:, 1], codes[:, 4]) > 0.8
 
 
 def test_labels_follow_the_probability_and_the_rate():

@@ -132,17 +132,19 @@ def _lookup(size: int, skew: float) -> np.ndarray:
 
 
 def _draw_parents(d: int, joint_parents: int, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
-    parents = []
-    for j in range(d):
-        wanted = 2 if j >= max(2, d - joint_parents) else 1
-        parents.append(tuple(int(p) for p in rng.choice(j, size=min(j, wanted), replace=False)) if j else ())
+    """Roots first (one, and one more for each joint attribute), then one parent each, then two roots each."""
+    n_roots = 1 + joint_parents
+    parents: list[tuple[int, ...]] = [()] * min(n_roots, d)
+    for j in range(n_roots, d):
+        chosen = rng.choice(n_roots, size=2, replace=False) if j >= d - joint_parents else [rng.integers(j)]
+        parents.append(tuple(int(p) for p in chosen))
     return tuple(parents)
 
 
 def _draw_maps(parent_sizes: list[int], lookup: np.ndarray, size: int, rng: np.random.Generator) -> tuple:
     if len(parent_sizes) == 1:  # likely levels stay likely
         return (lookup[rng.integers(0, len(lookup), parent_sizes[0])].astype(np.int64),)
-    # Two parents: evenly spread shifts, so that each parent alone says as little as its size allows.
+    # Two parents: shifts spread evenly over the levels, so that one parent alone says little or nothing.
     return tuple(rng.permutation(np.arange(p) % size) for p in parent_sizes)
 
 

@@ -219,8 +219,9 @@ def rows(
     correlation : float in [0, 1), optional
         Chance that an attribute is a function of an earlier one instead of a draw of its own.
     joint_parents : int, default 0
-        How many of the last attributes are, with chance `correlation`, a function of *two* earlier ones that is
-        invisible in pairwise tables: (a[x_j] + b[x_k]) modulo the size, as in xor.
+        How many of the last attributes are, with chance `correlation`, a function of *two* independent earlier
+        ones, (a[x_j] + b[x_k]) modulo the size, as in xor: pairwise tables don't show it (exactly so for equal sizes
+        and no skew, nearly so else). At most (d - 1) / 2 of the d attributes.
     rate : float in (0, 1), optional
         Share of positive labels; 0.001 gives rare positives. The intercept is set on a sample of 65,536 rows.
     random_state : int, numpy.random.Generator or None
@@ -264,8 +265,8 @@ def rows(
         raise DataError(f"correlation is {linked!r}; it must be below 1.")
     rate = checks.fraction(defaults["rate"] if rate is None else rate, "rate")
     checks.at_least(joint_parents, "joint_parents", 0)
-    if joint_parents > max(0, len(levels) - 2):
-        raise DataError(f"joint_parents is {joint_parents}; {len(levels)} attributes allow {max(0, len(levels) - 2)}.")
+    if joint_parents > (len(levels) - 1) // 2:
+        raise DataError(f"joint_parents is {joint_parents}; {len(levels)} attributes allow {(len(levels) - 1) // 2}.")
     for value, name in ((main, "main"), (pairwise, "pairwise"), (higher, "higher")):
         checks.at_least(value, name, 0, whole_number=False)
     model = RowModel.draw(levels, float(tilt), float(linked), joint_parents, (main, pairwise, higher), rate, rng)
