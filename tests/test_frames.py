@@ -70,7 +70,7 @@ def test_levels_follow_categories_else_sorted_values():
 
 
 def test_missing_and_mixed_and_unknown_levels_are_refused():
-    with pytest.raises(DataError, match="missing in 1 of 2 rows. First: row 1"):
+    with pytest.raises(DataError, match=r"missing in 1 of 2 rows. First: row 1"):
         frames.codes_and_levels(pd.Series(["a", None]), "c")
     with pytest.raises(DataError, match="can't be levels"):
         frames.codes_and_levels(pd.Series([["a"], ["b"]]), "c")

@@ -67,8 +67,8 @@ def test_mismatch_is_refused_or_settled_by_name(counts):
     assert rest.cols[:, 2].tolist() == [5.0, 0.0]
     with pytest.raises(DataError, match="Cols exceed the total"):
         Margins.from_frame(counts.assign(dem=[99, 30]), ["white", "black"], ["dem", "rep"], mismatch="no_vote")
+    zero = counts.assign(dem=[0, 30], rep=[0, 70])
     with pytest.raises(DataError, match="can't be rescaled"):
-        zero = counts.assign(dem=[0, 30], rep=[0, 70])
         Margins.from_frame(zero, ["white", "black"], ["dem", "rep"], mismatch="rescale")
 
 

@@ -29,7 +29,7 @@ def test_lookup_by_name_position_and_order(tables):
 
 
 def test_absent_tables_and_attributes_are_named(tables):
-    with pytest.raises(UnknownName, match="no table over 'a' x 'c'. Hint: there are a x b, b x c"):
+    with pytest.raises(UnknownName, match=r"no table over 'a' x 'c'. Hint: there are a x b, b x c"):
         tables["a", "c"]
     with pytest.raises(UnknownName, match="no attribute 'z'"):
         tables["a", "z"]

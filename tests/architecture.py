@@ -1,0 +1,131 @@
+"""Who may import whom: the layers, and how to read imports off the source. `test_layers.py` holds the house to it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "sumwise"
+
+FAMILIES = {"ecological", "proportions", "distribution", "collective", "maxent"}
+DOORS = {"aggregate", "privacy", "readers", "datasets", "synthetic"}
+SUPPORT = {"persistence", "checkpoint", "progress", "extras"}
+TOP = {"cli", "demo", "advise", "__main__"}
+
+# What each room is part of; files at the root that are not named here are nouns.
+LAYER = {
+    "errors": "errors",
+    "checks": "checks",
+    "kernels": "kernels",
+    "metrics": "measures",
+    "diagnostics": "measures",
+    "plots": "plots",
+    "report": "report",
+    "__init__": "front",
+    **dict.fromkeys(SUPPORT, "support"),
+    **dict.fromkeys(FAMILIES, "family"),
+    **dict.fromkeys(DOORS, "door"),
+    **dict.fromkeys(TOP, "top"),
+}
+
+BASE = {"errors", "checks", "noun", "support"}
+ALLOWED = {
+    "errors": set(),
+    "checks": {"errors"},
+    "noun": {"errors", "checks", "noun"},
+    "support": {"errors", "checks", "noun", "support"},
+    "kernels": {"errors", "kernels"},
+    "family": BASE | {"kernels"},
+    "door": BASE | {"kernels"},  # counting rows fast is mathematics too
+    "measures": BASE | {"kernels", "measures"},
+    "plots": BASE | {"kernels", "measures", "plots"},
+    "report": BASE | {"kernels", "measures", "plots", "report"},
+    "top": {*BASE, "kernels", "measures", "plots", "report", "family", "door", "top", "front"},
+    "front": BASE,
+}
+# Doors that open on one another, each for a reason.
+FRIENDS = {
+    ("aggregate", "readers"),  # a path as source is opened the way every file is
+    ("privacy", "readers"),
+}
+
+LIGHT = {"numpy"}  # what a noun may load when it is imported
+HEAVY = {"duckdb", "fastavro", "h5py", "jinja2", "matplotlib", "narwhals", "opendp", "ot", "polars", "pyarrow"}
+HEAVY |= {"pyspark", "torch"}  # loaded when used, never when a module is imported
+
+
+def room(path: Path, root: Path = SOURCE) -> str:
+    """Return the file or folder of the root that a module lives in."""
+    return path.relative_to(root).parts[0].removesuffix(".py")
+
+
+def layer(name: str) -> str:
+    """Return the layer of a room."""
+    return LAYER.get(name, "noun")
+
+
+def imports(path: Path) -> list[tuple[str, bool, int]]:
+    """Return (module, at import time?, line) of every import in a file, those for type checkers apart."""
+    found: list[tuple[str, bool, int]] = []
+
+    def visit(node: ast.AST, top: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+            if isinstance(child, ast.Import):
+                found.extend((alias.name, top, child.lineno) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                if child.level:
+                    found.append(("." * child.level, top, child.lineno))
+                elif child.module == "sumwise":
+                    found.extend((f"sumwise.{alias.name}", top, child.lineno) for alias in child.names)
+                else:
+                    found.append((child.module or "", top, child.lineno))
+            inner = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            visit(child, top and not inner)
+
+    visit(ast.parse(path.read_text()), True)
+    return found
+
+
+def offences(root: Path = SOURCE) -> list[str]:
+    """Return every import that runs against the direction, as `file:line what`."""
+    wrong = []
+    for path in sorted(root.rglob("*.py")):
+        here = room(path, root)
+        for module, at_import, line in imports(path):
+            place = f"{path.relative_to(root)}:{line}"
+            if module.startswith("."):
+                wrong.append(f"{place} relative import")
+            elif module.split(".")[0] == "sumwise":
+                there = module.split(".")[1] if "." in module else "__init__"
+                wrong.extend(_inner_offence(here, there, place))
+            elif at_import:
+                wrong.extend(_outer_offence(here, module.split(".")[0], place))
+    return wrong
+
+
+def _inner_offence(here: str, there: str, place: str) -> list[str]:
+    known = {p.stem for p in SOURCE.iterdir()} | set(LAYER)
+    if there not in known:
+        there = "__init__"  # a public name: `from sumwise import Margins`
+    if here == there or (here, there) in FRIENDS:
+        return []
+    if layer(there) == "front" and layer(here) != "top":
+        return [f"{place} {here} takes a name from the package's front; import it from its own module"]
+    if layer(there) not in ALLOWED[layer(here)]:
+        return [f"{place} {here} ({layer(here)}) imports {there} ({layer(there)})"]
+    return []
+
+
+def _outer_offence(here: str, package: str, place: str) -> list[str]:
+    import sys
+
+    if package in sys.stdlib_module_names:
+        return []
+    if package in HEAVY:
+        return [f"{place} loads {package} when imported"]
+    light = layer(here) in ("errors", "checks", "noun", "support", "front") and here != "estimator"
+    if light and package not in LIGHT:
+        return [f"{place} loads {package}, but {here} must stay light"]
+    return []

@@ -1,0 +1,194 @@
+"""What every estimator promises, as functions; `test_contract.py` runs them on all."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+import sumwise
+from sumwise import Bags, Margins, Tables
+from sumwise.errors import NotConverged
+from sumwise.estimator import Estimator
+from sumwise.fit import Fit
+
+FAMILIES = ("ecological", "proportions", "distribution", "collective", "maxent")
+USES = ("predict", "predict_proba", "predict_counts", "posterior", "transform", "score", "interval", "estimate")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data that an estimator is fitted to, and what of it must be reproduced."""
+
+    arguments: tuple  # of fit
+    inputs: dict[str, tuple]  # method to its arguments
+    by_unit: bool  # whether scikit-learn splits it
+
+
+def margins_case() -> Case:
+    rng = np.random.default_rng(0)
+    x, n = rng.uniform(0.1, 0.9, 24), rng.integers(100, 400, 24)
+    groups = np.column_stack([np.round(x * n), n - np.round(x * n)])
+    yes = rng.binomial(groups[:, 0].astype(int), 0.7) + rng.binomial(groups[:, 1].astype(int), 0.3)
+    margins = Margins(groups, np.column_stack([yes, n - yes]))
+    return Case((margins,), {"interval": (0.9,), "estimate": (0.9,), "score": (margins,)}, True)
+
+
+def counts_case() -> Case:
+    rng = np.random.default_rng(1)
+    parts = [rng.normal(m, 1.0, (int(k), 2)) for m, k in zip(rng.normal(0, 1, 24), rng.integers(3, 12, 24))]
+    bags = Bags.from_arrays(parts)
+    counts = np.array([(1 / (1 + np.exp(-x[:, 0])) > rng.random(len(x))).sum() for x in parts])
+    inputs = dict.fromkeys(("predict", "predict_proba"), (bags.values,))
+    inputs |= {"predict_counts": (bags,), "posterior": (bags, counts), "score": (bags, counts), "transform": (bags,)}
+    return Case((bags, counts), inputs, True)
+
+
+def response_case() -> Case:
+    rng = np.random.default_rng(2)
+    centre = rng.normal(0, 1, 30)
+    bags = Bags.from_arrays([rng.normal(m, 1.0, (int(k), 2)) for m, k in zip(centre, rng.integers(5, 15, 30))])
+    return Case((bags, centre), {"predict": (bags,), "transform": (bags,), "score": (bags, centre)}, True)
+
+
+def tables_case() -> Case:
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.integers(0, k, 400) for k in (2, 3, 2))
+    rows = {"a": a, "b": b, "c": c, "y": (rng.random(400) < 0.2 + 0.3 * a + 0.1 * b).astype(int)}
+    tables = Tables.from_frame(rows, ["a", "b", "c"], label="y")
+    frame = {name: rows[name] for name in "abc"}
+    return Case((tables,), {"predict": (frame,), "predict_proba": (frame,)}, False)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "ecological": margins_case,
+    "proportions": counts_case,
+    "distribution": response_case,
+    "maxent": tables_case,
+}
+# Settings that keep the contract quick, by class name; what is promised doesn't depend on them.
+QUICK: dict[str, dict[str, Any]] = {}
+
+
+def estimators() -> list[type[Estimator]]:
+    """Return every public estimator of every family."""
+    found = []
+    for family in FAMILIES:
+        module = importlib.import_module(f"sumwise.{family}")
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if inspect.isclass(thing) and issubclass(thing, Estimator) and not inspect.isabstract(thing):
+                found.append(thing)
+    return found
+
+
+def build(kind: type[Estimator]) -> Estimator:
+    """Return an estimator with its defaults, seeded, and quick."""
+    made = kind(**QUICK.get(kind.__name__, {}))
+    return made.set_params(random_state=0) if "random_state" in made.get_params() else made
+
+
+def fitted(estimator: Estimator, case: Case) -> Estimator:
+    """Fit; a warning about convergence on so little data is no matter here."""
+    wanted = len(inspect.signature(estimator.fit).parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", UserWarning)
+        result = estimator.fit(*case.arguments[:wanted])
+    assert result is estimator, "fit must return self"
+    return estimator
+
+
+def outputs(estimator: Estimator, case: Case) -> dict[str, Any]:
+    """Return all that the estimator says: learned arrays and the answers of its methods."""
+    said = {k: v for k, v in vars(estimator).items() if k.endswith("_") and isinstance(v, (np.ndarray, float, int))}
+    for method, arguments in case.inputs.items():
+        if hasattr(estimator, method):
+            said[method] = getattr(estimator, method)(*arguments)
+    plain = {k: v for k, v in said.items() if isinstance(v, (np.ndarray, float, int, tuple))}
+    return {k: [np.asarray(part) for part in (v if isinstance(v, tuple) else (v,))] for k, v in plain.items()}
+
+
+def same(a: dict[str, list], b: dict[str, list]) -> None:
+    assert a.keys() == b.keys()
+    assert a, "an estimator that says nothing can't be compared"
+    for name, parts in a.items():
+        for x, y in zip(parts, b[name], strict=True):
+            assert np.array_equal(x, y, equal_nan=x.dtype.kind == "f"), name
+
+
+def check_parameters(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """Parameters are stored untouched, have defaults, and survive clone and set_params."""
+    made = build(kind)
+    given = made.get_params(deep=False)
+    assert list(given) == sorted(inspect.signature(kind.__init__).parameters.keys() - {"self"})
+    assert not [name for name in vars(made) if name not in given], "__init__ stores parameters and nothing else"
+    twin = clone(made)
+    assert twin is not made
+    assert twin.get_params(deep=False).keys() == given.keys()
+    assert made.set_params(**given) is made
+    assert not is_classifier(made), "units are not classified: stratified splitting makes no sense"
+
+
+def check_unfitted(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """Use before fit raises scikit-learn's NotFittedError."""
+    for method in USES:
+        if hasattr(kind, method):
+            with pytest.raises(NotFittedError):
+                getattr(build(kind), method)(*case.inputs.get(method, ()))
+
+
+def check_seed(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """The same seed gives the same result, and fitting leaves the parameters alone."""
+    first = build(kind)
+    before = {k: repr(v) for k, v in first.get_params().items()}
+    one = outputs(fitted(first, case), case)
+    assert {k: repr(v) for k, v in first.get_params().items()} == before
+    same(one, outputs(fitted(build(kind), case), case))
+    same(one, outputs(fitted(first, case), case))  # a second fit forgets the first
+
+
+def check_record(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """An iterative fit leaves its record."""
+    estimator = fitted(build(kind), case)
+    iterative = {"max_iter", "tol", "n_iter", "draws"} & set(estimator.get_params(deep=False))
+    if iterative or hasattr(estimator, "fit_"):
+        assert isinstance(estimator.fit_, Fit)
+        assert isinstance(estimator.fit_.converged, (bool, np.bool_))
+        assert estimator.fit_.history, "the history of the objective is part of the record"
+
+
+def check_splitting(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """cross_validate and GridSearchCV work by unit."""
+    if not (case.by_unit and hasattr(kind, "score")):
+        return
+    parameter, value = next(iter(build(kind).get_params(deep=False).items()), (None, None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = cross_validate(build(kind), *case.arguments, cv=2, error_score="raise")["test_score"]
+        assert np.isfinite(scores).all()
+        grid = {} if parameter is None else {parameter: [value]}
+        assert GridSearchCV(build(kind), grid, cv=2, error_score="raise").fit(*case.arguments).best_index_ == 0
+
+
+def check_saving(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """Saved and loaded, an estimator says the same to the last bit."""
+    estimator = fitted(build(kind), case)
+    sumwise.save(estimator, folder / "model.sumwise")
+    loaded = sumwise.load(folder / "model.sumwise")
+    assert type(loaded) is kind
+    assert repr(loaded.get_params()) == repr(estimator.get_params())
+    same(outputs(estimator, case), outputs(loaded, case))
+
+
+CHECKS = [check_parameters, check_unfitted, check_seed, check_record, check_splitting, check_saving]

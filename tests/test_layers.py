@@ -1,0 +1,55 @@
+"""The direction of imports, held by a test; when it must change, `architecture.py` changes in the open."""
+
+import pytest
+
+from architecture import SOURCE, imports, offences
+
+
+def test_nobody_imports_against_the_direction():
+    assert offences() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "words"),
+    [
+        ("kernels/a.py", "from sumwise.margins import Margins", "kernels (kernels) imports margins (noun)"),
+        ("margins.py", "from sumwise.kernels import tree", "margins (noun) imports kernels"),
+        ("errors.py", "from sumwise import checks", "errors (errors) imports checks"),
+        ("ecological/king.py", "from sumwise.proportions import x", "(family) imports proportions (family)"),
+        ("ecological/king.py", "from sumwise.plots import tomography", "imports plots"),
+        ("ecological/king.py", "from sumwise import Margins", "takes a name from the package's front"),
+        ("diagnostics/a.py", "from sumwise.plots import x", "imports plots"),
+        ("plots/a.py", "import matplotlib.pyplot as plt", "loads matplotlib when imported"),
+        ("bags.py", "import pandas", "loads pandas, but bags must stay light"),
+        ("bags.py", "from . import checks", "relative import"),
+        ("cli/fit.py", "import torch", "loads torch when imported"),
+        ("maxent/a.py", "def f():\n    from sumwise.ecological import King", "(family) imports ecological (family)"),
+    ],
+)
+def test_each_rule_can_fail(tmp_path, file, line, words):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(line + "\n")
+    assert any(words in found for found in offences(tmp_path)), offences(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("ecological/king.py", "import numba\nfrom sumwise.margins import Margins\nfrom sumwise.kernels import bounds"),
+        ("plots/a.py", "def draw():\n    import matplotlib"),
+        ("bags.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
+        ("cli/fit.py", "import typer\nfrom sumwise.ecological import King"),
+    ],
+)
+def test_what_is_allowed_passes(tmp_path, file, line):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(line + "\n")
+    assert offences(tmp_path) == []
+
+
+def test_imports_are_read_with_their_time():
+    found = {(module, top) for module, top, _ in imports(SOURCE / "domain.py")}
+    assert ("numpy", True) in found
+    assert ("pandas", False) in found

@@ -1,0 +1,53 @@
+"""`import sumwise` loads NumPy and nothing heavier, and is quick."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["pandas", "scipy", "sklearn", "numba", "matplotlib", "duckdb", "pyspark", "torch", "jinja2", "narwhals"]
+HEAVY += ["pyarrow", "typer", "rich", "opendp"]
+TIMED = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+
+def run(code: str) -> str:
+    """Return what a fresh interpreter prints, started without the site's own start-up imports."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.strip()
+
+
+def loaded(statement: str) -> set[str]:
+    return set(run(f"import sys; {statement}; print(*[m for m in {HEAVY} if m in sys.modules])").split())
+
+
+def test_import_loads_nothing_heavy():
+    assert loaded("import sumwise") == set()
+    assert loaded("import pandas") >= {"pandas"}  # the probe can see
+
+
+@pytest.mark.parametrize("name", ["noise", "encoding", "persistence", "checkpoint", "progress", "extras"])
+def test_nouns_and_support_stay_light(name):
+    assert loaded(f"import sumwise.{name}") == set()
+
+
+def test_families_leave_the_optional_packages_alone():
+    for name in ("ecological", "proportions", "distribution", "collective", "maxent"):
+        optional = {"matplotlib", "duckdb", "pyspark", "torch", "opendp", "jinja2"}
+        assert not loaded(f"import sumwise.{name}") & optional, name
+
+
+def test_import_takes_under_three_times_numpy():
+    def best(module: str) -> float:
+        return min(float(run(TIMED.format(module))) for _ in range(5))
+
+    best("sumwise")  # byte-compile first
+    ratios = [best("sumwise") / best("numpy") for _ in range(3)]  # a busy machine disturbs one measurement, not three
+    assert min(ratios) < 3, ratios
+
+
+def test_submodules_load_when_named():
+    assert run("import sumwise; print(sumwise.noise.Exact())") == "Exact()"
+    assert run("import sumwise; print(hasattr(sumwise, 'nothing'), 'ecological' in dir(sumwise))") == "False True"
