@@ -55,7 +55,7 @@ def test_numeric_ids_stay_numeric(people):
         ({"sex": ["f", None, "m", "f"]}, {}, "Column 'sex' is missing"),
         ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "holds dates"),
         ({"w": [1, 1, -1, 1]}, {"weight": "w"}, "negative"),
-        ({}, {"features": "age"}, "single text"),
+        ({}, {"features": "age"}, "give a list"),
         ({}, {"features": []}, "no feature columns"),
         ({}, {"features": ["puma"]}, "is the bag and a feature"),
         ({}, {"features": ["agee"]}, "did you mean 'age'"),

@@ -90,7 +90,7 @@ def test_same_totals_lists_first_unit():
     [
         (["a"], "1 names for 2"),
         (["a", "a"], "duplicates"),
-        ("ab", "single text"),
+        ("ab", "give a list"),
         (["a", None], "no name"),
         ([True, 1.5], "no name"),
     ],

@@ -100,7 +100,8 @@ class Bags:
         array([2., 1., 1.])
         """
         checks.choice(empty, "empty", ("raise", "keep"))
-        if not hasattr(arrays, "__len__") or isinstance(arrays, (str, bytes, Mapping)):
+        sized = hasattr(arrays, "__len__") and getattr(arrays, "ndim", 1) > 0 and not hasattr(arrays, "nnz")
+        if not sized or isinstance(arrays, (str, bytes, Mapping)):
             raise DataError(f"Bags are built from a {type(arrays).__name__}.", hint="give a list of arrays.")
         if not len(arrays):
             raise DataError("There are no bags.", hint="give at least one array.")
@@ -182,7 +183,7 @@ class Bags:
 
     def subset(self, mask: Any) -> Bags:
         """Return the same bags with only the rows where `mask` holds; some bags may become empty."""
-        chosen = np.asarray(mask)
+        chosen = _plain_array(mask, "mask")
         if chosen.dtype != bool or chosen.shape != (self.n_rows,):
             raise DataError(
                 f"The mask has dtype {chosen.dtype} and shape {chosen.shape}.",
@@ -328,7 +329,7 @@ def _joined_weights(weights: Sequence | None, sizes: np.ndarray, ids: np.ndarray
 
 
 def _offsets(given: Any, n_rows: int) -> np.ndarray:
-    offsets = np.asarray(given)
+    offsets = _plain_array(given, "offsets")
     if offsets.ndim != 1 or len(offsets) < 2 or offsets.dtype.kind not in "iu":
         raise DataError(
             f"offsets has dtype {offsets.dtype} and shape {offsets.shape}.",
@@ -342,6 +343,13 @@ def _offsets(given: Any, n_rows: int) -> np.ndarray:
             hint="they start at 0, never fall, and end at the number of rows.",
         )
     return offsets
+
+
+def _plain_array(given: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{name} can't be read as an array: {error}.") from None
 
 
 def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -366,9 +374,9 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
 
 def _checked_levels(given: dict | None, features: tuple, values: np.ndarray) -> dict:
     out = {}
-    for name, levels in (given or {}).items():
+    for name, levels in ({} if given is None else checks.mapping(given, "levels")).items():
         checks.known(name, features, "feature")
-        out[name] = checks.unique(tuple(levels), f"The levels of {name!r}")
+        out[name] = checks.unique(checks.listing(levels, f"The levels of {name!r}"), f"The levels of {name!r}")
         codes = values[:, features.index(name)]
         bad = (codes < 0) | (codes >= len(out[name])) | (codes != np.floor(codes))
         if bad.any():

@@ -22,6 +22,8 @@ def bags_from_frame(cls: type, frame: Any, bag: str, features: Sequence | None, 
     >>> Bags.from_frame({"b": [7, 7, 3], "x": [0.5, 1.5, 2.5]}, bag="b").sizes
     array([2, 1])
     """
+    checks.name_of_column(bag, "bag")
+    checks.name_of_column(weight, "weight")
     columns = _feature_columns(frame, bag, features, weight)
     table = frames.to_pandas(frame, [bag, *columns] + ([] if weight is None else [weight]))
     if not len(table):
@@ -42,11 +44,9 @@ def bags_from_frame(cls: type, frame: Any, bag: str, features: Sequence | None, 
 
 
 def _feature_columns(frame: Any, bag: str, features: Sequence | None, weight: str | None) -> list:
-    if isinstance(features, (str, bytes)):
-        raise DataError(f"features is the single text {features!r}.", hint="give a list of columns.")
     if features is None:
         features = [c for c in frames.column_names(frames.to_pandas(frame)) if c not in (bag, weight)]
-    columns = list(checks.unique(list(features), "features"))
+    columns = list(checks.unique(checks.listing(features, "features", "give a list of columns."), "features"))
     if not columns:
         raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
     if bag in columns:

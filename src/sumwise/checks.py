@@ -7,7 +7,7 @@ Nothing is repaired on the way.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ __all__ = [
     "generator",
     "identifiers",
     "known",
+    "listing",
+    "mapping",
+    "name_of_column",
     "names",
     "positive",
     "same_length",
@@ -136,6 +139,51 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
+def listing(given: Any, what: str, hint: str = "give a list.") -> list:
+    """Return a sequence as a list; a text, a mapping, a set, a frame or a single value is no sequence.
+
+    Examples
+    --------
+    >>> from sumwise.checks import listing
+    >>> listing(("a", "b"), "features")
+    ['a', 'b']
+    """
+    flat = getattr(given, "ndim", 1) == 1 and not hasattr(given, "columns")
+    if isinstance(given, (str, bytes, Mapping, set, frozenset)) or not flat or not isinstance(given, Iterable):
+        told = repr(given) if isinstance(given, (str, bytes, int, float, type(None))) else f"a {type(given).__name__}"
+        raise DataError(f"{what} is {told}.", hint=hint)
+    return [plain(x) for x in given]
+
+
+def mapping(given: Any, what: str) -> dict:
+    """Return a mapping as a dict.
+
+    Examples
+    --------
+    >>> from sumwise.checks import mapping
+    >>> mapping({"a": 1}, "levels")
+    {'a': 1}
+    """
+    if not isinstance(given, Mapping):
+        raise DataError(f"{what} is a {type(given).__name__}.", hint="give a dict.")
+    return dict(given)
+
+
+def name_of_column(given: Any, what: str) -> Any:
+    """Return the name of a column, or None; anything but text, a whole number or a tuple of them is refused.
+
+    Examples
+    --------
+    >>> from sumwise.checks import name_of_column
+    >>> name_of_column("puma", "bag")
+    'puma'
+    """
+    given = plain(given)
+    if given is not None and (isinstance(given, bool) or not isinstance(given, (str, int, tuple))):
+        raise DataError(f"{what} is a {type(given).__name__}.", hint="give the name of a column.")
+    return given
+
+
 def same_length(**sized: Any) -> int:
     """Check that all named arguments have one length, and return it.
 
@@ -145,7 +193,12 @@ def same_length(**sized: Any) -> int:
     >>> checks.same_length(rows=[1, 2], weights=None, cols=[3, 4])
     2
     """
-    lengths = {name: len(x) for name, x in sized.items() if x is not None}
+    lengths = {}
+    for name, x in sized.items():
+        try:
+            lengths |= {} if x is None else {name: len(x)}
+        except TypeError:
+            raise DataError(f"{name} is a {type(x).__name__}.", hint="give one entry per unit.") from None
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise DataError(f"Lengths differ: {told}.", hint="give one entry per unit, in the same order.")
@@ -186,9 +239,7 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
     """
     if given is None:
         return tuple(f"{default}{i}" for i in range(n))
-    if isinstance(given, (str, bytes)):
-        raise DataError(f"{what} is the single text {given!r}.", hint=f"give a list of {n} names.")
-    out = tuple(plain(x) for x in given)
+    out = tuple(listing(given, what, f"give a list of {n} names."))
     if len(out) != n:
         raise DataError(f"{what} has {len(out)} names for {n} columns.")
     for x in out:
@@ -198,7 +249,7 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
 
 
 def unique(items: Sequence, what: str) -> tuple:
-    """Return `items` as a tuple, all distinct.
+    """Return `items` as a tuple, all distinct and fit to be names.
 
     Examples
     --------
@@ -207,6 +258,9 @@ def unique(items: Sequence, what: str) -> tuple:
     Traceback (most recent call last):
     sumwise.errors.DataError: units holds 1 duplicates. First: 'a'. Hint: make them distinct.
     """
+    for x in items:
+        if not isinstance(x, Hashable) or type(x).__name__ == "NAType":
+            raise DataError(f"{what} holds a {type(x).__name__}, which is no name.")
     seen: set = set()
     twice = [x for x in items if x in seen or seen.add(x)]
     if twice:
@@ -226,12 +280,10 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     """
     if given is None:
         return frozen(np.arange(n))
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
-        raise DataError(f"{what} is {given!r}.", hint=f"give a sequence of {n} ids.")
-    array = _as_ids(given, what)
+    array = _as_ids(listing(given, what, f"give a sequence of {n} ids."), what)
     if len(array) != n:
         raise DataError(f"{what} has {len(array)} entries for {n} units.")
-    missing = [i for i, x in enumerate(array.tolist()) if x is None or x != x]
+    missing = [i for i, x in enumerate(array.tolist()) if _missing(x)]
     if missing:
         raise DataError(f"{what} is missing at {len(missing)} of {n} places. First: position {missing[0]}.")
     unique(array.tolist(), what)
@@ -249,7 +301,7 @@ def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
     sumwise.errors.UnknownName: There is no attribute 'sax'. Hint: did you mean 'sex'?
     """
     options = list(options)
-    if name in options:
+    if isinstance(name, Hashable) and name in options:
         return
     close = difflib.get_close_matches(str(name), [str(o) for o in options], n=3)
     listed = ", ".join(repr(o) for o in (close or options[:8]))
@@ -380,15 +432,21 @@ def _too_large(array: np.ndarray, name: str, labels: Any) -> None:
     )
 
 
-def _as_ids(given: Any, what: str) -> np.ndarray:
-    listed = given.tolist() if hasattr(given, "tolist") else list(given)
-    array = np.asarray(listed) if len({type(x) for x in listed}) <= 1 else np.empty(0)
-    if array.dtype.kind not in "iuUb" or array.shape != (len(listed),):  # mixed or odd ids stay what they are
-        array = np.empty(len(listed), dtype=object)
-        array[:] = listed
+def _missing(x: Any) -> bool:
+    return x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
+
+
+def _as_ids(listed: list, what: str) -> np.ndarray:
     for x in listed:
         if not isinstance(x, Hashable):
             raise DataError(f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates.")
+    if len({type(x) for x in listed}) == 1 and isinstance(listed[0], (str, int)):
+        try:
+            return np.asarray(listed)
+        except OverflowError:
+            pass  # whole numbers beyond 64 bits stay what they are, like mixed ids
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
     return array
 
 

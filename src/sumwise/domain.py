@@ -102,7 +102,8 @@ class Domain:
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some of the attributes, in the order asked for."""
-        wanted = (attributes,) if isinstance(attributes, str) else checks.unique(tuple(attributes), "attributes")
+        listed = [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
+        wanted = checks.unique(listed, "attributes")
         for a in wanted:
             checks.known(a, self.spec, "attribute")
         return Domain({a: self.spec[a] for a in wanted})
@@ -113,7 +114,7 @@ class Domain:
 
         from sumwise import frames
 
-        column = pd.Series(values)
+        column = pd.Series(checks.listing(values, f"The values of {attribute!r}"))
         return frames.codes_and_levels(column, attribute, self.levels(attribute))[0]
 
     def describe(self) -> dict[str, Any]:
@@ -160,7 +161,8 @@ def _levels(name: str, given: Any) -> int | tuple:
         raise DataError(
             f"Attribute {name!r} has the levels {given!r}.", hint="give a number of levels or a list of them."
         )
-    levels = tuple(checks.plain(x) for x in given)
+    hint = "give a number of levels or a list of them."
+    levels = tuple(checks.listing(given, f"The levels of attribute {name!r}", hint))
     if not levels:
         raise DataError(f"Attribute {name!r} has no levels; it needs at least one.")
     for x in levels:

@@ -73,6 +73,8 @@ class Estimate:
         ) -> None: ...
 
     def __post_init__(self):
+        if self.values is None:
+            raise DataError("The values are None.", hint="give the estimates.")
         for name in ARRAYS:
             self._set_array(name)
         self._check_pair("low", "high")
@@ -83,7 +85,8 @@ class Estimate:
             checks.fraction(self.level, "level")
         shape = self.values.shape
         axes = checks.names(self.axes, len(shape), "axes", "axis")
-        labels = self.labels if self.labels is not None else [range(n) for n in shape]
+        given = [range(n) for n in shape] if self.labels is None else self.labels
+        labels = checks.listing(given, "labels", "give a list of names per axis.")
         if len(labels) != len(shape):
             raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
         told = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sumwise import checks
 from sumwise.display import facts_html, facts_text
 from sumwise.errors import DataError, NotConverged
 
@@ -47,6 +48,9 @@ class Fit:
     history: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
+        history = checks.mapping(self.history, "history")
+        for name, values in history.items():
+            checks.listing(values, f"history[{name!r}]", "give one entry per step.")
         lengths = {name: len(values) for name, values in self.history.items()}
         if len(set(lengths.values())) > 1:
             raise DataError(f"The history has entries of different lengths: {lengths}.")

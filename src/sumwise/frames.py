@@ -61,9 +61,9 @@ def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the fram
         raise DataError(f"{what} is a {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame.")
     present = column_names(frame)
     checks.unique(present, f"The columns of {what}")
-    wanted = present if columns is None else tuple(columns)
+    wanted = present if columns is None else checks.listing(columns, "columns")
     for name in wanted:
-        checks.known(name, present, "column")
+        checks.known(checks.name_of_column(name, "A column"), present, "column")
     if isinstance(frame, pd.DataFrame):
         return frame.loc[:, list(wanted)]
     import narwhals as nw
@@ -155,7 +155,10 @@ def _codes_in(column: Any, name: str, levels: Sequence, missing: np.ndarray) -> 
     position = {level: i for i, level in enumerate(levels)}
     import pandas as pd
 
-    codes, found = pd.factorize(column)
+    try:
+        codes, found = pd.factorize(column)
+    except TypeError:
+        raise DataError(f"{name!r} holds values that can't be levels.", hint="give text or numbers.") from None
     lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
     out = np.where(codes >= 0, lookup[codes], position.get(None, -1))
     bad = out < 0

@@ -239,9 +239,8 @@ class Margins:
                 raise DataError("covariate_names are given without covariates.")
             return
         given = self.covariate_names if self.covariate_names is not None else _names_of(self.covariates)
-        array = np.asarray(_array_of(self.covariates))
-        array = array[:, None] if array.ndim == 1 else array
-        array = checks.finite(array, "covariates", ndim=2, labels=(units if len(units) == len(array) else None,))
+        array = checks.finite(_array_of(self.covariates), "covariates")
+        array = checks.finite(array[:, None] if array.ndim == 1 else array, "covariates", ndim=2)
         checks.same_length(units=units, covariates=array)
         self._set("covariates", checks.frozen(array))
         self._set("covariate_names", checks.names(given, array.shape[1], "covariate_names", "z"))

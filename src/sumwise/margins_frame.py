@@ -39,6 +39,9 @@ def margins_from_frame(
     array([[3., 7., 0.],
            [4., 2., 4.]])
     """
+    for name, column in (("unit", unit), ("total", total), ("weight", weight)):
+        checks.name_of_column(column, name)
+    covariates = None if covariates is None else checks.listing(covariates, "covariates")
     checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote"))
     row_spec, col_spec = _side(rows, "rows"), _side(cols, "cols")
     _distinct_columns(row_spec, col_spec)
@@ -73,9 +76,10 @@ def margins_from_frame(
 def _side(given: Any, which: str) -> dict:
     if isinstance(given, (str, bytes)) or not isinstance(given, (Mapping, Sequence)):
         raise DataError(f"{which} is {given!r}.", hint="give a list of columns, or a dict of name to column.")
-    spec = dict(given) if isinstance(given, Mapping) else dict(zip(given, given))
     if not isinstance(given, Mapping):
-        checks.unique(list(given), which)
+        given = dict.fromkeys(checks.unique(checks.listing(given, which), which))
+        given = {column: column for column in given}
+    spec = {name: checks.name_of_column(column, f"{which} {name!r}") for name, column in given.items()}
     if not spec:
         raise DataError(f"{which} names no columns.")
     if sum(column is None for column in spec.values()) > 1:

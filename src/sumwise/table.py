@@ -208,7 +208,7 @@ def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
         return None
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise DataError("bounds must be a pair of arrays (low, high).")
-    low, high = (np.array(b, dtype=float) for b in given)
+    low, high = (_bound(b) for b in given)
     if low.shape != counts.shape or high.shape != counts.shape:
         raise DataError(f"bounds have shapes {low.shape} and {high.shape}; the counts have {counts.shape}.")
     withheld = np.isnan(counts)
@@ -217,6 +217,16 @@ def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
         raise DataError("bounds of withheld cells must satisfy 0 <= low <= high.", hint="high may be infinite.")
     low[~withheld], high[~withheld] = counts[~withheld], counts[~withheld]
     return checks.frozen(low), checks.frozen(high)
+
+
+def _bound(given: Any) -> np.ndarray:
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "iuf":
+            return array.astype(float)
+    except ValueError:
+        pass
+    raise DataError("bounds must hold numbers.", hint="give a pair of arrays shaped like the counts.")
 
 
 def _map_noise(noise: Any, turn: Any) -> Any:

@@ -74,7 +74,7 @@ class Tables:
     def __post_init__(self):
         if isinstance(self.tables, Table):
             raise DataError("Tables are built from a single Table.", hint="give a list: Tables([table], domain).")
-        tables = tuple(self.tables)
+        tables = tuple(checks.listing(self.tables, "tables", "give a list of Table objects."))
         if not tables:
             raise DataError("There are no tables.", hint="give at least one.")
         if not isinstance(self.domain, Domain):

@@ -37,9 +37,14 @@ def tables_from_frame(
     >>> t.classes
     ('p', 'q', 'r')
     """
-    if isinstance(attributes, (str, bytes)) or not len(attributes):
-        raise DataError(f"attributes is {attributes!r}.", hint="give a list of columns.")
-    attributes = list(checks.unique(list(attributes), "attributes"))
+    checks.name_of_column(label, "label")
+    checks.name_of_column(weight, "weight")
+    if domain is not None and not isinstance(domain, Domain):
+        raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+    listed = checks.listing(attributes, "attributes", "give a list of columns.")
+    attributes = list(checks.unique(listed, "attributes"))
+    if not attributes:
+        raise DataError("attributes names no columns.", hint="give a list of columns.")
     checks.at_least(order, "order", 1)
     if order > len(attributes):
         raise DataError(f"order is {order}, but there are {len(attributes)} attributes.")
