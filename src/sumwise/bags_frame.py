@@ -57,6 +57,7 @@ def _feature_columns(frame: Any, bag: str, features: Sequence | None, weight: st
 def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     import pandas as pd
 
+    frames.scalars_only(column, name)
     missing = column.isna().to_numpy()
     if missing.any():
         raise DataError(

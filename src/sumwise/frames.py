@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError, UnknownName
 
-__all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "to_pandas"]
+__all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "scalars_only", "to_pandas"]
 
 
 def is_frame(x: Any) -> bool:
@@ -128,6 +130,7 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     """
     import pandas as pd
 
+    scalars_only(column, name)
     missing = column.isna().to_numpy()
     if missing.any() and not (levels is not None and None in levels):
         raise DataError(
@@ -140,25 +143,40 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     if isinstance(column.dtype, pd.CategoricalDtype):
         found = tuple(checks.plain(x) for x in column.cat.categories)
         return column.cat.codes.to_numpy().astype(np.int64), found
-    try:
-        codes, found = pd.factorize(column, sort=True)
-    except TypeError:
-        kinds = sorted({type(x).__name__ for x in column})
-        raise DataError(
-            f"Column {name!r} holds values that can't be levels ({', '.join(kinds)}).",
-            hint="convert it to text.",
-        ) from None
+    codes, found = pd.factorize(column, sort=True)
     return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
+
+
+def scalars_only(column: Any, name: str) -> None:
+    """Check that a column of objects holds single values (text, numbers, dates), no lists or other things.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames import scalars_only
+    >>> scalars_only(pd.Series(["a", 1, None]), "c")
+    """
+    if column.dtype != object:
+        return
+    import pandas as pd
+
+    odd = {kind.__name__ for kind in set(map(type, column)) if not _scalar_kind(kind, pd)}
+    if odd:
+        raise DataError(
+            f"Column {name!r} holds values that can't be levels ({', '.join(sorted(odd))}).", hint="convert it to text."
+        )
+
+
+def _scalar_kind(kind: type, pd: Any) -> bool:
+    plain = (str, int, float, np.generic, datetime.date, datetime.timedelta, decimal.Decimal, type(None))
+    return issubclass(kind, (*plain, type(pd.NA), type(pd.NaT)))
 
 
 def _codes_in(column: Any, name: str, levels: Sequence, missing: np.ndarray) -> np.ndarray:
     position = {level: i for i, level in enumerate(levels)}
     import pandas as pd
 
-    try:
-        codes, found = pd.factorize(column)
-    except TypeError:
-        raise DataError(f"{name!r} holds values that can't be levels.", hint="give text or numbers.") from None
+    codes, found = pd.factorize(column)
     lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
     out = np.where(codes >= 0, lookup[codes], position.get(None, -1))
     bad = out < 0
