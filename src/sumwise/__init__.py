@@ -18,8 +18,7 @@ from sumwise.fit import Fit
 from sumwise.margins import Margins
 from sumwise.persistence import load, save
 from sumwise.tables import Table, Tables
-
-__version__ = "0.1.0"
+from sumwise.version import __version__ as __version__
 
 __all__ = [
     "Bags",

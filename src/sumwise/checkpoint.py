@@ -63,9 +63,7 @@ class Checkpoint:
     10
     """
 
-    def __init__(
-        self, path: str | os.PathLike | None, key: Any = None, every: int = 1, seconds: float = 0.0
-    ) -> None:
+    def __init__(self, path: str | os.PathLike | None, key: Any = None, every: int = 1, seconds: float = 0.0) -> None:
         if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
             raise DataError(f"every is {every!r}.", hint="give a number of steps, 1 or more.")
         if not seconds >= 0:

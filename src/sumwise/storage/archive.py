@@ -17,6 +17,7 @@ import numpy as np
 
 from sumwise.errors import DataError, SumwiseError
 from sumwise.storage.arrays import KINDS
+from sumwise.version import __version__
 
 __all__ = ["FORMAT", "read", "write"]
 
@@ -38,7 +39,7 @@ def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray
             with archive.open(info, "w", force_zip64=array.nbytes > 2**30) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
             members[info.filename] = {"size": info.file_size, "crc32": info.CRC}
-        document = {"format": FORMAT, "sumwise": _version(), "kind": kind, "members": members, "object": tree}
+        document = {"format": FORMAT, "sumwise": __version__, "kind": kind, "members": members, "object": tree}
         document["sha256"] = _digest(document)
         archive.writestr(_info(DOCUMENT), _compact(document))
 
@@ -102,7 +103,7 @@ def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
     if version > FORMAT:
         raise DataError(
             f"{name!r} has format {version}, written by sumwise {document.get('sumwise')}; "
-            f"this is sumwise {_version()}, which reads up to format {FORMAT}.",
+            f"this is sumwise {__version__}, which reads up to format {FORMAT}.",
             hint="pip install --upgrade sumwise",
         )
     lacking = {"sumwise", "kind", "members", "object", "sha256"} - set(document)
@@ -196,9 +197,3 @@ def _digest(document: dict[str, Any]) -> str:
 
 def _no_constant(text: str) -> Any:
     raise DataError(f"{DOCUMENT!r} holds {text}, which is no JSON.")
-
-
-def _version() -> str:
-    import sumwise
-
-    return getattr(sumwise, "__version__", "0")
