@@ -6,6 +6,7 @@ from sumwise.synthetic.gamma_bags import Gamma, gamma
 from sumwise.synthetic.gaussian_bags import GaussianRegions, gaussian
 from sumwise.synthetic.mobility_tables import Mobility, mobility
 from sumwise.synthetic.precinct_margins import Precincts, precincts
+from sumwise.synthetic.row_model import RowModel
 from sumwise.synthetic.row_stream import Rows, rows
 from sumwise.synthetic.statistics_bags import Statistics, statistics
 from sumwise.synthetic.xor_tables import Xor, xor
@@ -17,6 +18,7 @@ __all__ = [
     "GaussianRegions",
     "Mobility",
     "Precincts",
+    "RowModel",
     "Rows",
     "Statistics",
     "Xor",
