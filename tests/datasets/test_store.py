@@ -1,6 +1,8 @@
 """Finding, verifying and checking files: every way it can go wrong has its own words."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +119,9 @@ def test_an_unknown_set_or_file_is_named():
         store.entry("nothing")
     with pytest.raises(UnknownName, match=r"no file 'x\.csv'"):
         store.entry("senc").file("x.csv")
+
+
+def test_the_reference_page_lists_every_set():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
+    listed = set(re.findall(r"^\| `(\w+)` \|", page.read_text("utf-8"), re.MULTILINE))
+    assert listed == set(store.entries())

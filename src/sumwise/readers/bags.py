@@ -11,8 +11,9 @@ import pandas as pd
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.readers.files import Opening, Sheet, open_sheet
+from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.numerals import styles_for
+from sumwise.readers.sheet import Sheet
 
 __all__ = ["read_bags"]
 

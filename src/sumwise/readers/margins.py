@@ -12,7 +12,8 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.readers.files import Opening, Sheet, open_sheet
+from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 
 __all__ = ["read_margins", "write_margins"]

@@ -23,7 +23,8 @@ from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
-from sumwise.readers.files import Opening, Sheet, open_sheet
+from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 from sumwise.tables import Table, Tables
 

@@ -1,0 +1,166 @@
+"""A sheet: columns of a source as read, and the words for what is wrong with them and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks, frames
+from sumwise.errors import DataError, SumwiseError
+from sumwise.readers.numerals import NotNumbers, parse_columns
+
+__all__ = ["Sheet"]
+
+MISSING_HINT = "fill or drop such rows; a count of nothing is written 0."
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns of a source as read, with words for where they came from.
+
+    Examples
+    --------
+    >>> from sumwise.readers.files import open_sheet
+    >>> sheet = open_sheet({"unit": ["01", "02"], "votes": ["1,234.0", "7"]})
+    >>> sheet.numbers(["votes"])
+    array([[1234.],
+           [   7.]])
+    """
+
+    name: str
+    columns: tuple
+    frame: Any = field(repr=False)  # pandas
+    row: Callable[[int], str] = field(repr=False)  # words for the place of a record
+    separator: str | None = None
+    decimal: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def known(self, *columns: Any) -> None:
+        """Check that the source has these columns."""
+        with self.blamed():
+            for column in columns:
+                checks.known(column, self.columns, "column")
+
+    def missing(self, column: Any) -> np.ndarray:
+        """Where a column is missing: null, NaN, or nothing but spaces."""
+        series = self.frame[column]
+        absent = series.isna().to_numpy()
+        if _is_text(series):
+            absent = absent | np.array([isinstance(x, str) and not x.strip() for x in series.tolist()], dtype=bool)
+        return absent
+
+    def ids(self, column: Any, *, missing: bool = False) -> Any:
+        """A column of names, ids or levels, as written; missing ones are an error unless they may be."""
+        absent = self.missing(column)
+        if not missing:
+            self._refuse(absent, column, "is missing", "fill or drop such rows.")
+        series = self.frame[column]
+        if _is_text(series):
+            plain = (str, bool, int, float, np.generic)
+            odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
+            self._refuse(odd, column, "holds no text or number", "turn it into text first.")
+        return series
+
+    def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:
+        """Columns as one matrix of numbers.
+
+        Parameters
+        ----------
+        columns : sequence of names
+        missing : bool, default False
+            Let missing entries be NaN instead of an error.
+        negative : bool, default False
+            Let entries be negative.
+        """
+        out = np.full((len(self), len(columns)), np.nan)
+        texts: dict[Any, tuple[np.ndarray, np.ndarray, list[str]]] = {}
+        for j, column in enumerate(columns):
+            absent = self.missing(column)
+            if not missing:
+                self._refuse(absent, column, "is missing", MISSING_HINT)
+            if _is_text(self.frame[column]):
+                texts[column] = self._texts(column, absent)
+            else:
+                out[:, j] = self._typed(column)
+        for column, values in self._parsed(texts).items():
+            codes, absent, _ = texts[column]
+            out[~absent, list(columns).index(column)] = values[codes]
+        for j, column in enumerate(columns):
+            self._refuse(np.isinf(out[:, j]), column, "is infinite", "correct such rows.")
+            if not negative:
+                self._refuse(out[:, j] < 0, column, "is negative", "counts start at 0.")
+        return out
+
+    def _texts(self, column: Any, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        values = self.frame[column].to_numpy(dtype=object)[~absent]
+        strange = np.array([not isinstance(x, (str, int, float, np.number)) or isinstance(x, bool) for x in values])
+        if strange.any():
+            where = np.flatnonzero(~absent)[int(np.argmax(strange))]
+            mask = np.zeros(len(self), dtype=bool)
+            mask[where] = True
+            self._refuse(mask, column, "holds no number", "turn it into numbers first.")
+        codes, found = pd.factorize(np.array([str(x).strip() for x in values], dtype=object))
+        return codes, absent, [str(x) for x in found]
+
+    def _parsed(self, texts: dict[Any, tuple[np.ndarray, np.ndarray, list[str]]]) -> dict[Any, np.ndarray]:
+        try:
+            return parse_columns({c: found for c, (_, _, found) in texts.items()}, self.decimal, self.separator)
+        except NotNumbers as failure:
+            codes, absent, found = texts[failure.column]
+            bad = np.zeros(len(self), dtype=bool)
+            bad[np.flatnonzero(~absent)[codes == found.index(failure.text)]] = True
+            hint = "correct it, or say what the decimal sign is (decimal='.' or ',')."
+            self._refuse(bad, failure.column, failure.remark or "is no number", hint)
+            raise AssertionError("unreachable") from failure
+
+    def _typed(self, column: Any) -> np.ndarray:
+        series = self.frame[column]
+        if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype):
+            raise DataError(
+                f"{self.name}: column {column!r} holds {series.dtype}, no numbers.", hint="convert it first."
+            )
+        if pd.api.types.is_bool_dtype(series.dtype):
+            raise DataError(
+                f"{self.name}: column {column!r} holds true and false, no numbers.", hint="convert it first."
+            )
+        return np.asarray(frames.column_values(series), dtype=float)
+
+    def _refuse(self, bad: np.ndarray, column: Any, what: str, hint: str) -> None:
+        if not bad.any():
+            return
+        i = int(np.argmax(bad))
+        value = checks.plain(self.frame[column].iloc[i])
+        shown = "" if what == "is missing" else f" has {str(value)[:60]!r}"
+        raise DataError(
+            f"{self.name}: column {column!r} {what} in {int(bad.sum())} of {len(bad)} rows. "
+            f"First: {self.row(i)}{shown}.",
+            hint=hint,
+        )
+
+    def refuse(self, bad: np.ndarray, what: str, hint: str) -> None:
+        """Raise a DataError that names the first bad row, if there is one."""
+        if bad.any():
+            first = self.row(int(np.argmax(bad)))
+            raise DataError(f"{self.name}: {what} in {int(bad.sum())} of {len(bad)} rows. First: {first}.", hint=hint)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Put the name of the source before the message of any error raised inside."""
+        try:
+            yield
+        except SumwiseError as error:
+            raise type(error)(f"{self.name}: {error.message}", hint=error.hint) from error
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise DataError(f"{self.name} can't be used: {error}.") from error
+
+
+def _is_text(series: Any) -> bool:
+    dtype = series.dtype
+    return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, (pd.StringDtype, pd.CategoricalDtype))
