@@ -73,9 +73,7 @@ CONTAINERS = {
     ),
     "bags": lambda: Bags.from_arrays([np.zeros((3, 2)), np.ones((5, 2))], ids=["a", "b"]),
     "one row": lambda: Bags.from_arrays([[[1.0]]]),
-    "weighted bags": lambda: Bags.from_arrays(
-        [np.ones((2, 1), np.float32)], weights=[[0.5, 2]], features=["x"]
-    ),
+    "weighted bags": lambda: Bags.from_arrays([np.ones((2, 1), np.float32)], weights=[[0.5, 2]], features=["x"]),
     "bags with levels": lambda: Bags.from_frame(frame(), bag="b", features=["a", "hit"]),
     "table": lambda: Table(("a",), [1.0, np.nan], noise=Laplace(2.0), bounds=([0, 0], [5, 5])),
     "tables": lambda: Tables.from_frame(frame(), ["a", "b"], label="hit", order=2),
@@ -84,9 +82,7 @@ CONTAINERS = {
     "gaussian": lambda: Gaussian(np.array([1.0, 2.0])),
     "laplace": lambda: Laplace(0.1),
     "geometric": lambda: Geometric(3.0),
-    "estimate": lambda: Estimate(
-        [[0.7, 0.3]], low=[[0.6, 0.2]], high=[[0.8, 0.4]], level=0.95, axes=["g", "v"]
-    ),
+    "estimate": lambda: Estimate([[0.7, 0.3]], low=[[0.6, 0.2]], high=[[0.8, 0.4]], level=0.95, axes=["g", "v"]),
     "encoding": lambda: Encoding.fit(
         pd.DataFrame({"age": [20, 35, 50, 65], "city": ["Bern", "Bern", "Rome", None]}),
         {
@@ -117,9 +113,7 @@ def test_bags_without_weights_stay_without(tmp_path):
 
 
 def test_fit_with_nested_answer_comes_back(tmp_path):
-    before = Fit(
-        answer={("a", "b"): np.eye(2), "n": 3}, objective=np.inf, gap=0.5, history={"gap": [1.0, 0.5]}
-    )
+    before = Fit(answer={("a", "b"): np.eye(2), "n": 3}, objective=np.inf, gap=0.5, history={"gap": [1.0, 0.5]})
     save(before, tmp_path / "x")
     after = load(tmp_path / "x")
     assert list(after.answer) == [("a", "b"), "n"]
@@ -443,9 +437,7 @@ def test_attributes_that_no_estimator_has_are_refused(model_file, attributes):
 
 
 def test_noun_as_estimator_and_back_is_refused(model_file):
-    rewrite(
-        model_file, lambda d: d["object"]["estimator"].update({"class": "sumwise.domain.Domain"}), sign=True
-    )
+    rewrite(model_file, lambda d: d["object"]["estimator"].update({"class": "sumwise.domain.Domain"}), sign=True)
     with pytest.raises(DataError, match="holds a Domain as estimator"):
         load(model_file)
 
@@ -521,9 +513,7 @@ ARRAYS = hnp.arrays(
 KEYS = st.text(max_size=3) | st.integers() | st.tuples(st.text(max_size=2), st.integers(0, 9))
 VALUES = st.recursive(
     SCALARS | ARRAYS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(KEYS, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
 )
 

@@ -3,8 +3,12 @@ section IV.B)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy import fft
+import scipy.fft
+
+fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
 def _convolve_pairs(level):

@@ -3,8 +3,12 @@ fig. 4)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy import fft
+import scipy.fft
+
+fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
 def _axes(d):
@@ -24,7 +28,7 @@ def tree(probs, outcomes, target):
     outcomes = np.asarray(outcomes, dtype=np.int64)
     d = outcomes.shape[1]
     leaves = 1 << max(n - 1, 0).bit_length()
-    bottom = np.zeros((leaves,) + (2,) * d)
+    bottom = np.zeros([leaves] + [2] * d)
     for a in range(m):
         bottom[(slice(0, n), *outcomes[a])] += probs[:, a]
     bottom[(slice(n, None),) + (0,) * d] = 1.0
