@@ -374,6 +374,16 @@ def test_document_edited_by_hand_is_refused(model_file):
         load(model_file)
 
 
+def test_number_beyond_all_floats_is_refused(tmp_path):
+    save([0.5], tmp_path / "x")
+    with zipfile.ZipFile(tmp_path / "x") as file:
+        text = file.read("object.json").replace(b"0.5", b"1e999")
+    with zipfile.ZipFile(tmp_path / "x", "w") as file:
+        file.writestr("object.json", text)
+    with pytest.raises(DataError):
+        load(tmp_path / "x")
+
+
 def test_repacked_and_compressed_file_loads(model_file):
     before = load(model_file)
     rewrite(model_file, compression=zipfile.ZIP_DEFLATED)

@@ -141,6 +141,8 @@ def test_damaged_frames_are_refused():
     damaged(pd.Series(COLUMNS["Int64"]), lambda t: t["series"]["values"]["values"].update({"class": "eval"}))
     damaged(pd.Series(COLUMNS["Int64"]), lambda t: t["series"]["values"]["values"].update(missing=[True]))
     damaged(pd.Series(COLUMNS["zoned"]), lambda t: t["series"]["values"]["values"].update(zone="Nowhere/At all"))
+    zone = "dateutil//etc/localtime"
+    damaged(pd.Series(COLUMNS["zoned"]), lambda t: t["series"]["values"]["values"].update(zone=zone))
     damaged(pd.Series([1]), lambda t: t.update({"missing": "x"}) or t.pop("series"))
     several = INDEXES["several"]
     damaged(several, lambda t: t["index"].update(codes=[[0, 0, 9], [0, 0, 0]]))

@@ -161,6 +161,16 @@ def test_function_as_parameter_is_refused_by_its_path(tmp_path):
         save(kernel_ridge.KernelRidge(kernel=lambda a, b: 0.0), tmp_path / "x")
 
 
+def test_pipeline_with_a_cache_on_disk_is_refused_both_ways(tmp_path):
+    model = pipeline.make_pipeline(linear_model.Ridge(), memory=str(tmp_path / "cache"))
+    with pytest.raises(DataError, match=r"Pipeline\.memory: .* can't be saved"):
+        save(model, tmp_path / "x")
+    save(model.set_params(memory=None), tmp_path / "x")
+    forged(tmp_path / "x", lambda body: body["attributes"].update(memory="cache"))
+    with pytest.raises(DataError, match="unpickled"):
+        load(tmp_path / "x")
+
+
 def test_boosting_that_splits_by_categories_is_refused(tmp_path):
     data = np.c_[X[:, :2], RNG.integers(0, 5, len(X))]
     model = ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features=[2]).fit(data, RESPONSE)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise.errors import DataError
+from sumwise.persistence import load, save
 from sumwise.storage import walk
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
@@ -27,6 +28,18 @@ def test_arrays_are_put_aside_uncopied():
     encoder = Encoder()
     encoder.encode([array], "x")
     assert encoder.arrays[0] is array
+
+
+def test_array_in_two_places_stays_one(tmp_path):
+    shared = np.arange(3)
+    save({"a": shared, "b": [shared], "c": shared.copy()}, tmp_path / "x")
+    after = load(tmp_path / "x")
+    assert after["a"] is after["b"][0]
+    assert after["a"] is not after["c"]
+    for layout in (True, False):
+        encoder = Encoder(layout)
+        encoder.encode([shared, shared], "x")
+        assert len(encoder.arrays) == (1 if layout else 2)
 
 
 def test_subclass_of_a_plain_type_is_refused():

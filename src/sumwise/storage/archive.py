@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -55,6 +56,7 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
             document = _document(archive, os.fstat(file.fileno()).st_size, name)
             _check_header(document, kind, name)
             value = decode(document["object"], lambda member: _array(archive, document, member))
+            _check_digest(document, name)
     except FileNotFoundError as error:
         raise DataError(f"There is no file {name!r}.") from error
     except zipfile.BadZipFile as error:
@@ -66,14 +68,15 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
         raise DataError(f"{name!r} can't be loaded. {error.message}", hint=error.hint) from error
     except RecursionError as error:
         raise DataError(f"{name!r} can't be loaded: its parts are nested too deeply.") from error
-    except (MemoryError, OSError):  # of this machine, not of the file
-        raise
+    except IsADirectoryError as error:
+        raise DataError(f"{name!r} is a folder.", hint="give the name of a file in it.") from error
+    except (MemoryError, OSError) as error:  # of this machine, not of the file
+        if getattr(error, "errno", None) != errno.EINVAL:  # which is a place before the beginning of the file
+            raise
+        raise DataError(f"{name!r} is damaged ({error}).", hint="copy it again, or save it again.") from error
     except Exception as error:  # what zipfile, json and NumPy say of damaged bytes is of many kinds
         reason = f"{type(error).__name__}: {error}"
         raise DataError(f"{name!r} is damaged ({reason}).", hint="copy it again, or save it again.") from error
-    if document.pop("sha256") != _digest(document):
-        hint = "build the object in Python and save it; files aren't to be edited by hand."
-        raise DataError(f"{name!r} was changed after it was saved: its checksum differs.", hint=hint)
     return value
 
 
@@ -111,6 +114,12 @@ def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
         raise DataError(f"{name!r} is damaged: {DOCUMENT!r} lacks {sorted(lacking) or 'a list of members'}.")
     if document["kind"] != kind:
         raise DataError(f"{name!r} holds a sumwise {document['kind']}, no {kind}.")
+
+
+def _check_digest(document: dict[str, Any], name: str) -> None:
+    if document["sha256"] != _digest({key: part for key, part in document.items() if key != "sha256"}):
+        hint = "build the object in Python and save it; files aren't to be edited by hand."
+        raise DataError(f"{name!r} was changed after it was saved: its checksum differs.", hint=hint)
 
 
 def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> np.ndarray:

@@ -138,6 +138,8 @@ def _decode_values(decoder: Decoder, body: dict, where: str) -> Any:
             raise DataError(f"{where}: the file holds a text column with values that are no text.")
         return pd.array(parts["text"], dtype=_string_dtype(parts["storage"], parts["na"]))
     if body["sort"] == "zoned":
+        if parts["zone"].startswith("dateutil"):  # would read a file of that name
+            raise DataError(f"{where}: the file names the unknown time zone {parts['zone']!r}.")
         return pd.DatetimeIndex(parts["utc"]).tz_localize("UTC").tz_convert(parts["zone"]).array
     if parts["class"] not in MASKED:
         raise DataError(f"{where}: the file holds a column of the unknown class {parts['class']!r}.")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sumwise.errors import DataError
-from sumwise.storage import trees
+from sumwise.storage import compiled
 from sumwise.storage.classes import check_attributes
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
@@ -17,7 +17,7 @@ __all__ = ["CLASSES", "decode", "encode"]
 CLASSES = {
     "sklearn.cluster": "KMeans MiniBatchKMeans",
     "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
-    "sklearn.decomposition": "FactorAnalysis FastICA IncrementalPCA KernelPCA NMF PCA TruncatedSVD",
+    "sklearn.decomposition": "FactorAnalysis FastICA IncrementalPCA KernelPCA PCA TruncatedSVD",
     "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
     "sklearn.dummy": "DummyClassifier DummyRegressor",
     "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
@@ -68,6 +68,8 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
     name = _listed_name(type(value))
     if name is None:
         refuse(value, where, hint="sumwise.storage.scikit.CLASSES lists those that can.")
+    if getattr(value, "memory", None) is not None:
+        raise DataError(f"{where}.memory: a pipeline with a cache on disk can't be saved.", hint="set memory=None.")
     left_out = REBUILT.get(type(value).__name__, {})
     attributes = {key: item for key, item in vars(value).items() if key not in left_out}
     rebuilt = sorted(key for key, make in left_out.items() if make is not None and key in vars(value))
@@ -84,13 +86,15 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     if not parameters <= set(attributes):
         lacking = sorted(parameters - set(attributes))
         raise DataError(f"{where}: the file gives no {lacking} for a {cls.__name__}.")
+    if attributes.get("memory") is not None:
+        raise DataError(f"{where}.memory: a cache on disk, which would be unpickled, isn't loaded.")
     check_attributes(cls, attributes, where, strict=False)
     estimator = cls.__new__(cls)
     vars(estimator).update(attributes)
     for name, make in REBUILT.get(cls.__name__, {}).items():
         if make is not None and name in body["rebuilt"]:
             setattr(estimator, name, make(estimator))
-    trees.check(estimator, where)
+    compiled.check(estimator, where)
     return estimator
 
 

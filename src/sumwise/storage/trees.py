@@ -14,7 +14,7 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.storage.walk import Decoder, Encoder
 
-__all__ = ["check", "decode", "encode"]
+__all__ = ["decode", "encode"]
 
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
@@ -36,19 +36,6 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     """Decode a tree or a histogram tree."""
     parts = decoder.named(body, where)
     return _tree(parts, where) if tag == "tree" else _predictor(parts, where)
-
-
-def check(estimator: Any, where: str) -> None:
-    """Refuse an estimator whose trees weren't grown on the number of features that it lets in."""
-    n_features = getattr(estimator, "n_features_in_", None)
-    widths = {int(tree.n_features_in_) for tree in np.ravel(getattr(estimator, "estimators_", []))}
-    if hasattr(estimator, "tree_"):
-        widths.add(estimator.tree_.n_features)
-    if widths and widths != {n_features}:
-        raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
-    for predictor in [p for step in getattr(estimator, "_predictors", []) for p in step]:
-        if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
-            raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
 
 
 def _tree(parts: dict[str, Any], where: str) -> Any:

@@ -60,6 +60,7 @@ class Encoder:
     def __init__(self, layout: bool = True) -> None:
         self.layout = layout
         self.arrays: list[np.ndarray] = []
+        self._names: dict[int, str] = {}
 
     def encode(self, value: Any, where: str) -> Any:
         """Encode one value; ``where`` is its path, for the error that refuses it."""
@@ -86,9 +87,11 @@ class Encoder:
         return {name: self.encode(value, f"{where}.{name}") for name, value in items}
 
     def put(self, array: np.ndarray) -> str:
-        """Put an array aside; the name of its member in the file."""
-        self.arrays.append(array)
-        return f"array-{len(self.arrays) - 1}.npy"
+        """Put an array aside; the name of its member in the file. One array in two places stays one."""
+        if self.layout and id(array) in self._names:
+            return self._names[id(array)]
+        self.arrays.append(array)  # which also keeps its id from being given to another
+        return self._names.setdefault(id(array), f"array-{len(self.arrays) - 1}.npy")
 
 
 class Decoder:
@@ -102,7 +105,14 @@ class Decoder:
     """
 
     def __init__(self, fetch: Callable[[str], np.ndarray]) -> None:
-        self.fetch = fetch
+        self._fetch = fetch
+        self._fetched: dict[Any, np.ndarray] = {}
+
+    def fetch(self, name: Any) -> np.ndarray:
+        """Return an array by the name of its member: the same one each time."""
+        if name not in self._fetched:
+            self._fetched[name] = self._fetch(name)
+        return self._fetched[name]
 
     def decode(self, node: Any, where: str) -> Any:
         """Decode one node; any failure is a DataError that says where."""

@@ -1,0 +1,76 @@
+"""What scikit-learn's compiled code takes on trust when it predicts or goes on training, checked once.
+
+That code doesn't ask whether the centres of a k-means have as many columns as the data that it let in; an
+estimator that was fitted is right, one from a forged file need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+
+__all__ = ["check"]
+
+
+def check(estimator: Any, where: str) -> None:
+    """Refuse an estimator whose learned parts don't have the sizes that its compiled code relies on."""
+    _check_trees(estimator, where)
+    needed = CHECKS.get(type(estimator).__name__)
+    if needed is not None:
+        needed(estimator, where)
+
+
+def _check_trees(estimator: Any, where: str) -> None:
+    """Trees are asked for columns by number: they have to be grown on as many as the estimator lets in."""
+    n_features = getattr(estimator, "n_features_in_", None)
+    widths = {int(tree.n_features_in_) for tree in np.ravel(getattr(estimator, "estimators_", []))}
+    if hasattr(estimator, "tree_"):
+        widths.add(estimator.tree_.n_features)
+    if widths and widths != {n_features}:
+        raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
+    for predictor in [p for step in getattr(estimator, "_predictors", []) for p in step]:
+        if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
+            raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
+
+
+def _check_centres(estimator: Any, where: str) -> None:
+    if hasattr(estimator, "cluster_centers_"):
+        shape = (estimator.n_clusters, estimator.n_features_in_)
+        _check_shape(estimator, "cluster_centers_", shape, where)
+        if hasattr(estimator, "_counts"):
+            _check_shape(estimator, "_counts", shape[:1], where)
+
+
+def _check_weights(estimator: Any, where: str) -> None:
+    """A linear model that can go on training: every array of weights has the shape of the others."""
+    if not hasattr(estimator, "coef_"):
+        return
+    rows: tuple[int, ...] = ()
+    intercepts: tuple[int, ...] = (1,)
+    if hasattr(estimator, "classes_"):
+        rows = intercepts = (1 if len(estimator.classes_) == 2 else len(estimator.classes_),)
+    for name, value in vars(estimator).items():
+        if "coef" in name and value is not None:
+            _check_shape(estimator, name, (*rows, estimator.n_features_in_), where)
+        if "intercept" in name and name != "fit_intercept" and value is not None:
+            _check_shape(estimator, name, intercepts, where)
+
+
+def _check_shape(estimator: Any, name: str, shape: tuple[int, ...], where: str) -> None:
+    value = getattr(estimator, name)
+    if not isinstance(value, np.ndarray) or value.dtype not in (np.float32, np.float64) or value.shape != shape:
+        told = f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise DataError(f"{where}.{name}: the file holds {told}, where {shape} of floats is needed.")
+
+
+CHECKS: dict[str, Callable[[Any, str], None]] = {
+    "KMeans": _check_centres,
+    "MiniBatchKMeans": _check_centres,
+    "SGDClassifier": _check_weights,
+    "SGDRegressor": _check_weights,
+}
+"""Classes whose sizes compiled code relies on, and how they are checked."""
