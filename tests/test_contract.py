@@ -29,6 +29,13 @@ def test_every_estimator_keeps_the_contract(kind, check, tmp_path):
     check(kind, CASE[kind.__module__.split(".")[1]], tmp_path)
 
 
+def test_estimators_are_found_and_every_family_has_a_case():
+    found = {kind.__module__.split(".")[1] for kind in estimators()}
+    assert found, "no estimator was found: the search is broken"
+    assert found <= set(CASES)
+    assert found <= set(FAMILIES)
+
+
 class Honest(Estimator):
     def __init__(self, pull=0.5, random_state=None):
         self.pull = pull
