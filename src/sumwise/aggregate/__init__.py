@@ -1,1 +1,6 @@
 """Rows to containers: one plan, many engines."""
+
+from sumwise.aggregate.plan import CountPlan
+from sumwise.aggregate.run import aggregate, aggregate_margins, fit_encoding, run
+
+__all__ = ["CountPlan", "aggregate", "aggregate_margins", "fit_encoding", "run"]

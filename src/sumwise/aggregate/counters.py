@@ -1,0 +1,156 @@
+"""Counter: the tables of a plan while their rows go by, in one pass, whatever engine sends the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.kernels import counting
+
+__all__ = ["MAX_CELLS", "Counter", "check_cells"]
+
+MAX_CELLS = 2**29
+"""The most cells that the tables of one plan may have together: 4 GiB of counters."""
+
+
+def check_cells(subsets: Sequence[Sequence[int]], sizes: Sequence[int], names: Sequence[str]) -> None:
+    """Refuse tables that no memory will hold, before any row is read.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.counters import check_cells
+    >>> check_cells([(0, 1)], [100_000, 100_000], ["site", "user"])
+    Traceback (most recent call last):
+    sumwise.errors.DataError: The tables would have 10,000,000,000 cells, ... from 'site' x 'user'. Hint: ...
+    """
+    cells = [int(np.prod([int(sizes[a]) for a in s], dtype=object)) for s in subsets]
+    if sum(cells) <= MAX_CELLS:
+        return
+    largest = " x ".join(repr(names[a]) for a in subsets[int(np.argmax([float(c) for c in cells]))])
+    raise DataError(
+        f"The tables would have {sum(cells):,} cells, more than {MAX_CELLS:,}; most come from {largest}.",
+        hint="merge rare levels, or hash levels or crosses into fewer cells, with an Encoding.",
+    )
+
+
+class Counter:
+    """Counts, and label sums or class counts, of many tables at once.
+
+    Parameters
+    ----------
+    subsets : sequence of tuples of int
+        The attributes of each table.
+    sizes : sequence of int
+        Number of levels of each attribute.
+    n_classes : int, optional
+        Where the label is one of several classes: how many. None for a 0/1 label, or none at all.
+    weighted : bool, default False
+        Whether rows have weights.
+    n_threads : int, optional
+        Threads of the counting kernel; default: all that Numba has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.aggregate.counters import Counter
+    >>> counter = Counter([(0, 1)], sizes=[2, 2])
+    >>> counter.add([np.array([0, 1, 1]), np.array([1, 1, 1])], label=np.array([0, 1, 0]))
+    >>> counter.tables()
+    [(array([[0., 1.],
+           [0., 2.]]), array([[0., 0.],
+           [0., 1.]]))]
+    """
+
+    def __init__(
+        self,
+        subsets: Sequence[Sequence[int]],
+        sizes: Sequence[int],
+        n_classes: int | None = None,
+        weighted: bool = False,
+        n_threads: int | None = None,
+    ):
+        import numba
+
+        self.subsets, self.n_classes, self.weighted = [tuple(s) for s in subsets], n_classes, weighted
+        self.n_threads = min(n_threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+        self.sizes = np.array([*sizes, *([] if n_classes is None else [n_classes])], dtype=np.int64)
+        extra = () if n_classes is None else (len(sizes),)
+        counted = [s + extra for s in self.subsets]
+        self.members, self.starts, self.offsets = counting.layout(counted, self.sizes)
+        self.order = counting.dealt_out(self.offsets, self.n_threads)
+        self.dtype = np.uint16 if self.sizes.max() <= 2**16 else np.uint32
+        self.rows = 0
+        self._since_flush = 0
+        n_cells = int(self.offsets[-1])
+        self.totals = np.zeros((n_cells, 2)) if weighted else None
+        self._packed = None if weighted else np.zeros(n_cells, dtype=np.int64)
+        self._codes = np.empty((len(self.sizes), 0), dtype=self.dtype)
+
+    def add(self, codes: Sequence[np.ndarray], label: Any = None, weights: Any = None) -> None:
+        """Count one chunk of rows: a column of codes per attribute, each within its size; no code may be negative."""
+        import numba
+
+        n = len(codes[0])
+        if not n:
+            return
+        if self._codes.shape[1] != n:
+            self._codes = np.empty((len(self.sizes), n), dtype=self.dtype)
+        for row, column in zip(self._codes, codes):
+            row[:] = column
+        y = np.zeros(n, dtype=np.uint8)
+        if self.n_classes is not None:
+            self._codes[-1] = label
+        elif label is not None:
+            y[:] = label
+        shape = self.sizes, self.members, self.starts, self.offsets, self.order
+        before = numba.get_num_threads()
+        numba.set_num_threads(self.n_threads)
+        try:
+            if self.weighted:
+                counting.add_weighted(self._codes, y, np.ascontiguousarray(weights, dtype=float), *shape, self.totals)
+            else:
+                if self._since_flush + n > counting.FLUSH_ROWS:
+                    self._flush()
+                counting.add_counts(self._codes, y, *shape, self._packed)
+                self._since_flush += n
+        finally:
+            numba.set_num_threads(before)
+        self.rows += n
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Counts and label sums of all cells, table after table."""
+        if self.weighted:
+            return self.totals[:, 0], self.totals[:, 1]  # type: ignore[index]
+        counts, sums = counting.unpacked(self._packed)
+        if self.totals is not None:
+            return self.totals[:, 0] + counts, self.totals[:, 1] + sums
+        return counts, sums
+
+    def tables(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Counts and label sums (or class counts, on one more axis) of each table."""
+        return self.shaped(*self.cells())
+
+    def shaped(self, counts: np.ndarray, sums: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Flat cells, as `cells` gives them, cut into tables."""
+        out = []
+        for t, subset in enumerate(self.subsets):
+            cells = slice(self.offsets[t], self.offsets[t + 1])
+            shape = tuple(int(self.sizes[a]) for a in subset)
+            if self.n_classes is None:
+                out.append((counts[cells].reshape(shape).astype(float), sums[cells].reshape(shape).astype(float)))
+            else:
+                by_class = counts[cells].reshape(*shape, self.n_classes).astype(float)
+                out.append((by_class.sum(axis=-1), by_class))
+        return out
+
+    def _flush(self) -> None:
+        counts, sums = counting.unpacked(self._packed)
+        if self.totals is None:
+            self.totals = np.zeros((len(counts), 2))
+        self.totals[:, 0] += counts
+        self.totals[:, 1] += sums
+        self._packed[:] = 0  # type: ignore[index]
+        self._since_flush = 0

@@ -1,0 +1,321 @@
+"""aggregate: run a plan on an engine, and give back containers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.aggregate import sql, survey
+from sumwise.aggregate.counters import Counter, check_cells
+from sumwise.aggregate.plan import CountPlan, checked_conditions
+from sumwise.domain import Domain
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError
+from sumwise.fit_rules import fitted_rule, parsed_spec
+from sumwise.margins import Margins
+from sumwise.progress import Progress
+from sumwise.table import Table
+from sumwise.tables import Tables
+
+__all__ = ["ENGINES", "aggregate", "aggregate_margins", "fit_encoding", "run"]
+
+ENGINES = ("duckdb", "spark")
+COUNTING = ("native", "sql")
+
+
+def aggregate(
+    source: Any,
+    attributes: Any,
+    label: str | None = None,
+    order: int = 2,
+    weight: str | None = None,
+    encoding: Encoding | None = None,
+    engine: str = "duckdb",
+    *,
+    subsets: Any = None,
+    where: Any = (),
+    domain: Domain | None = None,
+    suppress_below: float | None = None,
+    table: str | None = None,
+    **options: Any,
+) -> Tables:
+    """Count rows into tables: every subset of attributes, with label sums, in one pass over the rows.
+
+    Parameters
+    ----------
+    source : path, frame, SQL query or Spark frame
+        A CSV (also gzip), Parquet or Arrow file, a folder of Parquet files, a DuckDB database, a pandas, polars or pyarrow
+        frame, a query that begins with SELECT, or (with ``engine="spark"``) a Spark frame.
+    attributes : list of str
+        Columns, or attributes of `encoding`.
+    label : str, optional
+        A column of 0 and 1 gives label sums; any other column one class per distinct value.
+    order : int, default 2
+        Count every subset of this many attributes.
+    weight : str, optional
+        Column of row weights, 0 or more.
+    encoding : Encoding, optional
+        How raw columns become levels; it runs inside the engine and travels with the tables.
+    engine : {"duckdb", "spark"}
+        Where to count.
+    subsets, where, domain, suppress_below, table
+        As in :class:`CountPlan`.
+    **options
+        ``counting="native"`` (one pass through a compiled kernel) or ``"sql"`` (one GROUPING SETS statement);
+        ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and ``session``.
+
+    Returns
+    -------
+    Tables
+        Exact, equal on every engine to ``Tables.from_frame`` of the same rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.aggregate import aggregate
+    >>> rows = pd.DataFrame({"sex": ["f", "m", "m"], "age": [1, 2, 2], "click": [1, 0, 1]})
+    >>> tables = aggregate(rows, ["sex", "age"], label="click")
+    >>> tables["sex", "age"].counts
+    array([[1., 0.],
+           [0., 2.]])
+    >>> tables["sex", "age"].label_sums
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    plan = CountPlan(
+        source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table
+    )
+    return run(plan, engine, **options)
+
+
+def run(plan: CountPlan, engine: str = "duckdb", *, counting: str = "native", verbose: int = 0, **options: Any) -> Tables:
+    """Count a plan's tables on an engine.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, run
+    >>> run(CountPlan({"a": [0, 1, 1]}, ["a"], order=1))["a"].counts
+    array([1., 2.])
+    """
+    checks.choice(counting, "counting", COUNTING)
+    with opened(plan.source, needed_columns(plan), engine, plan.table, **options) as opened_engine:
+        return _counted(plan, opened_engine, counting, verbose)
+
+
+def opened(source: Any, columns: tuple[str, ...], engine: str, table: str | None, **options: Any) -> Any:
+    """A source on its engine; use it as a context manager."""
+    checks.choice(engine, "engine", ENGINES)
+    if engine == "spark":
+        from sumwise.aggregate.on_spark import SparkEngine as Engine
+    else:
+        from sumwise.aggregate.on_duckdb import DuckDBEngine as Engine
+    known = Engine.__init__.__code__.co_varnames[4 : Engine.__init__.__code__.co_argcount]
+    for name in options:
+        checks.known(name, ("counting", "verbose", *known), f"option of engine {engine!r}")
+    return Engine(source, columns, table, **options)
+
+
+def needed_columns(plan: CountPlan) -> tuple[str, ...]:
+    """The columns of the source that a plan reads, each once."""
+    given = () if plan.encoding is None else plan.encoding.attributes
+    ruled = [a for a in plan.attributes if a in given]
+    columns = [a for a in plan.attributes if a not in given]
+    if ruled and plan.encoding is not None:
+        columns += plan.encoding.project(ruled).columns
+    columns += [c for c in (plan.label, plan.weight) if c is not None]
+    return tuple(dict.fromkeys([*columns, *(c for c, _, _ in plan.where)]))
+
+
+def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Tables:
+    n_rows = survey.check_rows(plan, engine)
+    classes = None if plan.label is None else survey.classes_of(plan, engine)
+    encoding = survey.full_encoding(plan, engine)
+    sizes = [len(encoding[a].levels) for a in plan.attributes]
+    place = {a: i for i, a in enumerate(plan.attributes)}
+    subsets = [tuple(place[a] for a in s) for s in plan.wanted]
+    n_classes = None if classes is None else len(classes)
+    check_cells([(*s, len(sizes)) for s in subsets], [*sizes, n_classes or 1], [*plan.attributes, plan.label or ""])
+    counter = Counter(subsets, sizes, n_classes, plan.weight is not None, getattr(engine, "threads", None))
+    statement = _statement(plan, encoding, classes, engine)
+    with Progress("Counting rows", n_rows, verbose) as progress:
+        if counting == "native":
+            fine = engine.count(statement, counter, progress)
+            cells = counter.cells() if fine else None
+        else:
+            cells = _count_by_sql(statement, counter, engine, plan.label is not None, progress, n_rows)
+    if cells is None:
+        survey.refuse_unseen(plan, encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
+        raise AssertionError  # the line above raises
+    counted = counter.shaped(*cells)
+    return _tables(plan, encoding, classes, counted)
+
+
+def _raw_codes(plan: CountPlan, encoding: Encoding, attributes: Any, engine: Any) -> sql.Statement:
+    where = sql.condition(engine.columns, plan.where, engine.dialect)
+    return sql.codes_statement(encoding, attributes, engine.columns, engine.dialect, where)
+
+
+def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engine: Any) -> sql.Statement:
+    """Codes (-1 where there is no level) as a0, a1, ..., the label as y and the weight as w."""
+    statement = _raw_codes(plan, encoding, plan.attributes, engine)
+    if plan.label is not None:
+        column = engine.columns[plan.label]
+        y = column.sql if classes is None else sql.class_code(column, classes, statement)
+        statement.add(f"CAST({y} AS INTEGER)", "y")
+    if plan.weight is not None:
+        statement.add(f"CAST({engine.columns[plan.weight].sql} AS DOUBLE)", "w")
+    for lookup in statement.lookups:
+        engine.add_lookup(lookup)
+    names = [f"a{i}" for i in range(len(plan.attributes))]
+    more = [n for n, given in (("y", plan.label), ("w", plan.weight)) if given is not None]
+    whole = [f"CAST(COALESCE({n}, -1) AS INTEGER) AS {n}" for n in names]
+    return sql.Statement(engine.dialect, select=[*whole, *more], over=statement)
+
+
+def _count_by_sql(
+    statement: sql.Statement, counter: Counter, engine: Any, labelled: bool, progress: Progress, n_rows: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    inner = statement.text("source")
+    query = sql.grouped(inner, counter.subsets, counter.n_classes, labelled, counter.weighted)
+    found = engine.table(query)
+    column = {n: found.column(n) for n in found.column_names}
+    value = {n: c.to_numpy().astype(float) for n, c in column.items() if n in ("n", "s")}
+    codes = {n: c.fill_null(-2).to_numpy() for n, c in column.items() if n not in value}
+    if any((c == -1).any() for c in codes.values()):
+        return None
+    counts, sums = np.zeros(int(counter.offsets[-1])), np.zeros(int(counter.offsets[-1]))
+    for t, subset in enumerate(counter.subsets):
+        mine = np.ones(found.num_rows, dtype=bool)
+        for name, c in codes.items():
+            mine &= (c >= 0) == (name == "y" or int(name[1:]) in subset)
+        members = [f"a{a}" for a in subset] + ([] if counter.n_classes is None else ["y"])
+        shape = [int(counter.sizes[a]) for a in subset] + ([] if counter.n_classes is None else [counter.n_classes])
+        cell = np.ravel_multi_index(tuple(codes[m][mine] for m in members), shape) + counter.offsets[t]
+        counts[cell] = value["n"][mine]
+        if "s" in value:
+            sums[cell] = value["s"][mine]
+    progress.step(n_rows)
+    return counts, sums
+
+
+def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
+    tables = []
+    n = float(counted[0][0].sum())
+    for subset, (counts, sums) in zip(plan.wanted, counted):
+        bounds = None
+        if plan.suppress_below:
+            counts, sums, bounds = _suppressed(counts, sums, plan.suppress_below)
+        tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
+    names = None if plan.label is None else (0, 1) if classes is None else classes
+    domain = encoding.domain if plan.domain is None else plan.domain
+    kept = None if plan.encoding is None else encoding
+    return Tables(tables, domain, n, plan.label, names, kept)
+
+
+def _suppressed(counts: np.ndarray, sums: np.ndarray, below: float) -> tuple[np.ndarray, np.ndarray, tuple]:
+    """Withhold counts above 0 and below a limit, with what remains known of them."""
+    small = (counts > 0) & (counts < below)
+    whole = bool(np.all(counts == np.floor(counts)))
+    low = np.where(small, 1.0 if whole else 0.0, counts)
+    high = np.where(small, np.ceil(below) - 1 if whole else below, counts)
+    sums = np.where(small if sums.ndim == counts.ndim else small[..., None], np.nan, sums)
+    return np.where(small, np.nan, counts), sums, (low, high)
+
+
+def aggregate_margins(
+    source: Any,
+    unit: str,
+    rows: str,
+    cols: str,
+    weight: str | None = None,
+    encoding: Encoding | None = None,
+    engine: str = "duckdb",
+    **options: Any,
+) -> Margins:
+    """Count rows of individuals into the row and column totals of every unit.
+
+    Parameters
+    ----------
+    source
+        As in :func:`aggregate`.
+    unit : str
+        Which unit (precinct) an individual is of.
+    rows, cols : str
+        The two attributes whose totals are kept (and whose cells are not), say group and vote.
+    weight, encoding, engine, **options
+        As in :func:`aggregate`; also ``where`` and ``table``.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import aggregate_margins
+    >>> voters = {"precinct": ["p", "p", "q"], "group": ["a", "b", "b"], "vote": ["yes", "no", "no"]}
+    >>> margins = aggregate_margins(voters, unit="precinct", rows="group", cols="vote")
+    >>> margins.rows
+    array([[1., 1.],
+           [0., 1.]])
+    >>> margins.col_names
+    ('no', 'yes')
+    """
+    for name in ("label", "order", "subsets", "suppress_below"):
+        if name in options:
+            raise DataError(f"Margins have no {name!r}.", hint="use aggregate for tables.")
+    tables = aggregate(
+        source, [unit, rows, cols], weight=weight, encoding=encoding, engine=engine,
+        subsets=[(unit, rows), (unit, cols)], **options,
+    )  # fmt: skip
+    by_row, by_col = tables[unit, rows].counts, tables[unit, cols].counts
+    row_names, col_names = (tuple(map(str, tables.domain.levels(a))) for a in (rows, cols))
+    return Margins(by_row, by_col, tables.domain.levels(unit), row_names, col_names)
+
+
+def fit_encoding(
+    source: Any, spec: Any, label: str | None = None, held_out: Any = None, engine: str = "duckdb", **options: Any
+) -> Encoding:
+    """Learn an encoding inside an engine, from rows that no frame could hold.
+
+    Parameters
+    ----------
+    source
+        As in :func:`aggregate`.
+    spec : mapping
+        As in :meth:`Encoding.fit`.
+    label : str, optional
+        Column of 0 and 1; needed by target encoding alone.
+    held_out : list of conditions, optional
+        Which rows target encoding learns from, as in ``where`` of :class:`CountPlan`. Count the other rows afterwards.
+    engine : {"duckdb", "spark"}
+    **options
+        As in :func:`aggregate`; also ``table``, and ``where`` for the rows that all other rules learn from.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import fit_encoding
+    >>> fit_encoding({"x": [1, 2, 3, 4]}, {"x": {"kind": "quantiles", "bins": 2}})["x"].edges
+    (2.5,)
+    """
+    asked = parsed_spec(spec)
+    where, held_out = checked_conditions(options.pop("where", ())), checked_conditions(held_out)
+    learned = {n: a for n, a in asked.items() if isinstance(a, dict) and a["kind"] != "cross"}
+    target = {n for n, a in learned.items() if a["kind"] == "target"}
+    if target and (not held_out or label is None):
+        raise DataError(
+            f"Target encoding of {min(target)!r} needs a label and held-out rows.",
+            hint="pass label='...' and held_out=[('day', '<', 3)].",
+        )
+    columns = {n: a.get("column", n) for n, a in learned.items()}
+    needed = [*columns.values(), *([label] if target else []), *(c for c, _, _ in (*where, *held_out))]
+    table = options.pop("table", None)
+    with opened(source, tuple(dict.fromkeys(needed)), engine, table, **options) as opened_engine:
+        clause = {
+            False: sql.condition(opened_engine.columns, where, opened_engine.dialect),
+            True: sql.condition(opened_engine.columns, held_out, opened_engine.dialect),
+        }
+        rules = {}
+        for name, a in asked.items():
+            summary = None
+            if name in columns:
+                summary = survey.EngineSummary(opened_engine, columns[name], clause[name in target], label)
+            rules[name] = fitted_rule(name, a, summary)
+    return Encoding(rules)

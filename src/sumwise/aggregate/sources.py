@@ -1,0 +1,155 @@
+"""What a source is: a frame, a query, a file of some format, a folder, or a database."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sumwise import checks, frames
+from sumwise.errors import DataError
+
+__all__ = ["arrow_table", "categories", "file_format", "is_query"]
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".duckdb": "database",
+    ".ddb": "database",
+    ".db": "database",
+}
+
+
+def is_query(source: Any) -> bool:
+    """Whether a source is SQL: text that begins with SELECT, WITH or FROM, and is no file.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import is_query
+    >>> is_query("select * from 'rows.parquet'"), is_query("rows.parquet")
+    (True, False)
+    """
+    if not isinstance(source, str) or os.path.lexists(source):
+        return False
+    words = source.split(None, 1)
+    return len(words) == 2 and words[0].upper() in ("SELECT", "WITH", "FROM")
+
+
+def file_format(path: Any) -> str:
+    """``"parquet"``, ``"csv"``, ``"arrow"`` or ``"database"``, by the ending; a folder holds Parquet files.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import file_format
+    >>> file_format("rows-*.csv.gz")
+    'csv'
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(
+            f"The source is a {type(path).__name__}.",
+            hint="give a path, a pandas, polars or pyarrow frame, an SQL query, or a Spark frame with engine='spark'.",
+        )
+    given = Path(path)
+    if "*" not in str(given):
+        if not given.exists():
+            raise DataError(f"There is no file {str(given)!r}.")
+        if given.is_dir():
+            return "parquet"
+    ending = next((s for s in reversed(given.suffixes) if s not in (".gz", ".zst")), "")
+    if ending.lower() not in FORMATS:
+        raise DataError(
+            f"The file {str(given)!r} has no ending that tells its format.", hint=f"known: {', '.join(FORMATS)}."
+        )
+    return FORMATS[ending.lower()]
+
+
+def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:
+    """Some columns of any frame as a pyarrow table with plain types: no dictionaries, NaN of pandas as null.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import arrow_table
+    >>> arrow_table({"a": ["x", None], "b": [1, 2]}, ("a",)).column("a").null_count
+    1
+    """
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        for name in columns:
+            checks.known(name, frame.column_names, "column")
+        table = frame.select(list(columns))
+    elif hasattr(frame, "to_arrow"):  # polars
+        for name in columns:
+            checks.known(name, frame.columns, "column")
+        table = frame.select(list(columns)).to_arrow()
+    else:
+        pandas = frames.to_pandas(frame, columns)
+        arrays = [_from_pandas(pandas[c], c) for c in columns]
+        table = pa.Table.from_arrays(arrays, names=list(columns))
+    return pa.Table.from_arrays([_plain(c) for c in table.columns], names=list(columns))
+
+
+def _from_pandas(column: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"Column {name!r} mixes values that no engine can hold: {error}.", hint="convert it to text."
+        ) from None
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    column = pa.chunked_array(column) if not isinstance(column, pa.ChunkedArray) else column
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kinds.is_large_string(column.type) or str(column.type) == "string_view":
+        column = column.cast(pa.string())
+    if kinds.is_unsigned_integer(column.type):  # Spark has none
+        column = column.cast(pa.int64())
+    if kinds.is_null(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def categories(frame: Any, columns: tuple[str, ...]) -> dict[str, tuple]:
+    """The levels of categorical columns, in their order, unused ones too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.aggregate.sources import categories
+    >>> categories(pd.DataFrame({"a": pd.Categorical(["lo"], ["lo", "hi"])}), ("a",))
+    {'a': ('lo', 'hi')}
+    """
+    import pandas as pd
+
+    dtypes = {str(k): v for k, v in dict(getattr(frame, "dtypes", {})).items()} if isinstance(frame, pd.DataFrame) else {}
+    if dtypes:
+        found = {c: dtypes[c] for c in columns if isinstance(dtypes.get(c), pd.CategoricalDtype)}
+        return {c: tuple(checks.plain(v) for v in d.categories) for c, d in found.items()}
+    if isinstance(frame, dict):
+        return {}
+    table = frames.to_pandas(frame, _dictionary_columns(frame, columns))
+    return categories(table, tuple(table.columns)) if table.shape[1] else {}
+
+
+def _dictionary_columns(frame: Any, columns: tuple[str, ...]) -> tuple[str, ...]:
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return tuple(c for c in columns if pa.types.is_dictionary(frame.schema.field(c).type))
+    import narwhals as nw
+
+    schema = nw.from_native(frame).collect_schema()
+    return tuple(c for c in columns if schema[c] in (nw.Categorical, nw.Enum))

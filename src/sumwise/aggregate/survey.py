@@ -1,0 +1,199 @@
+"""What must be known of the rows before they are counted: how many, which levels, which classes, fit weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise.aggregate.plan import CountPlan
+from sumwise.aggregate.sql import Column, condition
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError, UnknownName
+from sumwise.rules import Cross, Levels, canonical, kind_of
+
+__all__ = ["EngineSummary", "check_rows", "classes_of", "distinct_values", "full_encoding", "refuse_unseen"]
+
+MAX_CLASSES = 1000
+
+
+def check_rows(plan: CountPlan, engine: Any) -> int:
+    """The number of rows; none at all, a missing label or an unfit weight is an error."""
+    where = condition(engine.columns, plan.where, engine.dialect)
+    select = ["count(*) AS n"]
+    if plan.label is not None:
+        select.append(_sum(engine.columns[plan.label].missing(), "no_label"))
+    if plan.weight is not None:
+        weight = engine.columns[plan.weight]
+        if weight.kind not in ("number", "bool"):
+            raise DataError(f"The weights in column {weight.name!r} are {weight.kind}.", hint="weights are numbers.")
+        select.append(_sum(weight.missing(), "no_weight"))
+        select.append(_sum(f"CAST({weight.sql} AS DOUBLE) < 0", "negative"))
+        select.append(_sum(f"CAST({weight.sql} AS DOUBLE) = CAST('Infinity' AS DOUBLE)", "infinite"))
+    found = engine.table(f"SELECT {', '.join(select)} FROM source AS s{where}").to_pylist()[0]
+    n = int(found["n"])
+    if not n:
+        raise DataError("There are no rows to count.", hint="look at the source, and at the conditions if there are any.")
+    for key, told in {
+        "no_label": f"The label {plan.label!r} is missing",
+        "no_weight": f"The weight {plan.weight!r} is missing",
+        "negative": f"The weight {plan.weight!r} is negative",
+        "infinite": f"The weight {plan.weight!r} is infinite",
+    }.items():
+        if found.get(key):
+            raise DataError(f"{told} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...].")
+    return n
+
+
+def _sum(predicate: str, name: str) -> str:
+    return f"sum(CASE WHEN {predicate} THEN 1 ELSE 0 END) AS {name}"
+
+
+def distinct_values(engine: Any, names: Sequence[str], where: str) -> dict[str, tuple]:
+    """The sorted distinct values of some columns, in one pass; missing values are an error."""
+    if not names:
+        return {}
+    columns: list[Column] = [engine.columns[n] for n in names]
+    counts = ", ".join(_sum(c.missing(), f"m{i}") for i, c in enumerate(columns))
+    missing = engine.table(f"SELECT count(*) AS n, {counts} FROM source AS s{where}").to_pylist()[0]
+    for i, c in enumerate(columns):
+        if missing[f"m{i}"]:
+            raise DataError(
+                f"Column {c.name!r} is missing in {int(missing[f'm{i}'])} of {missing['n']} rows.",
+                hint="leave such rows out by where=[...], or make missing a level with an Encoding.",
+            )
+    inner = ", ".join(f"{c.value(engine.dialect)} AS v{i}" for i, c in enumerate(columns))
+    sets = ", ".join(f"(v{i})" for i in range(len(columns)))
+    listed = ", ".join(f"v{i}" for i in range(len(columns)))
+    found = engine.table(
+        f"SELECT {listed} FROM (SELECT {inner} FROM source AS s{where}) AS v GROUP BY GROUPING SETS ({sets})"
+    )
+    return {c.name: _sorted(found.column(f"v{i}"), c.name, engine) for i, c in enumerate(columns)}
+
+
+def _sorted(column: Any, name: str, engine: Any) -> tuple:
+    values = {canonical(v) for v in column.drop_null().to_pylist()} - {None}
+    if name in engine.categories:
+        return engine.categories[name]
+    return tuple(sorted(values))
+
+
+def full_encoding(plan: CountPlan, engine: Any) -> Encoding:
+    """A rule for every attribute of the plan: from its encoding, its domain, or the rows themselves."""
+    given = {} if plan.encoding is None else plan.encoding.rules
+    plain = [a for a in plan.attributes if a not in given]
+    if plan.domain is not None:
+        levels = {a: plan.domain.levels(a) for a in plain}
+    else:
+        levels = distinct_values(engine, plain, condition(engine.columns, plan.where, engine.dialect))
+    rules = {a: given.get(a) or Levels(a, levels[a]) for a in plan.attributes}
+    parts = {p: given[p] for r in rules.values() if isinstance(r, Cross) for p in r.of if p not in rules}
+    return Encoding({**rules, **parts})
+
+
+def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
+    """The classes of the label; None where it is 0 and 1."""
+    column = engine.columns[plan.label]
+    where = condition(engine.columns, plan.where, engine.dialect)
+    sql = f"SELECT DISTINCT {column.value(engine.dialect)} AS v FROM source AS s{where} LIMIT {MAX_CLASSES + 1}"
+    values = tuple(sorted(canonical(v) for v in engine.table(sql).column("v").to_pylist()))
+    if set(values) <= {0, 1} and column.kind != "text":
+        return None
+    if any(isinstance(v, float) for v in values):
+        first = next(v for v in values if isinstance(v, float))
+        raise DataError(
+            f"The label {plan.label!r} holds fractions, first {first}.", hint="a label is 0 or 1, or one of a few classes."
+        )
+    if len(values) > MAX_CLASSES:
+        raise DataError(f"The label {plan.label!r} has more than {MAX_CLASSES} values.", hint="is it a label?")
+    if len(values) < 2:
+        raise DataError(f"The label {plan.label!r} has the single value {values[0]!r}.", hint="a label needs two classes.")
+    return values
+
+
+def refuse_unseen(plan: CountPlan, encoding: Encoding, engine: Any, statement_of: Any) -> None:
+    """Say which attribute has a value without a level, which value, and in how many rows."""
+    for name in encoding.attributes:
+        rule = encoding[name]
+        if isinstance(rule, Cross):
+            continue
+        statement = statement_of(name)
+        column = engine.columns[rule.column]
+        statement.add(column.value(engine.dialect), "v")
+        for lookup in statement.lookups:
+            engine.add_lookup(lookup)
+        inner = statement.text("source")
+        sql = f"SELECT v, count(*) AS n FROM ({inner}) AS u WHERE a0 IS NULL GROUP BY v ORDER BY n DESC, v LIMIT 1000"
+        found = engine.table(sql).to_pylist()
+        if found:
+            value, rows = canonical(found[0]["v"]), sum(int(f["n"]) for f in found)
+            told = "missing" if value is None else repr(value)
+            least = "at least " if len(found) == 1000 else ""
+            raise UnknownName(
+                f"Attribute {name!r} has no level for {least}{rows} rows. Most frequent: {told}, {found[0]['n']} times.",
+                hint="add the level to the domain, or use an Encoding with an 'other' or 'missing' level.",
+            )
+    raise DataError("Some code is negative, and no attribute shows which.", hint="please report this.")
+
+
+class EngineSummary:
+    """What fitting an encoding asks of one raw column, computed by an engine."""
+
+    def __init__(self, engine: Any, column: str, where: str, label: str | None = None):
+        self.engine, self.where, self.label = engine, where, label
+        self.column: Column = engine.columns[column]
+        found = engine.table(f"SELECT {_sum(self.column.missing(), 'm')} FROM source AS s{where}").to_pylist()[0]
+        self.n_missing = int(found["m"] or 0)
+
+    def _kept(self) -> str:
+        return f"{self.where} {'AND' if self.where else 'WHERE'} NOT {self.column.missing()}"
+
+    def _number(self) -> str:
+        if self.column.kind != "number":
+            raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
+        return f"CAST({self.column.sql} AS DOUBLE)"
+
+    def range(self) -> tuple[float, float]:
+        """Least and largest number; NaN where there is none."""
+        x = self._number()
+        found = self.engine.table(f"SELECT min({x}) AS low, max({x}) AS high FROM source AS s{self._kept()}").to_pylist()[0]
+        return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
+
+    def quantiles(self, q: np.ndarray) -> np.ndarray:
+        """Quantiles, interpolated linearly."""
+        function = "quantile_cont" if self.engine.dialect.name == "duckdb" else "percentile"
+        array = f"[{', '.join(map(repr, q.tolist()))}]"
+        array = array if self.engine.dialect.name == "duckdb" else f"array({array[1:-1]})"
+        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM source AS s{self._kept()}"
+        return np.array(self.engine.table(sql).column("q").to_pylist()[0])
+
+    def value_counts(self, label: bool = False) -> tuple[list, np.ndarray, np.ndarray | None]:
+        """Distinct values in order, their counts and label sums."""
+        sums = ""
+        if label:
+            column = self.engine.columns[self.label]
+            self._check_binary(column)
+            sums = f", sum(CAST({column.sql} AS INTEGER)) AS s"
+        value = self.column.value(self.engine.dialect)
+        found = self.engine.table(
+            f"SELECT {value} AS v, count(*) AS n{sums} FROM source AS s{self._kept()} GROUP BY {value}"
+        )
+        values = [canonical(v) for v in found.column("v").to_pylist()]
+        kind_of(tuple(values), self.column.name)
+        known = self.engine.categories.get(self.column.name)
+        order = sorted(range(len(values)), key=(values if known is None else list(map(known.index, values))).__getitem__)
+        n = found.column("n").to_numpy()[order]
+        return [values[i] for i in order], n, found.column("s").to_numpy()[order] if label else None
+
+    def _check_binary(self, column: Column) -> None:
+        if column.kind == "text" or column.kind == "other":
+            raise DataError(f"The label {column.name!r} must be 0 or 1; it is {column.kind}.")
+        bad = f"({column.missing()} OR CAST({column.sql} AS DOUBLE) NOT IN (0, 1))"
+        where = f"{self.where} {'AND' if self.where else 'WHERE'} {bad}"
+        found = self.engine.table(f"SELECT count(*) AS n, min({column.sql}) AS v FROM source AS s{where}").to_pylist()[0]
+        if found["n"]:
+            raise DataError(
+                f"The label {column.name!r} must be 0 or 1; {found['n']} rows are not. One has {found['v']!r}.",
+                hint="turn the label into 0 and 1 first.",
+            )
