@@ -129,6 +129,12 @@ class Counter:
             return self.totals[:, 0] + counts, self.totals[:, 1] + sums
         return counts, sums
 
+    def set_cells(self, cell: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> None:
+        """Take over counts and label sums that were added up elsewhere."""
+        self.totals = np.zeros((int(self.offsets[-1]), 2)) if self.totals is None else self.totals
+        self.totals[cell, 0] += counts
+        self.totals[cell, 1] += sums
+
     def tables(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Counts and label sums (or class counts, on one more axis) of each table."""
         return self.shaped(*self.cells())

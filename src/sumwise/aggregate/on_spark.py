@@ -1,0 +1,279 @@
+"""Run a plan on Spark: a Spark frame, files that its workers can read, or a frame from here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.aggregate import sources
+from sumwise.aggregate.counters import Counter
+from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
+from sumwise.errors import DataError, MissingExtra
+from sumwise.extras import require
+
+__all__ = ["SparkEngine", "spark_session"]
+
+NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
+
+
+def spark_session(master: str | None = None) -> tuple[Any, Any]:
+    """A Spark session and what to call when done with it: the active session stays, a new one is stopped.
+
+    Parameters
+    ----------
+    master : str, optional
+        ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else ``"local[*]"``. A local session listens
+        on 127.0.0.1 alone and keeps its files in a temporary folder.
+    """
+    pyspark = require("pyspark.sql", extra="spark")
+    active = pyspark.SparkSession.getActiveSession()
+    if active is not None and (master is None or active.sparkContext.master == master):
+        return active, lambda: None
+    if active is not None:
+        raise DataError(
+            f"A Spark session on {active.sparkContext.master!r} is active; {master!r} was asked for.",
+            hint="stop it first, or leave master out.",
+        )
+    _require_java()
+    master = "local[*]" if master is None else master
+    folder = tempfile.mkdtemp(prefix="sumwise-spark-")
+    builder = pyspark.SparkSession.builder.master(master).appName("sumwise")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+    if master.startswith("local"):
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.local.dir", folder).config("spark.sql.shuffle.partitions", "8")
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        first = str(error).strip().split("\n")[0]
+        raise DataError(f"Spark on {master!r} doesn't start: {first}", hint="is the master right, and reachable?") from None
+
+    if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
+
+    def stop() -> None:
+        session.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    return session, stop
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if (home and (Path(home) / "bin" / "java").exists()) or shutil.which("java"):
+        return
+    raise MissingExtra(
+        "Spark needs Java, and there is none: no JAVA_HOME and no java on the path.",
+        hint="install Java 17 or newer, or use engine='duckdb'.",
+    )
+
+
+class SparkEngine:
+    """A source opened on Spark, for the time of one plan.
+
+    Parameters
+    ----------
+    source
+        A Spark frame, a path that Spark's workers can read (Parquet or CSV), or a pandas, polars or pyarrow frame.
+    columns : tuple of str
+        The columns that the plan needs.
+    table : str, optional
+        Not used here: databases are read by DuckDB.
+    master : str, optional
+        The master's URL, as ``"local[2]"`` or ``"spark://host:7077"``.
+    session : SparkSession, optional
+        A session to use; it isn't stopped.
+    """
+
+    dialect = SPARK
+    threads = 1  # of the driver's counter, which only holds the result
+
+    def __init__(
+        self, source: Any, columns: tuple[str, ...], table: str | None = None, master: str | None = None, session: Any = None
+    ):
+        sql = require("pyspark.sql", extra="spark")
+        if table is not None:
+            raise DataError("Spark reads no database file.", hint="use engine='duckdb', or write the table to Parquet.")
+        self.categories: dict[str, tuple] = {}
+        self._views: list[str] = []
+        self._stop = lambda: None
+        if session is None and hasattr(source, "sparkSession"):
+            session = source.sparkSession
+        if session is None:
+            session, self._stop = spark_session(master)
+        self.session, self._sql = session, sql
+        self._prefix = f"sumwise_{id(self):x}"
+        try:
+            frame = self._frame(source, columns)
+            self._set_view(frame, columns)
+        except BaseException:
+            self.close()
+            raise
+
+    def _frame(self, source: Any, columns: tuple[str, ...]) -> Any:
+        if hasattr(source, "sparkSession"):
+            self.what = "the Spark frame"
+            return source
+        if sources.is_query(source):
+            self.what = "the query"
+            return self._guarded(lambda: self.session.sql(source))
+        if frames.is_frame(source) or isinstance(source, dict):
+            self.what = "the frame"
+            self.categories = sources.categories(source, columns)
+            return self.session.createDataFrame(sources.arrow_table(source, columns))
+        self.what = f"the file {str(source)!r}"
+        path = os.fspath(source) if isinstance(source, str | os.PathLike) else source
+        form = sources.file_format(path) if not str(path).partition("://")[1] else _remote_format(path)
+        if form == "parquet":
+            return self._guarded(lambda: self.session.read.parquet(path))
+        if form == "csv":
+            separator = "\t" if ".tsv" in path else ","
+            reader = self.session.read.option("escape", '"').option("multiLine", "true")
+            return self._guarded(lambda: reader.csv(path, header=True, inferSchema=True, sep=separator))
+        raise DataError(f"{_start(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
+
+    def _set_view(self, frame: Any, columns: tuple[str, ...]) -> None:
+        names = [f.name for f in frame.schema.fields]
+        for name in columns:
+            checks.known(name, names, "column")
+        fields = frame.schema.fields
+        found = [_column(f.name, i, f.dataType.typeName()) for i, f in enumerate(fields)]
+        self.columns = {c.name: c for c in found}
+        renamed = frame.toDF(*(c.sql for c in found))
+        self.source_view = self._view(renamed, "source")
+
+    def _view(self, frame: Any, name: str) -> str:
+        """Register under a name of our own; statements say ``source``, ``k0``, ... and are given it by `_resolved`."""
+        view = f"{self._prefix}_{name}"
+        frame.createOrReplaceTempView(view)
+        if view not in self._views:
+            self._views.append(view)
+        return view
+
+    def _resolved(self, sql: str) -> str:
+        # statements are made of our own names and of literals; only names that stand where a relation stands are replaced
+        out = sql.replace(" FROM source AS ", f" FROM {self._prefix}_source AS ")
+        for view in self._views:
+            alias = view[len(self._prefix) + 1 :]
+            out = out.replace(f" LEFT JOIN {alias} ON ", f" LEFT JOIN {view} AS {alias} ON ")
+        return out
+
+    def table(self, sql: str) -> Any:
+        """The result of a query as a pyarrow table."""
+        return self._guarded(lambda: self.session.sql(self._resolved(sql)).toArrow())
+
+    def chunks(self, sql: str) -> Iterator[Any]:
+        """The result of a query as record batches."""
+        yield from self.table(sql).to_batches()
+
+    def add_lookup(self, lookup: Lookup) -> None:
+        """Make the small table of a lookup known under its alias."""
+        self._view(self.session.createDataFrame(lookup.arrow()), lookup.alias)
+
+    def count(self, statement: Statement, counter: Counter, progress: Any) -> bool:
+        """Count each partition with the compiled kernel where it lies, and add up the cells; False if some code is negative."""
+        coded = self._guarded(lambda: self.session.sql(self._resolved(statement.text("source"))))
+        kind = "double" if counter.weighted else "bigint"
+        part = _Part(counter.subsets, counter.sizes.tolist(), counter.n_classes, counter.weighted)
+        cells = coded.mapInArrow(part, f"cell bigint, n {kind}, s {kind}, seen bigint")
+        self._view(cells, "cells")
+        found = self._guarded(
+            lambda: self.session.sql(
+                f"SELECT cell, sum(n) AS n, sum(s) AS s FROM {self._prefix}_cells GROUP BY cell"
+            ).toArrow()
+        )
+        cell = found.column("cell").to_numpy()
+        if (cell < 0).any():
+            return False
+        counts, sums = found.column("n").to_numpy(), found.column("s").to_numpy()
+        counter.set_cells(cell, counts, sums)
+        progress.step(progress.total or 0)
+        return True
+
+    def close(self) -> None:
+        """Forget the views, and stop the session if it was made here."""
+        for view in self._views:
+            self.session.catalog.dropTempView(view)
+        self._stop()
+
+    def __enter__(self) -> SparkEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _guarded(self, work: Any) -> Any:
+        errors = require("pyspark.errors", extra="spark")
+        try:
+            return work()
+        except errors.PySparkException as error:
+            raise self._failure(str(error)) from None
+
+    def _failure(self, told: str) -> DataError:
+        lines = told.strip().split("\n")
+        absent = [line for line in lines if line.startswith("ModuleNotFoundError")]
+        if absent:
+            return DataError(
+                f"Spark's workers can't count: {absent[-1]}.",
+                hint="install sumwise on the workers, set PYSPARK_PYTHON, or use counting='sql'.",
+            )
+        return DataError(f"{_start(self.what)} can't be read: {lines[0]}", hint="is it whole, and of that format?")
+
+
+class _Part:
+    """Count one partition on its worker; sends cells that are not empty, or cell -1 for a value without a level."""
+
+    def __init__(self, subsets: list, sizes: list, n_classes: int | None, weighted: bool):
+        self.subsets, self.n_classes, self.weighted = subsets, n_classes, weighted
+        self.sizes = sizes if n_classes is None else sizes[:-1]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        from sumwise.aggregate.counters import Counter
+
+        counter = Counter(self.subsets, self.sizes, self.n_classes, self.weighted, n_threads=1)
+        unseen = 0
+        for batch in batches:
+            arrays = {n: batch.column(i).to_numpy(zero_copy_only=False) for i, n in enumerate(batch.schema.names)}
+            codes = [arrays[f"a{i}"] for i in range(len(self.sizes))]
+            unseen += sum(int((c < 0).sum()) for c in codes)
+            if not unseen and batch.num_rows:
+                counter.add(codes, arrays.get("y"), arrays.get("w"))
+        counts, sums = counter.cells()
+        cell = np.flatnonzero((counts != 0) | (sums != 0)) if not unseen else np.array([-1])
+        kind = float if self.weighted else np.int64
+        n, s = (x[cell].astype(kind) for x in (counts, sums))
+        seen = np.full(len(cell), counter.rows)
+        for i in range(0, len(cell), 1_000_000):
+            part = slice(i, i + 1_000_000)
+            columns = [pa.array(x[part]) for x in (cell, n, s, seen)]
+            yield pa.RecordBatch.from_arrays(columns, names=["cell", "n", "s", "seen"])
+
+
+def _column(name: str, i: int, described: str) -> Column:
+    sql = f"c{i}"
+    if described.startswith(NUMBERS):
+        return Column(name, sql, "number", described in ("float", "double"))
+    if described == "boolean":
+        return Column(name, sql, "bool")
+    if described in ("date", "timestamp", "timestamp_ntz"):
+        return Column(name, sql, "text", plain_text=False)
+    return Column(name, sql, "text" if described.startswith(("string", "varchar", "char")) else "other")
+
+
+def _remote_format(path: str) -> str:
+    return "csv" if ".csv" in path.rpartition("/")[2] else "parquet"
+
+
+def _start(what: str) -> str:
+    return what[0].upper() + what[1:]
