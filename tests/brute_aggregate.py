@@ -29,8 +29,8 @@ def count_by_pandas(frame: pd.DataFrame, attributes, levels, label=None, weight=
     grouped = work.groupby(keys, sort=False)[["w", "s"]].sum()
     shape = tuple(len(levels[a]) for a in attributes)
     counts, sums = np.zeros(shape), np.zeros(shape)
-    for key, (w, s) in zip(grouped.index, grouped.to_numpy()):
-        key = key if isinstance(key, tuple) else (key,)
+    for found, (w, s) in zip(grouped.index, grouped.to_numpy()):
+        key = found if isinstance(found, tuple) else (found,)
         cell = tuple(list(levels[a]).index(k) for a, k in zip(attributes, key))
         counts[cell], sums[cell] = w, s
     return counts, sums

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from brute_aggregate import count_by_loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brute_aggregate import count_by_loop
 from sumwise.kernels.counting import BLOCK, add_counts, add_weighted, dealt_out, layout, unpacked
 
 SUBSETS = [(0,), (0, 1), (2, 0), (0, 1, 2), (2,)]

@@ -34,7 +34,8 @@ class DuckDBEngine:
     threads : int, optional
         Threads of DuckDB and of the counting kernel; default: all cores.
     memory_limit : str, optional
-        The most memory that DuckDB itself may take, as ``"2GB"``; it then uses a temporary folder, removed at the end.
+        The most memory that DuckDB itself may take, as ``"2GB"``; it then uses a temporary folder, removed at the
+        end.
 
     Examples
     --------
@@ -94,7 +95,9 @@ class DuckDBEngine:
         for name in columns:
             checks.known(name, self.columns, "column")
 
-    def _create_view(self, source: Any, columns: tuple[str, ...], table: str | None, database: bool) -> list[str] | None:
+    def _create_view(
+        self, source: Any, columns: tuple[str, ...], table: str | None, database: bool
+    ) -> list[str] | None:
         """Create the view ``source`` with columns c0, c1, ...; return the users' names where SQL would lose them."""
         if frames.is_frame(source) or isinstance(source, dict):
             arrow = sources.arrow_table(source, columns)
@@ -134,7 +137,7 @@ class DuckDBEngine:
 
     def _arrow_file(self, path: str) -> Any:
         import pyarrow as pa
-        import pyarrow.dataset as dataset
+        from pyarrow import dataset
 
         try:
             return dataset.dataset(path, format="ipc")
@@ -176,7 +179,8 @@ class DuckDBEngine:
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {lookup.alias} AS FROM {lookup.alias}_given")
 
     def count(self, statement: Statement, counter: Counter, progress: Any) -> bool:
-        """Send the rows of a statement (a0, a1, ..., then y and w) through a counter; False if some code is negative."""
+        """Send the rows of a statement (a0, a1, ..., then y and w) through a counter; False if some code is
+        negative."""
         for batch in self.chunks(statement.text("source")):
             arrays = {name: batch.column(i).to_numpy(zero_copy_only=False) for i, name in enumerate(batch.schema.names)}
             codes = [arrays[f"a{i}"] for i in range(len(arrays) - ("y" in arrays) - ("w" in arrays))]
@@ -206,11 +210,13 @@ class DuckDBEngine:
 def _column(name: str, i: int, described: str) -> Column:
     kind = described.upper().lstrip("U") if not described.upper().startswith("UUID") else "UUID"
     floating = kind in ("FLOAT", "DOUBLE")
+    if kind.endswith("]"):  # lists and arrays
+        return Column(name, f"c{i}", "other")
     if kind.startswith(NUMBERS):
         return Column(name, f"c{i}", "number", floating)
     if kind == "BOOLEAN":
         return Column(name, f"c{i}", "bool")
-    if kind.startswith(TEXTS) and not kind.endswith("]"):
+    if kind.startswith(TEXTS):
         return Column(name, f"c{i}", "text", plain_text=kind == "VARCHAR")
     return Column(name, f"c{i}", "other")
 
@@ -226,7 +232,7 @@ def _start(what: str) -> str:
 def _parquet_names(path: str) -> list[str] | None:
     """The names in the file; DuckDB tells names apart by more than their case, and renames the second."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     first = path if "*" not in path else next(iter(sorted(glob.glob(path, recursive=True))), None)
     if first is None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,12 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
     Parameters
     ----------
     master : str, optional
-        ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else ``"local[*]"``. A local session listens
-        on 127.0.0.1 alone and keeps its files in a temporary folder.
+        ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else ``"local[*]"``. A local
+        session listens on 127.0.0.1 alone and keeps its files in a temporary folder.
     """
-    pyspark = require("pyspark.sql", extra="spark")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        pyspark = require("pyspark.sql", extra="spark")
     active = pyspark.SparkSession.getActiveSession()
     if active is not None and (master is None or active.sparkContext.master == master):
         return active, lambda: None
@@ -47,16 +50,20 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
     folder = tempfile.mkdtemp(prefix="sumwise-spark-")
     builder = pyspark.SparkSession.builder.master(master).appName("sumwise")
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     if master.startswith("local"):
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-        builder = builder.config("spark.local.dir", folder).config("spark.sql.shuffle.partitions", "8")
+        builder = builder.config("spark.local.dir", folder).config("spark.sql.shuffle.partitions", "4")
     try:
         session = builder.getOrCreate()
     except Exception as error:
         shutil.rmtree(folder, ignore_errors=True)
         first = str(error).strip().split("\n")[0]
-        raise DataError(f"Spark on {master!r} doesn't start: {first}", hint="is the master right, and reachable?") from None
+        raise DataError(
+            f"Spark on {master!r} doesn't start: {first}", hint="is the master right, and reachable?"
+        ) from None
 
+    session.sparkContext.setLogLevel("ERROR")
     if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
 
@@ -98,9 +105,14 @@ class SparkEngine:
     threads = 1  # of the driver's counter, which only holds the result
 
     def __init__(
-        self, source: Any, columns: tuple[str, ...], table: str | None = None, master: str | None = None, session: Any = None
+        self,
+        source: Any,
+        columns: tuple[str, ...],
+        table: str | None = None,
+        master: str | None = None,
+        session: Any = None,
     ):
-        sql = require("pyspark.sql", extra="spark")
+        require("pyspark.sql", extra="spark")
         if table is not None:
             raise DataError("Spark reads no database file.", hint="use engine='duckdb', or write the table to Parquet.")
         self.categories: dict[str, tuple] = {}
@@ -110,8 +122,10 @@ class SparkEngine:
             session = source.sparkSession
         if session is None:
             session, self._stop = spark_session(master)
-        self.session, self._sql = session, sql
+        self.session = session
         self._prefix = f"sumwise_{id(self):x}"
+        self._case = self.session.conf.get("spark.sql.caseSensitive")
+        self.session.conf.set("spark.sql.caseSensitive", "true")  # files may have both 'a' and 'A'
         try:
             frame = self._frame(source, columns)
             self._set_view(frame, columns)
@@ -129,7 +143,8 @@ class SparkEngine:
         if frames.is_frame(source) or isinstance(source, dict):
             self.what = "the frame"
             self.categories = sources.categories(source, columns)
-            return self.session.createDataFrame(sources.arrow_table(source, columns))
+            arrow = sources.arrow_table(source, columns)
+            return self._guarded(lambda: self.session.createDataFrame(arrow))
         self.what = f"the file {str(source)!r}"
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else source
         form = sources.file_format(path) if not str(path).partition("://")[1] else _remote_format(path)
@@ -152,7 +167,8 @@ class SparkEngine:
         self.source_view = self._view(renamed, "source")
 
     def _view(self, frame: Any, name: str) -> str:
-        """Register under a name of our own; statements say ``source``, ``k0``, ... and are given it by `_resolved`."""
+        """Register under a name of our own; statements say ``source``, ``k0``, ... and are given it by
+        `_resolved`."""
         view = f"{self._prefix}_{name}"
         frame.createOrReplaceTempView(view)
         if view not in self._views:
@@ -160,7 +176,8 @@ class SparkEngine:
         return view
 
     def _resolved(self, sql: str) -> str:
-        # statements are made of our own names and of literals; only names that stand where a relation stands are replaced
+        # statements are made of our own names and of literals; only names that stand where a relation stands are
+        # replaced
         out = sql.replace(" FROM source AS ", f" FROM {self._prefix}_source AS ")
         for view in self._views:
             alias = view[len(self._prefix) + 1 :]
@@ -177,14 +194,15 @@ class SparkEngine:
 
     def add_lookup(self, lookup: Lookup) -> None:
         """Make the small table of a lookup known under its alias."""
-        self._view(self.session.createDataFrame(lookup.arrow()), lookup.alias)
+        self._view(self._guarded(lambda: self.session.createDataFrame(lookup.arrow())), lookup.alias)
 
     def count(self, statement: Statement, counter: Counter, progress: Any) -> bool:
-        """Count each partition with the compiled kernel where it lies, and add up the cells; False if some code is negative."""
+        """Count each partition with the compiled kernel where it lies, and add up the cells; False if some code is
+        negative."""
         coded = self._guarded(lambda: self.session.sql(self._resolved(statement.text("source"))))
         kind = "double" if counter.weighted else "bigint"
         part = _Part(counter.subsets, counter.sizes.tolist(), counter.n_classes, counter.weighted)
-        cells = coded.mapInArrow(part, f"cell bigint, n {kind}, s {kind}, seen bigint")
+        cells = self._guarded(lambda: coded.mapInArrow(part, f"cell bigint, n {kind}, s {kind}"))
         self._view(cells, "cells")
         found = self._guarded(
             lambda: self.session.sql(
@@ -203,6 +221,7 @@ class SparkEngine:
         """Forget the views, and stop the session if it was made here."""
         for view in self._views:
             self.session.catalog.dropTempView(view)
+        self.session.conf.set("spark.sql.caseSensitive", self._case)
         self._stop()
 
     def __enter__(self) -> SparkEngine:
@@ -213,9 +232,12 @@ class SparkEngine:
 
     def _guarded(self, work: Any) -> Any:
         errors = require("pyspark.errors", extra="spark")
+        java = require("py4j.protocol", extra="spark")
         try:
-            return work()
-        except errors.PySparkException as error:
+            with warnings.catch_warnings():  # Spark warns of every pandas above 2; nothing here goes through pandas
+                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+                return work()
+        except (errors.PySparkException, java.Py4JError) as error:
             raise self._failure(str(error)) from None
 
     def _failure(self, told: str) -> DataError:
@@ -226,7 +248,8 @@ class SparkEngine:
                 f"Spark's workers can't count: {absent[-1]}.",
                 hint="install sumwise on the workers, set PYSPARK_PYTHON, or use counting='sql'.",
             )
-        return DataError(f"{_start(self.what)} can't be read: {lines[0]}", hint="is it whole, and of that format?")
+        first = lines[1].lstrip(": ") if lines[0].startswith("An error occurred") and len(lines) > 1 else lines[0]
+        return DataError(f"{_start(self.what)} can't be read: {first}", hint="is it whole, and of that format?")
 
 
 class _Part:
@@ -253,11 +276,10 @@ class _Part:
         cell = np.flatnonzero((counts != 0) | (sums != 0)) if not unseen else np.array([-1])
         kind = float if self.weighted else np.int64
         n, s = (x[cell].astype(kind) for x in (counts, sums))
-        seen = np.full(len(cell), counter.rows)
         for i in range(0, len(cell), 1_000_000):
             part = slice(i, i + 1_000_000)
-            columns = [pa.array(x[part]) for x in (cell, n, s, seen)]
-            yield pa.RecordBatch.from_arrays(columns, names=["cell", "n", "s", "seen"])
+            columns = [pa.array(x[part]) for x in (cell, n, s)]
+            yield pa.RecordBatch.from_arrays(columns, names=["cell", "n", "s"])
 
 
 def _column(name: str, i: int, described: str) -> Column:

@@ -35,8 +35,8 @@ class CountPlan:
     subsets : sequence of sequences of str, optional
         Count these subsets instead.
     where : sequence of (column, operation, value), optional
-        Rows to keep: all conditions hold. Operations are ``== != < <= > >=``, ``in`` and ``not in`` (with a list), and
-        ``missing`` and ``not missing`` (without a value). A missing value meets no condition but ``missing``.
+        Rows to keep: all conditions hold. Operations are ``== != < <= > >=``, ``in`` and ``not in`` (with a list),
+        and ``missing`` and ``not missing`` (without a value). A missing value meets no condition but ``missing``.
     weight : str, optional
         Column of row weights, 0 or more.
     domain : Domain, optional
@@ -156,7 +156,7 @@ def _condition(given: Any) -> tuple:
 
 def _scalar(value: Any, column: str) -> Any:
     value = checks.plain(value)
-    if not isinstance(value, str | bool | numbers.Real) or value != value:  # noqa: PLR0124  (NaN)
+    if not isinstance(value, str | bool | numbers.Real) or value != value:
         raise DataError(
             f"The condition on {column!r} compares with {value!r}.",
             hint="compare with text, a number or a boolean; use 'missing' for missing values.",

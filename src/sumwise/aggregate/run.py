@@ -46,8 +46,8 @@ def aggregate(
     Parameters
     ----------
     source : path, frame, SQL query or Spark frame
-        A CSV (also gzip), Parquet or Arrow file, a folder of Parquet files, a DuckDB database, a pandas, polars or pyarrow
-        frame, a query that begins with SELECT, or (with ``engine="spark"``) a Spark frame.
+        A CSV (also gzip), Parquet or Arrow file, a folder of Parquet files, a DuckDB database, a pandas, polars or
+        pyarrow frame, a query that begins with SELECT, or (with ``engine="spark"``) a Spark frame.
     attributes : list of str
         Columns, or attributes of `encoding`.
     label : str, optional
@@ -64,7 +64,8 @@ def aggregate(
         As in :class:`CountPlan`.
     **options
         ``counting="native"`` (one pass through a compiled kernel) or ``"sql"`` (one GROUPING SETS statement);
-        ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and ``session``.
+        ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and
+        ``session``.
 
     Returns
     -------
@@ -84,13 +85,13 @@ def aggregate(
     array([[1., 0.],
            [0., 1.]])
     """
-    plan = CountPlan(
-        source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table
-    )
+    plan = CountPlan(source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table)
     return run(plan, engine, **options)
 
 
-def run(plan: CountPlan, engine: str = "duckdb", *, counting: str = "native", verbose: int = 0, **options: Any) -> Tables:
+def run(
+    plan: CountPlan, engine: str = "duckdb", *, counting: str = "native", verbose: int = 0, **options: Any
+) -> Tables:
     """Count a plan's tables on an engine.
 
     Examples
@@ -203,10 +204,8 @@ def _count_by_sql(
 def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
     tables = []
     n = float(counted[0][0].sum())
-    for subset, (counts, sums) in zip(plan.wanted, counted):
-        bounds = None
-        if plan.suppress_below:
-            counts, sums, bounds = _suppressed(counts, sums, plan.suppress_below)
+    for subset, cells in zip(plan.wanted, counted):
+        counts, sums, bounds = _suppressed(*cells, plan.suppress_below) if plan.suppress_below else (*cells, None)
         tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
     names = None if plan.label is None else (0, 1) if classes is None else classes
     domain = encoding.domain if plan.domain is None else plan.domain
@@ -284,7 +283,8 @@ def fit_encoding(
     label : str, optional
         Column of 0 and 1; needed by target encoding alone.
     held_out : list of conditions, optional
-        Which rows target encoding learns from, as in ``where`` of :class:`CountPlan`. Count the other rows afterwards.
+        Which rows target encoding learns from, as in ``where`` of :class:`CountPlan`. Count the other rows
+        afterwards.
     engine : {"duckdb", "spark"}
     **options
         As in :func:`aggregate`; also ``table``, and ``where`` for the rows that all other rules learn from.

@@ -134,7 +134,9 @@ def categories(frame: Any, columns: tuple[str, ...]) -> dict[str, tuple]:
     """
     import pandas as pd
 
-    dtypes = {str(k): v for k, v in dict(getattr(frame, "dtypes", {})).items()} if isinstance(frame, pd.DataFrame) else {}
+    dtypes = (
+        {str(k): v for k, v in dict(getattr(frame, "dtypes", {})).items()} if isinstance(frame, pd.DataFrame) else {}
+    )
     if dtypes:
         found = {c: dtypes[c] for c in columns if isinstance(dtypes.get(c), pd.CategoricalDtype)}
         return {c: tuple(checks.plain(v) for v in d.categories) for c, d in found.items()}

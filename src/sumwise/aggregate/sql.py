@@ -1,7 +1,8 @@
 """The plan in SQL: the same statements for every engine but for a few words that a `Dialect` holds.
 
-Columns of the source are called ``c0``, ``c1``, ... and attributes ``a0``, ``a1``, ..., by position: names that users choose never
-reach a statement. Values of users reach it as literals, quoted here, or as tables of levels that the engine is handed.
+Columns of the source are called ``c0``, ``c1``, ... and attributes ``a0``, ``a1``, ..., by position: names that
+users choose never reach a statement. Values of users reach it as literals, quoted here, or as tables of levels
+that the engine is handed.
 """
 
 from __future__ import annotations
@@ -223,7 +224,9 @@ def _cuts(column: Column, rule: Cuts) -> str:
     edges = [DUCKDB.literal(float(e)) for e in rule.edges]  # an edge is a double in every engine
     left = f"CAST({column.sql} AS DOUBLE)" if column.floating else column.sql
     steps = " ".join(f"WHEN {left} < {e} THEN {i}" for i, e in enumerate(edges))
-    return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)} {steps} ELSE {len(edges)} END".replace("  ", " ")
+    return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)} {steps} ELSE {len(edges)} END".replace(
+        "  ", " "
+    )
 
 
 def _hashed(column: Column, rule: Hashed, dialect: Dialect) -> str:
@@ -280,14 +283,13 @@ def _shifted(column: Column, rule: Levels, unseen: str, missing: str) -> str:
     )
 
 
-def grouped(
-    inner: str, subsets: Sequence[Sequence[int]], n_classes: int | None, labelled: bool, weighted: bool
-) -> str:
+def grouped(inner: str, subsets: Sequence[Sequence[int]], n_classes: int | None, labelled: bool, weighted: bool) -> str:
     """Count subsets of ``a0``, ``a1``, ... in one pass: GROUPING SETS over the codes of `inner`.
 
-    The statement gives the codes (NULL where an attribute is not of the set) and ``n``, the counts, weighted where rows
-    have weights ``w``; with a 0/1 label also ``s``, its sums; with classes the label ``y`` is grouped too. Codes are never
-    NULL themselves (-1 stands for a value without a level), so which codes are not NULL tells the set of a line.
+    The statement gives the codes (NULL where an attribute is not of the set) and ``n``, the counts, weighted where
+    rows have weights ``w``; with a 0/1 label also ``s``, its sums; with classes the label ``y`` is grouped too.
+    Codes are never NULL themselves (-1 stands for a value without a level), so which codes are not NULL tells the
+    set of a line.
 
     Examples
     --------

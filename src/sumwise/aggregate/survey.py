@@ -34,7 +34,9 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
     found = engine.table(f"SELECT {', '.join(select)} FROM source AS s{where}").to_pylist()[0]
     n = int(found["n"])
     if not n:
-        raise DataError("There are no rows to count.", hint="look at the source, and at the conditions if there are any.")
+        raise DataError(
+            "There are no rows to count.", hint="look at the source, and at the conditions if there are any."
+        )
     for key, told in {
         "no_label": f"The label {plan.label!r} is missing",
         "no_weight": f"The weight {plan.weight!r} is missing",
@@ -42,7 +44,9 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         "infinite": f"The weight {plan.weight!r} is infinite",
     }.items():
         if found.get(key):
-            raise DataError(f"{told} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...].")
+            raise DataError(
+                f"{told} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...]."
+            )
     return n
 
 
@@ -103,12 +107,15 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
     if any(isinstance(v, float) for v in values):
         first = next(v for v in values if isinstance(v, float))
         raise DataError(
-            f"The label {plan.label!r} holds fractions, first {first}.", hint="a label is 0 or 1, or one of a few classes."
+            f"The label {plan.label!r} holds fractions, first {first}.",
+            hint="a label is 0 or 1, or one of a few classes.",
         )
     if len(values) > MAX_CLASSES:
         raise DataError(f"The label {plan.label!r} has more than {MAX_CLASSES} values.", hint="is it a label?")
-    if len(values) < 2:
-        raise DataError(f"The label {plan.label!r} has the single value {values[0]!r}.", hint="a label needs two classes.")
+    if len(values) == 1:
+        raise DataError(
+            f"The label {plan.label!r} has the single value {values[0]!r}.", hint="a label needs two classes."
+        )
     return values
 
 
@@ -131,7 +138,7 @@ def refuse_unseen(plan: CountPlan, encoding: Encoding, engine: Any, statement_of
             told = "missing" if value is None else repr(value)
             least = "at least " if len(found) == 1000 else ""
             raise UnknownName(
-                f"Attribute {name!r} has no level for {least}{rows} rows. Most frequent: {told}, {found[0]['n']} times.",
+                f"Attribute {name!r} has no level for {least}{rows} rows. Most often: {told}, {found[0]['n']} times.",
                 hint="add the level to the domain, or use an Encoding with an 'other' or 'missing' level.",
             )
     raise DataError("Some code is negative, and no attribute shows which.", hint="please report this.")
@@ -157,7 +164,9 @@ class EngineSummary:
     def range(self) -> tuple[float, float]:
         """Least and largest number; NaN where there is none."""
         x = self._number()
-        found = self.engine.table(f"SELECT min({x}) AS low, max({x}) AS high FROM source AS s{self._kept()}").to_pylist()[0]
+        found = self.engine.table(
+            f"SELECT min({x}) AS low, max({x}) AS high FROM source AS s{self._kept()}"
+        ).to_pylist()[0]
         return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
@@ -182,16 +191,20 @@ class EngineSummary:
         values = [canonical(v) for v in found.column("v").to_pylist()]
         kind_of(tuple(values), self.column.name)
         known = self.engine.categories.get(self.column.name)
-        order = sorted(range(len(values)), key=(values if known is None else list(map(known.index, values))).__getitem__)
+        order = sorted(
+            range(len(values)), key=(values if known is None else list(map(known.index, values))).__getitem__
+        )
         n = found.column("n").to_numpy()[order]
         return [values[i] for i in order], n, found.column("s").to_numpy()[order] if label else None
 
     def _check_binary(self, column: Column) -> None:
-        if column.kind == "text" or column.kind == "other":
+        if column.kind in ("text", "other"):
             raise DataError(f"The label {column.name!r} must be 0 or 1; it is {column.kind}.")
         bad = f"({column.missing()} OR CAST({column.sql} AS DOUBLE) NOT IN (0, 1))"
         where = f"{self.where} {'AND' if self.where else 'WHERE'} {bad}"
-        found = self.engine.table(f"SELECT count(*) AS n, min({column.sql}) AS v FROM source AS s{where}").to_pylist()[0]
+        found = self.engine.table(f"SELECT count(*) AS n, min({column.sql}) AS v FROM source AS s{where}").to_pylist()[
+            0
+        ]
         if found["n"]:
             raise DataError(
                 f"The label {column.name!r} must be 0 or 1; {found['n']} rows are not. One has {found['v']!r}.",

@@ -1,8 +1,8 @@
 """Counting of many contingency tables in one pass over coded columns.
 
-Rows come in chunks that fit the cache poorly but the memory well; within a chunk one table is counted at a time, so that
-its cells stay in the cache, and tables are dealt out to threads, so that no two threads write to one table. Count and
-label sum share one 64-bit counter: the count is in the lower 32 bits, the label sum in the upper 32.
+Rows come in chunks that fit the cache poorly but the memory well; within a chunk one table is counted at a time,
+so that its cells stay in the cache, and tables are dealt out to threads, so that no two threads write to one
+table. Count and label sum share one 64-bit counter: the count is in the lower 32 bits, the label sum in the upper 32.
 """
 
 from __future__ import annotations

@@ -1,0 +1,72 @@
+"""Counter: chunks of any size add up, and nothing overflows."""
+
+import numpy as np
+import pytest
+
+from brute_aggregate import count_by_loop
+from sumwise.aggregate.counters import Counter, check_cells
+from sumwise.errors import DataError
+from sumwise.kernels import counting
+
+SIZES = [3, 4, 2]
+SUBSETS = [(0, 1), (2,), (0, 1, 2)]
+
+
+def rows(n=200):
+    rng = np.random.default_rng(0)
+    codes = np.array([rng.integers(0, s, n) for s in SIZES])
+    return codes, rng.integers(0, 2, n), rng.random(n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chunks_add_up_to_a_plain_count(weighted):
+    codes, label, weights = rows()
+    counter = Counter(SUBSETS, SIZES, weighted=weighted)
+    for part in (slice(0, 50), slice(50, 50), slice(50, 57), slice(57, 200)):
+        counter.add(list(codes[:, part]), label[part], weights[part] if weighted else None)
+    expected = count_by_loop(codes, SIZES, SUBSETS, label, weights if weighted else None)
+    assert counter.rows == 200
+    for (counts, sums), (c, s) in zip(counter.tables(), expected):
+        assert np.allclose(counts, c, rtol=1e-12)
+        assert np.allclose(sums, s, rtol=1e-12)
+
+
+def test_classes_get_an_axis():
+    codes, label, _ = rows()
+    counter = Counter(SUBSETS, SIZES, n_classes=2)
+    counter.add(list(codes), label)
+    for (counts, by_class), (c, s) in zip(counter.tables(), count_by_loop(codes, SIZES, SUBSETS, label)):
+        assert np.array_equal(counts, c)
+        assert np.array_equal(by_class[..., 1], s)
+        assert np.array_equal(by_class[..., 0], c - s)
+
+
+def test_full_counters_are_emptied_in_time(monkeypatch):
+    monkeypatch.setattr(counting, "FLUSH_ROWS", 90)
+    codes, label, _ = rows()
+    counter = Counter(SUBSETS, SIZES)
+    for i in range(0, 200, 40):
+        counter.add(list(codes[:, i : i + 40]), label[i : i + 40])
+    assert counter.totals is not None
+    assert counter.tables()[0][0].sum() == 200
+    assert counter.tables()[0][1].sum() == label.sum()
+
+
+def test_wide_attributes_take_wide_codes():
+    counter = Counter([(0,)], [70_000])
+    counter.add([np.array([69_999, 69_999])])
+    assert counter.tables()[0][0][69_999] == 2
+
+
+def test_cells_from_elsewhere_are_taken_over():
+    counter = Counter([(0,)], [3])
+    counter.set_cells(np.array([2, 0]), np.array([5, 1]), np.array([2, 0]))
+    counts, sums = counter.tables()[0]
+    assert counts.tolist() == [1, 0, 5]
+    assert sums.tolist() == [0, 0, 2]
+
+
+def test_too_many_cells_are_refused():
+    check_cells([(0, 1)], [1000, 1000], ["a", "b"])
+    with pytest.raises(DataError, match="'a' x 'b'"):
+        check_cells([(0,), (0, 1)], [10**6, 10**6], ["a", "b"])

@@ -1,0 +1,162 @@
+"""DuckDB: every kind of source is read in place, and nothing is left behind."""
+
+import gzip
+import os
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.feather
+import pytest
+
+from sumwise import Tables
+from sumwise.aggregate import aggregate
+from sumwise.aggregate.on_duckdb import DuckDBEngine
+from sumwise.errors import DataError, UnknownName
+
+FRAME = pd.DataFrame(
+    {"Größe": ["s", "m", "it's", "s"] * 5, "n": [1, 2, 3, 4] * 5, "x": np.arange(20) % 3 == 0, "y": [0, 1] * 10}
+)
+ATTRIBUTES = ["Größe", "n", "x"]
+EXPECTED = Tables.from_frame(FRAME, ATTRIBUTES, label="y")
+
+
+def written_csv(path):
+    FRAME.to_csv(path / "rows.csv", index=False)
+    return path / "rows.csv"
+
+
+def written_gzip(path):
+    with gzip.open(path / "rows.csv.gz", "wt") as out:
+        FRAME.to_csv(out, index=False)
+    return str(path / "rows.csv.gz")
+
+
+def written_tsv(path):
+    FRAME.to_csv(path / "rows.tsv", index=False, sep="\t")
+    return path / "rows.tsv"
+
+
+def written_parquet(path):
+    FRAME.to_parquet(path / "ro'ws.parquet")
+    return path / "ro'ws.parquet"
+
+
+def written_folder(path):
+    FRAME[:7].to_parquet(path / "1.parquet")
+    FRAME[7:].to_parquet(path / "2.parquet")
+    return path
+
+
+def written_glob(path):
+    written_folder(path)
+    return str(path / "*.parquet")
+
+
+def written_arrow(path):
+    pa.feather.write_feather(pa.Table.from_pandas(FRAME), path / "rows.feather")
+    return path / "rows.feather"
+
+
+def written_database(path):
+    with duckdb.connect(str(path / "all.duckdb")) as con:
+        con.register("f", FRAME)
+        con.execute("CREATE TABLE only_one AS FROM f")
+    return path / "all.duckdb"
+
+
+def query(path):
+    written_parquet(path)
+    return f"SELECT * FROM '{path}/ro''ws.parquet';"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [written_csv, written_gzip, written_tsv, written_parquet, written_folder, written_glob, written_arrow,
+     written_database, query, lambda _: FRAME, lambda _: pl.from_pandas(FRAME), lambda _: pa.Table.from_pandas(FRAME),
+     lambda _: FRAME.to_dict("list")],
+)  # fmt: skip
+def test_every_source_gives_the_same_tables(tmp_path, make):
+    assert aggregate(make(tmp_path), ATTRIBUTES, label="y") == EXPECTED
+
+
+def test_database_with_several_tables_needs_a_name(tmp_path):
+    path = tmp_path / "two.db"
+    with duckdb.connect(str(path)) as con:
+        con.execute('CREATE TABLE "it\'s; DROP TABLE b; --" AS SELECT 1 AS a')
+        con.execute("CREATE TABLE b AS SELECT 2 AS a")
+    with pytest.raises(DataError, match="has 2 tables"):
+        aggregate(path, ["a"], order=1)
+    with pytest.raises(UnknownName, match="no table 'c'"):
+        aggregate(path, ["a"], order=1, table="c")
+    assert aggregate(path, ["a"], order=1, table="it's; DROP TABLE b; --").domain.levels("a") == (1,)
+    assert aggregate(path, ["a"], order=1, table="b").domain.levels("a") == (2,)
+
+
+def test_database_is_not_written_to(tmp_path):
+    path = written_database(tmp_path)
+    before = path.read_bytes()
+    aggregate(path, ATTRIBUTES)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("bad.parquet", b"PAR1 not really", "can't be read"),
+        ("bad.duckdb", b"nonsense" * 2000, "can't be read"),
+        ("bad.feather", b"nonsense", "can't be read"),
+        ("empty.csv", b"", "no column 'a'"),
+    ],
+)
+def test_broken_files_are_refused(tmp_path, name, content, words):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        aggregate(path, ["a"], order=1)
+
+
+def test_broken_query_is_refused():
+    with pytest.raises(DataError, match="The query can't be read"):
+        aggregate("SELECT a FROM nowhere", ["a"], order=1)
+
+
+def test_parquet_truncated_in_the_middle_is_refused_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"a": np.random.default_rng(0).integers(0, 1000, 100_000)}).to_parquet(path)
+    whole = bytearray(path.read_bytes())
+    whole[2000:60_000] = bytes(58_000)  # the footer is whole, the pages aren't
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match="can't be read"):
+        aggregate(path, ["a"], order=1)
+    assert os.listdir(tmp_path / "t") == []
+
+
+def test_column_of_lists_is_refused():
+    with pytest.raises(DataError, match="neither text, numbers nor booleans"):
+        aggregate(pa.table({"a": [[1], [2]]}), ["a"], order=1)
+
+
+def test_dates_are_levels_as_text():
+    frame = pd.DataFrame({"d": pd.to_datetime(["2020-01-02", "2020-01-01"])})
+    assert aggregate(frame, ["d"], order=1).domain.levels("d") == ("2020-01-01 00:00:00", "2020-01-02 00:00:00")
+
+
+def test_threads_and_memory_limit_are_passed_on():
+    with DuckDBEngine(FRAME, ("n",), threads=1, memory_limit="300MB") as engine:
+        found = engine.table("SELECT current_setting('threads') AS t, current_setting('memory_limit') AS m").to_pylist()
+    assert found[0]["t"] == 1
+    assert found[0]["m"].startswith("286")
+
+
+def test_engine_takes_columns_that_differ_in_case_only(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "A": [3, 4], "á": [5, 6]})
+    frame.to_parquet(tmp_path / "case.parquet")
+    for source in (frame, tmp_path / "case.parquet"):
+        assert aggregate(source, ["A", "a", "á"], order=1).domain.levels("A") == (3, 4)

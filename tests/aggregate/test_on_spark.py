@@ -1,0 +1,55 @@
+"""Spark: its own sources, its session, and what it says when it can't start; counting is tested in test_run."""
+
+import pandas as pd
+import pytest
+
+from sumwise import Tables
+from sumwise.aggregate import aggregate, on_spark
+from sumwise.errors import DataError, MissingExtra
+
+FRAME = pd.DataFrame({"a": ["x", "it's", "x"], "b": [1, 2, 2], "y": [0, 1, 1]})
+EXPECTED = Tables.from_frame(FRAME, ["a", "b"], label="y")
+
+
+def test_spark_without_java_says_so(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtra, match=r"Spark needs Java.*engine='duckdb'"):
+        on_spark._require_java()
+
+
+def test_spark_that_is_not_installed_says_so(monkeypatch):
+    def absent(module, extra=None):
+        raise MissingExtra(f"This needs the package {module!r}, which isn't installed.", hint=f"sumwise[{extra}]")
+
+    monkeypatch.setattr(on_spark, "require", absent)
+    with pytest.raises(MissingExtra, match=r"pyspark.*sumwise\[spark\]"):
+        aggregate(FRAME, ["a", "b"], engine="spark")
+
+
+def test_spark_reads_no_database():
+    with pytest.raises(DataError, match="Spark reads no database file"):
+        aggregate(FRAME, ["a", "b"], engine="spark", table="t")
+
+
+@pytest.mark.spark
+def test_spark_frame_csv_and_session(spark, tmp_path):
+    given = spark.createDataFrame(FRAME.to_dict("records"))
+    assert aggregate(given, ["a", "b"], label="y", engine="spark", counting="sql") == EXPECTED
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    path = tmp_path / "rows.csv"
+    assert aggregate(path, ["a", "b"], label="y", engine="spark", counting="sql", session=spark) == EXPECTED
+    assert spark.catalog.listTables() == []
+    with pytest.raises(DataError, match=r"'local\[2\]' is active; 'local\[1\]' was asked for"):
+        on_spark.spark_session("local[1]")
+    (tmp_path / "rows.feather").touch()
+    with pytest.raises(DataError, match="Spark doesn't read"):
+        aggregate(tmp_path / "rows.feather", ["a"], order=1, engine="spark")
+
+
+def test_failure_of_a_worker_names_the_missing_package():
+    engine = on_spark.SparkEngine.__new__(on_spark.SparkEngine)
+    engine.what = "the frame"
+    error = engine._failure("[PYTHON_EXCEPTION] An exception\nModuleNotFoundError: No module named 'numba'\n at")
+    assert "No module named 'numba'" in str(error)
+    assert "counting='sql'" in str(error)

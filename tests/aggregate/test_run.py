@@ -1,0 +1,249 @@
+"""One suite for all engines: whatever counts, the tables equal a plain pandas count."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from brute_aggregate import count_by_pandas
+from nasty import NASTY_NAMES
+from sumwise import Domain, Margins, Tables
+from sumwise.aggregate import CountPlan, aggregate, aggregate_margins, fit_encoding, run
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError, UnknownName
+
+N = NASTY_NAMES
+ATTRIBUTES = [N[k] for k in ("text", "number", "flag", "upper", "lower", "dots")]
+
+
+def assert_counted(tables, frame, label=None, weight=None, levels=None):
+    """Every table equals one pandas groupby over columns that hold levels."""
+    levels = levels or {a: tables.domain.levels(a) for a in tables.domain}
+    for t in tables:
+        counts, sums = count_by_pandas(frame, t.attributes, levels, label, weight)
+        assert np.allclose(t.counts, counts, rtol=1e-12, atol=0)
+        if label is not None:
+            assert np.allclose(t.label_sums, sums, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("counting", ["native", "sql"])
+def test_all_pairs_of_nasty_names_equal_pandas(engine, rows, counting):
+    tables = aggregate(rows, ATTRIBUTES, label=N["label"], engine=engine, counting=counting)
+    assert len(tables) == 15
+    assert_counted(tables, rows, N["label"])
+    assert tables == Tables.from_frame(rows, ATTRIBUTES, label=N["label"])
+
+
+@pytest.mark.parametrize("counting", ["native", "sql"])
+def test_classes_weights_subsets_and_conditions_equal_pandas(engine, rows, counting):
+    plan = CountPlan(
+        rows,
+        [N["text"], N["upper"], N["flag"]],
+        label=N["kind"],
+        weight=N["weight"],
+        subsets=[(N["text"],), (N["upper"], N["flag"], N["text"])],
+        where=[(N["number"], ">", -3), (N["text"], "not in", ["select", "a\nb"]), (N["flag"], "!=", True)],
+        domain=Domain({N["flag"]: [False, True], N["upper"]: 3, N["text"]: sorted(set(rows[N["text"]]))}),
+    )
+    tables = run(plan, engine, counting=counting)
+    kept = rows[(rows[N["number"]] > -3) & ~rows[N["text"]].isin(["select", "a\nb"]) & ~rows[N["flag"]]]
+    assert_counted(tables, kept, weight=N["weight"])
+    assert tables.classes == ("blue's", "green", "red")
+    for k, name in enumerate(tables.classes):
+        chosen = kept.assign(is_class=(kept[N["kind"]] == name).astype(float))
+        for t in tables:
+            levels = {a: tables.domain.levels(a) for a in t.attributes}
+            _, sums = count_by_pandas(chosen, t.attributes, levels, "is_class", N["weight"])
+            assert np.allclose(t.label_sums[..., k], sums, rtol=1e-12)
+
+
+SPEC = {
+    "cuts": {"kind": "quantiles", "column": "x", "bins": 5},
+    "width": {"kind": "width", "column": "x32", "bins": 3},
+    "rare": {"kind": "levels", "column": "city", "min_count": 40, "other": "(other)"},
+    "hash": {"kind": "hash", "column": "site", "cells": 13, "salt": 2},
+    "hash text": {"kind": "hash", "column": "city", "cells": 5},
+    "target": {"kind": "target", "column": "site", "count_bins": 2, "rate_bins": 3},
+    "cross": {"kind": "cross", "of": ["cuts", "rare"], "cells": 9, "salt": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def raw():
+    rng = np.random.default_rng(5)
+    n = 600
+    x = rng.normal(size=n)
+    x[rng.random(n) < 0.05] = np.nan
+    city = rng.choice(["Bern", "Rome", "it's", "rare 'one'", "ß"], n, p=[0.4, 0.3, 0.2, 0.05, 0.05]).astype(object)
+    city[rng.random(n) < 0.05] = None
+    site = rng.integers(0, 60, n).astype(float)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "x32": rng.normal(size=n).astype(np.float32),
+            "city": city,
+            "site": site,
+            "plain": rng.integers(0, 2, n),
+            "day": rng.integers(0, 4, n),
+            "y": rng.integers(0, 2, n),
+        }
+    )
+
+
+@pytest.mark.parametrize("counting", ["native", "sql"])
+def test_encoding_runs_inside_the_engine(engine, raw, counting):
+    encoding = Encoding.fit(raw, SPEC, label="y", held_out=raw[raw["day"] == 0])
+    attributes = [*SPEC, "plain"]
+    tables = aggregate(
+        raw, attributes, label="y", encoding=encoding, engine=engine, counting=counting, where=[("day", "!=", 0)]
+    )
+    kept = raw[raw["day"] != 0].reset_index(drop=True)
+    levels = encoding.transform(kept).assign(plain=kept["plain"], y=kept["y"])
+    assert_counted(tables, levels, "y")
+    assert tables.encoding.attributes == tuple(attributes)
+    assert tables.encoding.domain == tables.domain
+    assert np.array_equal(tables.encoding.codes(kept)["cross"], encoding.codes(kept)["cross"])
+
+
+def test_encoding_is_learned_inside_the_engine(engine, raw):
+    here = Encoding.fit(raw, SPEC, label="y", held_out=raw[raw["day"] == 0])
+    there = fit_encoding(raw, SPEC, label="y", held_out=[("day", "==", 0)], engine=engine)
+    for name in SPEC:
+        if name not in ("cuts", "width"):
+            assert there[name] == here[name]
+        else:  # engines add up in another order
+            assert np.allclose(there[name].edges, here[name].edges, rtol=1e-12)
+
+
+def test_parquet_file_with_nasty_names(engine, rows, tmp_path):
+    path = tmp_path / 'it\'s a "file".parquet'
+    rows.to_parquet(path)
+    tables = aggregate(path, ATTRIBUTES, label=N["label"], engine=engine)
+    assert tables == Tables.from_frame(rows, ATTRIBUTES, label=N["label"])
+
+
+def test_margins_equal_from_both_engines(engine, rows):
+    margins = aggregate_margins(rows, unit=N["text"], rows=N["kind"], cols=N["dots"], engine=engine)
+    by_kind, by_dots = (pd.crosstab(rows[N["text"]], rows[N[k]]) for k in ("kind", "dots"))
+    expected = Margins(by_kind.to_numpy(), by_dots.to_numpy(), list(by_kind.index), list(by_kind), list(by_dots))
+    assert margins == expected
+
+
+def test_level_outside_the_domain_is_named(engine, rows):
+    domain = Domain({N["dots"]: ["q", "r"], N["upper"]: 3})
+    n = int((rows[N["dots"]] == "p").sum())
+    with pytest.raises(UnknownName, match=f"has no level for {n} rows. Most often: 'p', {n} times"):
+        aggregate(rows, [N["dots"], N["upper"]], domain=domain, engine=engine)
+
+
+def test_level_outside_the_domain_is_found_by_sql_counting_too(rows):
+    domain = Domain({N["dots"]: ["q", "r"], N["upper"]: 3})
+    with pytest.raises(UnknownName, match="'p'"):
+        aggregate(rows, [N["dots"], N["upper"]], domain=domain, counting="sql")
+
+
+def test_truncated_parquet_is_refused(engine, rows, tmp_path):
+    whole = tmp_path / "whole.parquet"
+    rows.to_parquet(whole)
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(whole.read_bytes()[:-200])
+    with pytest.raises(DataError, match=r"The file '.*cut.parquet' can't be read"):
+        aggregate(cut, ATTRIBUTES, engine=engine)
+
+
+def test_attribute_that_is_not_there_is_named(engine, rows):
+    with pytest.raises(UnknownName, match="There is no column 'nope'"):
+        aggregate(rows, ["nope", N["text"]], engine=engine)
+
+
+def test_missing_value_without_a_level_is_refused(engine):
+    with pytest.raises(DataError, match="Column 'a' is missing in 2 of 4 rows"):
+        aggregate({"a": ["x", None, None, "y"], "b": [1, 2, 3, 4]}, ["a", "b"], engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"y": [0, 1, None]}, {"label": "y"}, r"label 'y' is missing in 1 of 3"),
+        ({"y": [0.5, 1, 0]}, {"label": "y"}, r"holds fractions, first 0.5"),
+        ({"y": ["a", "a", "a"]}, {"label": "y"}, r"single value 'a'"),
+        ({"w": [1, -1, 1]}, {"weight": "w"}, r"weight 'w' is negative in 1 of 3"),
+        ({"w": [1, None, 1]}, {"weight": "w"}, r"weight 'w' is missing in 1 of 3"),
+        ({"w": [1, np.inf, 1]}, {"weight": "w"}, r"weight 'w' is infinite in 1 of 3"),
+        ({"w": ["1", "2", "3"]}, {"weight": "w"}, r"are text"),
+        ({}, {"where": [("a", ">", 100)]}, "no rows to count"),
+        ({}, {"where": [("a", "==", "x")]}, "compares column 'a', which holds number, with text"),
+        ({}, {"where": [("z", "==", "x")]}, "no column 'z'"),
+        ({}, {"engine": "dask"}, "engine is 'dask'"),
+        ({}, {"counting": "slow"}, "counting is 'slow'"),
+        ({}, {"master": "local[2]"}, "no option of engine 'duckdb' 'master'"),
+        ({}, {"threads": 0}, "threads is 0"),
+        ({}, {"encoding": Encoding.fit({"a": ["x"]}, ["a"])}, "holds number; its levels are text"),
+    ],
+)
+def test_bad_input_is_refused(columns, options, words):
+    frame = pd.DataFrame({"a": [1, 2, 3], **columns})
+    with pytest.raises(DataError, match=words):
+        aggregate(frame, ["a"], order=1, **options)
+
+
+def test_label_outside_zero_and_one_is_refused_where_binary_is_needed(engine):
+    with pytest.raises(DataError, match=r"'y' must be 0 or 1; 2 rows are not"):
+        fit_encoding(
+            {"s": [1, 2, 3], "y": [0, 2, None], "d": [0, 0, 0]}, {"s": "target"}, "y", [("d", "==", 0)], engine=engine
+        )
+
+
+def test_target_encoding_needs_label_and_held_out_rows():
+    with pytest.raises(DataError, match="needs a label and held-out rows"):
+        fit_encoding({"s": [1]}, {"s": "target"}, label="s")
+
+
+def test_small_counts_are_withheld_with_their_bounds():
+    frame = {"a": [0] * 10 + [1] * 3 + [2], "b": [0] * 14, "y": [0, 1] * 7}
+    domain = Domain({"a": 4, "b": 1})
+    t = aggregate(frame, ["a", "b"], label="y", domain=domain, suppress_below=5)["a", "b"]
+    assert np.array_equal(t.counts[:, 0], [10, np.nan, np.nan, 0], equal_nan=True)
+    assert np.array_equal(t.label_sums[:, 0], [5, np.nan, np.nan, 0], equal_nan=True)
+    assert t.bounds[0][:, 0].tolist() == [10, 1, 1, 0]
+    assert t.bounds[1][:, 0].tolist() == [10, 4, 4, 0]
+
+
+def test_withheld_weighted_counts_have_open_bounds():
+    t = aggregate({"a": [0, 1], "w": [0.5, 9.5]}, ["a"], order=1, weight="w", suppress_below=2)["a"]
+    assert np.isnan(t.counts[0])
+    assert (t.bounds[0][0], t.bounds[1][0]) == (0, 2)
+
+
+def test_withheld_classes_are_withheld_too():
+    t = aggregate({"a": [0, 1, 1], "k": ["p", "q", "r"]}, ["a"], order=1, label="k", suppress_below=2)["a"]
+    assert np.isnan(t.label_sums[0]).all()
+    assert t.label_sums[1].tolist() == [0, 1, 1]
+
+
+def test_categories_keep_their_order_and_unused_levels():
+    frame = pd.DataFrame({"a": pd.Categorical(["lo", "hi"], ["lo", "mid", "hi"]), "b": [1, 2]})
+    tables = aggregate(frame, ["a", "b"])
+    assert tables == Tables.from_frame(frame, ["a", "b"])
+    assert tables.domain.levels("a") == ("lo", "mid", "hi")
+
+
+def test_all_labels_equal_give_label_sums():
+    t = aggregate({"a": [0, 1], "y": [1, 1]}, ["a"], label="y", order=1)
+    assert t["a"].label_sums.tolist() == [1, 1]
+    assert t.classes == (0, 1)
+
+
+def test_tables_too_large_for_memory_are_refused_before_counting():
+    domain = Domain({"a": 100_000, "b": 100_000})
+    with pytest.raises(DataError, match=r"10,000,000,000 cells.*'a' x 'b'"):
+        aggregate({"a": [0], "b": [0]}, ["a", "b"], domain=domain)
+
+
+def test_margins_have_no_label():
+    with pytest.raises(DataError, match="no 'label'"):
+        aggregate_margins({"a": [0]}, "a", "b", "c", label="y")
+
+
+def test_progress_is_shown(capsys):
+    aggregate({"a": [0, 1]}, ["a"], order=1, verbose=1)
+    assert "Counting rows: 2/2" in capsys.readouterr().err

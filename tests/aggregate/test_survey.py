@@ -1,0 +1,73 @@
+"""Survey: what is asked of the rows first; errors are tested through aggregate in test_run."""
+
+import numpy as np
+import pytest
+
+from sumwise.aggregate import CountPlan, survey
+from sumwise.aggregate.on_duckdb import DuckDBEngine
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError
+from sumwise.rules import Cross, Cuts, Levels
+
+ROWS = {"a": ["x", "y", "x"], "n": [3.0, 1.0, np.nan], "k": ["p", "q", "q"], "y": [True, False, True]}
+
+
+@pytest.fixture
+def engine():
+    with DuckDBEngine(ROWS, tuple(ROWS)) as opened:
+        yield opened
+
+
+def test_rows_are_counted(engine):
+    assert survey.check_rows(CountPlan(ROWS, ["a"], order=1), engine) == 3
+    assert survey.check_rows(CountPlan(ROWS, ["a"], order=1, where=[("a", "==", "x")]), engine) == 2
+
+
+def test_distinct_values_are_sorted(engine):
+    assert survey.distinct_values(engine, ["k", "a"], "") == {"k": ("p", "q"), "a": ("x", "y")}
+    assert survey.distinct_values(engine, [], "") == {}
+
+
+def test_nan_is_missing(engine):
+    with pytest.raises(DataError, match="'n' is missing in 1 of 3 rows"):
+        survey.distinct_values(engine, ["n"], "")
+
+
+def test_boolean_label_is_zero_and_one(engine):
+    assert survey.classes_of(CountPlan(ROWS, ["a"], "y", 1), engine) is None
+    assert survey.classes_of(CountPlan(ROWS, ["a"], "k", 1), engine) == ("p", "q")
+
+
+def test_label_of_too_many_values_is_refused():
+    rows = {"a": [0] * 1500, "y": [f"v{i}" for i in range(1500)]}
+    with DuckDBEngine(rows, ("a", "y")) as opened, pytest.raises(DataError, match="more than 1000 values"):
+        survey.classes_of(CountPlan(rows, ["a"], "y", 1), opened)
+
+
+def test_full_encoding_adds_plain_columns_and_parts_of_crosses(engine):
+    given = Encoding({"n": Cuts("n", (2,), "missing"), "m": Cuts("n", (5,), "missing"), "nm": Cross(("n", "m"), 4)})
+    full = survey.full_encoding(CountPlan(ROWS, ["a", "nm"], encoding=given), engine)
+    assert full.attributes == ("a", "nm", "n", "m")
+    assert full["a"] == Levels("a", ("x", "y"))
+
+
+def test_summary_answers_like_that_of_a_frame(engine):
+    summary = survey.EngineSummary(engine, "n", "")
+    assert summary.n_missing == 1
+    assert summary.range() == (1, 3)
+    assert summary.quantiles(np.array([0.5, 0.25])).tolist() == [2, 1.5]
+    values, counts, sums = survey.EngineSummary(engine, "a", "", "y").value_counts(label=True)
+    assert values == ["x", "y"]
+    assert counts.tolist() == [2, 1]
+    assert sums.tolist() == [2, 0]
+
+
+def test_summary_refuses_cuts_of_text_and_labels_of_text(engine):
+    with pytest.raises(DataError, match="cut points need numbers"):
+        survey.EngineSummary(engine, "a", "").range()
+    with pytest.raises(DataError, match="must be 0 or 1; it is text"):
+        survey.EngineSummary(engine, "a", "", "k").value_counts(label=True)
+
+
+def test_summary_of_no_rows_has_no_range(engine):
+    assert np.isnan(survey.EngineSummary(engine, "n", " WHERE FALSE").range()).all()
