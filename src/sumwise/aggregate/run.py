@@ -204,8 +204,10 @@ def _count_by_sql(
 def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
     tables = []
     n = float(counted[0][0].sum())
-    for subset, cells in zip(plan.wanted, counted):
-        counts, sums, bounds = _suppressed(*cells, plan.suppress_below) if plan.suppress_below else (*cells, None)
+    for subset, (all_counts, all_sums) in zip(plan.wanted, counted):
+        counts, sums, bounds = all_counts, all_sums, None
+        if plan.suppress_below:
+            counts, sums, bounds = _suppressed(all_counts, all_sums, plan.suppress_below)
         tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
     names = None if plan.label is None else (0, 1) if classes is None else classes
     domain = encoding.domain if plan.domain is None else plan.domain

@@ -1,1 +1,6 @@
 """Tables to differentially private tables."""
+
+from sumwise.privacy.budget import Budget
+from sumwise.privacy.release import PersonBounds, ReleasePlan, plan_release, release
+
+__all__ = ["Budget", "PersonBounds", "ReleasePlan", "plan_release", "release"]

@@ -1,0 +1,99 @@
+"""Mechanisms: noise drawn by OpenDP, with the loss that OpenDP proves for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.extras import require
+from sumwise.noise import Gaussian, Geometric, Laplace
+
+__all__ = ["MECHANISMS", "Mechanism", "mechanism"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """One way of adding noise to a vector of numbers.
+
+    Parameters
+    ----------
+    name : str
+        ``"geometric"``, ``"laplace"`` or ``"gaussian"``.
+    noise : type
+        The noise model that the released table carries.
+    pure : bool
+        Whether the loss is an epsilon (else it is a rho of zCDP).
+    whole : bool or None
+        Whether numbers are whole: required (True), or taken as they come (None).
+
+    Examples
+    --------
+    >>> from sumwise.privacy.mechanisms import mechanism
+    >>> geometric = mechanism("geometric")
+    >>> round(geometric.scale(sensitivity=2.0, loss=1.0), 9)
+    2.0
+    """
+
+    name: str
+    noise: type
+    pure: bool
+    whole: bool | None
+
+    def scale(self, sensitivity: float, loss: float) -> float:
+        """The least scale whose loss, as OpenDP computes it, is at most ``loss``."""
+        scale = sensitivity / loss if self.pure else sensitivity / np.sqrt(2 * loss)
+        while self.loss(sensitivity, scale) > loss:  # OpenDP rounds against us, by a last digit
+            scale *= 1 + 1e-12
+        return float(scale)
+
+    def loss(self, sensitivity: float, scale: float) -> float:
+        """The loss that OpenDP proves: epsilon where the mechanism is pure, else rho."""
+        return float(self._measurement(scale, whole=False).map(float(sensitivity)))
+
+    def add(self, values: np.ndarray, scale: float) -> np.ndarray:
+        """Numbers with noise; whole numbers stay whole unless the noise is Laplace's."""
+        whole = bool(np.all(values == np.floor(values))) and self.name != "laplace"
+        if self.whole and not whole:
+            raise DataError(
+                "The geometric mechanism needs whole counts, and some are not.",
+                hint="weighted tables take mechanism='laplace' or 'gaussian'.",
+            )
+        if not values.size:
+            return values.astype(float)
+        measurement = self._measurement(scale, whole)
+        flat = values.ravel().astype(np.int64 if whole else np.float64)
+        noisy = np.asarray(measurement(flat.tolist()), dtype=np.float64)
+        return noisy.reshape(values.shape)
+
+    def _measurement(self, scale: float, whole: bool) -> Any:
+        dp = require("opendp.prelude", extra="privacy")
+        dp.enable_features("contrib")  # OpenDP asks for this word before it gives any mechanism
+        atoms = dp.atom_domain(T="i64") if whole else dp.atom_domain(T="f64", nan=False)
+        distance = dp.l1_distance if self.pure else dp.l2_distance
+        make = dp.m.make_laplace if self.pure else dp.m.make_gaussian
+        kind = "i64" if whole and self.pure else "f64"
+        return make(dp.vector_domain(atoms), distance(T=kind), scale=scale)
+
+
+MECHANISMS = {
+    "geometric": Mechanism("geometric", Geometric, pure=True, whole=True),
+    "laplace": Mechanism("laplace", Laplace, pure=True, whole=None),
+    "gaussian": Mechanism("gaussian", Gaussian, pure=False, whole=None),
+}
+
+
+def mechanism(name: str) -> Mechanism:
+    """The mechanism of that name.
+
+    Examples
+    --------
+    >>> from sumwise.privacy.mechanisms import mechanism
+    >>> mechanism("gaussian").pure
+    False
+    """
+    if name not in MECHANISMS:
+        raise DataError(f"mechanism is {name!r}.", hint=f"it takes {', '.join(map(repr, MECHANISMS))}.")
+    return MECHANISMS[name]
