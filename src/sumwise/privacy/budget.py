@@ -59,9 +59,9 @@ class Budget:
 
     Notes
     -----
-    Pure releases compose by adding their epsilons. With a delta, releases also compose in zero-concentrated differential
-    privacy: rhos add up, a pure release of epsilon counts as epsilon squared over two, and the sum is turned into an epsilon
-    at the budget's delta. The smaller of the bounds that hold is used.
+    Pure releases compose by adding their epsilons. With a delta, Gaussian releases compose in zero-concentrated differential
+    privacy (zCDP): their rhos add up, and the sum is turned into an epsilon at the budget's delta. Pure releases are then
+    added to that epsilon, or each counts as a rho of epsilon squared over two; both bounds hold, and the smaller is used.
 
     Examples
     --------
@@ -151,13 +151,13 @@ class Budget:
     def _epsilon_of(self, entries: list[dict[str, Any]]) -> float:
         if not entries:
             return 0.0
-        bounds = []
-        if all("epsilon" in e for e in entries):
-            bounds.append(math.fsum(e["epsilon"] for e in entries))
-        if self.delta:
-            rho = math.fsum(e["rho"] if "rho" in e else e["epsilon"] ** 2 / 2 for e in entries)
-            bounds.append(epsilon_of_rho(rho, self.delta))
-        return min(bounds)
+        pure = math.fsum(e.get("epsilon", 0.0) for e in entries)
+        if not self.delta:
+            return pure
+        rho = math.fsum(e.get("rho", 0.0) for e in entries)
+        all_in_rho = rho + math.fsum(e.get("epsilon", 0.0) ** 2 / 2 for e in entries)
+        apart = pure + (epsilon_of_rho(rho, self.delta) if rho else 0.0)
+        return min(apart, epsilon_of_rho(all_in_rho, self.delta))
 
     def _take_over(self, path: Path) -> None:
         try:

@@ -13,8 +13,9 @@ from sumwise import checks
 from sumwise.display import facts_html, facts_text
 from sumwise.errors import DataError
 from sumwise.noise import Exact
+from sumwise.privacy import mechanisms
 from sumwise.privacy.budget import Budget, rho_of_epsilon
-from sumwise.privacy.mechanisms import Mechanism, mechanism
+from sumwise.privacy.mechanisms import Mechanism
 from sumwise.progress import track
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -36,8 +37,8 @@ class PersonBounds:
     weight : float, default 1
         The largest weight of a row.
     replace : bool, default False
-        What neighbours are: data with and without a person (False), or with a person's rows replaced by others (True),
-        which doubles what one person can change, and hides how many persons there are no longer.
+        What is protected: whether a person is in the data at all (False), or only what their rows say (True), which takes
+        the number of persons as known and doubles what one person can change.
 
     Examples
     --------
@@ -117,12 +118,12 @@ class ReleasePlan:
     def describe(self) -> dict[str, Any]:
         """The facts: mechanism, what one person can change and why, loss, range of scales."""
         b = self.bounds
-        relation = "another person's" if b.replace else "nothing"
+        relation = "replaced by others" if b.replace else "added or removed"
         return {
             "mechanism": self.mechanism.name,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "neighbours": f"one person with {b.rows} rows of weight up to {b.weight:g}, replaced by {relation}",
+            "neighbours": f"up to {b.rows} rows of one person, of weight up to {b.weight:g}, {relation}",
             "tables": len(self.attributes),
             "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, counts and label sums together",
             "largest sensitivity": max(self.sensitivities),
@@ -162,7 +163,7 @@ def plan_release(
     """
     if not isinstance(tables, Tables):
         raise DataError(f"tables is a {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
-    chosen = _mechanism(mechanism)
+    chosen = mechanisms.mechanism(mechanism)
     total = _total_loss(chosen, epsilon, delta)
     bounds = _bounds(bounds)
     for t in tables:
@@ -234,7 +235,7 @@ def release(
     >>> from sumwise.privacy import release
     >>> tables = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1)
     >>> release(tables, epsilon=1.0)["a"].noise
-    Geometric(scale=1.0)
+    Geometric(scale=1)
     """
     plan = plan_release(tables, epsilon, delta, mechanism, bounds, split)
     _check_weights(tables, plan)
@@ -247,10 +248,6 @@ def release(
         for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
     ]
     return Tables(noisy, tables.domain, None, tables.label, tables.classes, tables.encoding)
-
-
-def _mechanism(name: Any) -> Mechanism:
-    return mechanism(name)
 
 
 def _total_loss(chosen: Mechanism, epsilon: Any, delta: Any) -> float:
