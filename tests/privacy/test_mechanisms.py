@@ -1,4 +1,4 @@
-"""Mechanisms: scale, wholeness and shape of the noise; bounds of the tests are at a chance of about one in a million."""
+"""Mechanisms: scale, wholeness and shape of the noise; tests fail by chance about once in a million runs."""
 
 import numpy as np
 import pytest

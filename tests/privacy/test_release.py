@@ -15,7 +15,12 @@ pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 @pytest.fixture
 def tables():
     rng = np.random.default_rng(0)
-    rows = {"a": rng.integers(0, 5, 300), "b": rng.integers(0, 4, 300), "c": rng.integers(0, 3, 300), "y": rng.integers(0, 2, 300)}
+    rows = {
+        "a": rng.integers(0, 5, 300),
+        "b": rng.integers(0, 4, 300),
+        "c": rng.integers(0, 3, 300),
+        "y": rng.integers(0, 2, 300),
+    }
     return Tables.from_frame(rows, ["a", "b", "c"], label="y")
 
 

@@ -20,7 +20,8 @@ SLACK = 1e-9  # rounding of sums of shares; far below anything that matters to p
 
 
 def epsilon_of_rho(rho: float, delta: float) -> float:
-    """The epsilon that rho-zCDP implies at a delta: rho + 2 sqrt(rho log(1 / delta)) (Bun and Steinke 2016, prop. 1.3).
+    """The epsilon that rho-zCDP implies at a delta: rho + 2 sqrt(rho log(1 / delta)) (Bun and Steinke 2016, prop.
+    1.3).
 
     Examples
     --------
@@ -54,14 +55,16 @@ class Budget:
     delta : float, default 0
         The probability allowed for a larger loss. With 0 only pure mechanisms (geometric, Laplace) can spend.
     path : path, optional
-        A file that keeps the budget between programs. Where it exists, it must be of the same epsilon and delta, and what
-        it says was spent is spent. It is written before any noise is drawn, so that a crash can't give budget back.
+        A file that keeps the budget between programs. Where it exists, it must be of the same epsilon and delta,
+        and what it says was spent is spent. It is written before any noise is drawn, so that a crash can't give
+        budget back.
 
     Notes
     -----
-    Pure releases compose by adding their epsilons. With a delta, Gaussian releases compose in zero-concentrated differential
-    privacy (zCDP): their rhos add up, and the sum is turned into an epsilon at the budget's delta. Pure releases are then
-    added to that epsilon, or each counts as a rho of epsilon squared over two; both bounds hold, and the smaller is used.
+    Pure releases compose by adding their epsilons. With a delta, Gaussian releases compose in zero-concentrated
+    differential privacy (zCDP): their rhos add up, and the sum is turned into an epsilon at the budget's delta.
+    Pure releases are then added to that epsilon, or each counts as a rho of epsilon squared over two; both bounds
+    hold, and the smaller is used.
 
     Examples
     --------
@@ -72,7 +75,8 @@ class Budget:
     0.25
     >>> budget.spend(0.5, what="april")
     Traceback (most recent call last):
-    sumwise.errors.DataError: The budget of epsilon 1 has 0.25 left; 'april' would bring what is spent to 1.25. Hint: ...
+    sumwise.errors.DataError: The budget of epsilon 1 has 0.25 left; 'april' would bring what is spent to 1.25.
+    Hint: ...
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0, path: Any = None):
@@ -117,8 +121,8 @@ class Budget:
         after = self._epsilon_of([*self.entries, entry])
         if after > self.epsilon * (1 + SLACK):
             raise DataError(
-                f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; {what!r} would bring what is spent to "
-                f"{after:.6g}.",
+                f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; "
+                f"{what!r} would bring what is spent to {after:.6g}.",
                 hint="what was released before stays released; a larger budget means less privacy for everybody in it.",
             )
         self.entries.append(entry)
@@ -168,8 +172,8 @@ class Budget:
             raise DataError(f"The budget file {str(path)!r} can't be read: {error}.") from None
         if kept != (self.epsilon, self.delta):
             raise DataError(
-                f"The budget file {str(path)!r} allows epsilon {kept[0]:g} and delta {kept[1]:g}; epsilon {self.epsilon:g} "
-                f"and delta {self.delta:g} were asked for.",
+                f"The budget file {str(path)!r} allows epsilon {kept[0]:g} and delta {kept[1]:g}; "
+                f"epsilon {self.epsilon:g} and delta {self.delta:g} were asked for.",
                 hint="give the file's own, or another file if the budget really changes.",
             )
         self.entries = entries
@@ -195,12 +199,16 @@ def _entry(given: Any) -> dict[str, Any]:
 def _positive(value: Any, name: str) -> float:
     checks.at_least(value, name, 0, whole_number=False)
     if value <= 0:
-        raise DataError(f"{name} is {value!r}; it must be above 0.", hint="smaller means more noise; 0 would be nothing.")
+        raise DataError(
+            f"{name} is {value!r}; it must be above 0.", hint="smaller means more noise; 0 would be nothing."
+        )
     return float(value)
 
 
 def _delta(value: Any) -> float:
     checks.at_least(value, "delta", 0, whole_number=False)
     if value >= 1:
-        raise DataError(f"delta is {value!r}; it must be below 1.", hint="usual values lie far below one over n, as 1e-6.")
+        raise DataError(
+            f"delta is {value!r}; it must be below 1.", hint="usual values lie far below one over n, as 1e-6."
+        )
     return float(value)

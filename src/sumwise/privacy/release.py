@@ -37,8 +37,8 @@ class PersonBounds:
     weight : float, default 1
         The largest weight of a row.
     replace : bool, default False
-        What is protected: whether a person is in the data at all (False), or only what their rows say (True), which takes
-        the number of persons as known and doubles what one person can change.
+        What is protected: whether a person is in the data at all (False), or only what their rows say (True),
+        which takes the number of persons as known and doubles what one person can change.
 
     Examples
     --------
@@ -194,8 +194,8 @@ def release(
     Parameters
     ----------
     tables : Tables
-        Exact tables, whole: a table that was released before, or has withheld cells, is refused. The levels must not come
-        from the data where a level by itself would tell of a person: give a domain when you count.
+        Exact tables, whole: a table that was released before, or has withheld cells, is refused. The levels must
+        not come from the data where a level by itself would tell of a person: give a domain when you count.
     epsilon : float, default 1
         Privacy loss of the whole release.
     delta : float, default 0
@@ -218,16 +218,16 @@ def release(
     Returns
     -------
     Tables
-        On the same domain and encoding; each table carries its noise. Counts may be negative, and tables disagree. The
-        population ``n`` is no longer stated.
+        On the same domain and encoding; each table carries its noise. Counts may be negative, and tables disagree.
+        The population ``n`` is no longer stated.
 
     Notes
     -----
     One person moves the counts of a table by at most ``rows * weight`` in all, and its label sums by as much, so the
-    vector of both has an L1 sensitivity of twice that, and an L2 sensitivity of the square root of two times that. Pure
-    mechanisms: scale = sensitivity / epsilon of the table. Gaussian: scale = sensitivity / sqrt(2 rho of the table), where
-    the whole release has the rho of zCDP that implies (epsilon, delta). OpenDP draws the noise from the system's own
-    randomness, without a seed, so this function has no ``random_state``.
+    vector of both has an L1 sensitivity of twice that, and an L2 sensitivity of the square root of two times that.
+    Pure mechanisms: scale = sensitivity / epsilon of the table. Gaussian: scale = sensitivity / sqrt(2 rho of the
+    table), where the whole release has the rho of zCDP that implies (epsilon, delta). OpenDP draws the noise from
+    the system's own randomness, without a seed, so this function has no ``random_state``.
 
     Examples
     --------
@@ -274,7 +274,9 @@ def _bounds(given: Any) -> PersonBounds:
         return given
     if isinstance(given, int) and not isinstance(given, bool):
         return PersonBounds(rows=given)
-    raise DataError(f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...).")
+    raise DataError(
+        f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
+    )
 
 
 def _check_table(table: Table, chosen: Mechanism) -> None:
@@ -335,7 +337,9 @@ def _shares(tables: Tables, split: Any) -> list[float]:
     for w in weights:
         checks.at_least(w, "split", 0, whole_number=False)
         if w <= 0:
-            raise DataError(f"split gives a table {w!r} of the budget.", hint="each table needs some; leave others out.")
+            raise DataError(
+                f"split gives a table {w!r} of the budget.", hint="each table needs some; leave others out."
+            )
     total = math.fsum(weights)
     return [float(w) / total for w in weights]
 

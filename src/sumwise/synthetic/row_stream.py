@@ -135,8 +135,7 @@ class Rows(Record):
         return self.model.probability(codes.astype(np.int64).T)
 
     def tables(self, order: int = 2) -> Tables:
-        """Return the contingency tables of all subsets of `order` attributes, with label sums, counted in a
-        stream."""
+        """Return the contingency tables of all subsets of `order` attributes, with label sums, counted in a stream."""
         checks.at_least(order, "order", 1)
         names, shape = self.domain.attributes, self.domain.shape
         if order > len(names):
