@@ -8,7 +8,6 @@ import pytest
 from contract import (
     CASES,
     CHECKS,
-    FAMILIES,
     check_parameters,
     check_record,
     check_saving,

@@ -28,11 +28,11 @@ def tree(probs, outcomes, target):
     outcomes = np.asarray(outcomes, dtype=np.int64)
     d = outcomes.shape[1]
     leaves = 1 << max(n - 1, 0).bit_length()
-    bottom = np.zeros([leaves] + [2] * d)
+    bottom = np.zeros((leaves,) + (2,) * d)
     for a in range(m):
         bottom[(slice(0, n), *outcomes[a])] += probs[:, a]
     bottom[(slice(n, None),) + (0,) * d] = 1.0
-    levels = [bottom]
+    levels: list[Any] = [bottom]
     axes = _axes(d)
     while levels[-1].shape[0] > 1:
         level = levels[-1]
@@ -40,7 +40,7 @@ def tree(probs, outcomes, target):
         shape = [fft.next_fast_len(size, real=True)] * d
         product = fft.rfftn(level[0::2], shape, axes=axes) * fft.rfftn(level[1::2], shape, axes=axes)
         levels.append(fft.irfftn(product, shape, axes=axes)[(slice(None),) + (slice(0, size),) * d])
-    message = np.zeros(levels[-1].shape)
+    message: Any = np.zeros(levels[-1].shape)
     message[(0, *np.asarray(target, dtype=np.int64))] = 1.0
     total = float((levels[-1] * message).sum())
     for level in reversed(levels[:-1]):
