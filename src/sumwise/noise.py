@@ -16,6 +16,7 @@ infinite elsewhere.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = ["Exact", "Gaussian", "Geometric", "Laplace", "Noise", "Poisson"]
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(ABC):
     """Base of the noise models; see the module for what each offers.
 
     Examples
@@ -83,23 +84,23 @@ class Noise:
         """Return the kind of noise and its parameters."""
         return {"noise": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray: ...
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray: ...
 
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray: ...
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray: ...
 
-    def _variance(self, n: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _variance(self, n: np.ndarray) -> np.ndarray: ...
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,8 +238,8 @@ class _TwoSided(Noise):
         object.__setattr__(self, "scale", _scale(self.scale, "scale"))
 
     @property
-    def _log_constant(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _log_constant(self) -> Any: ...
 
     def _log_density(self, y, n):
         return -np.abs(y - n) / self.scale - self._log_constant
