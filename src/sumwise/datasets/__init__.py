@@ -10,20 +10,13 @@ from sumwise.datasets.contests import contests, published_ei_scores
 from sumwise.datasets.elections import (
     chile_2021,
     elec_1968,
-    foreign_illiteracy_1930,
-    fultongen,
     gwinnett_2018,
-    house_pres_1988,
-    lavoteall,
-    matproii,
-    nj,
     redistrict,
     rxc_data,
     santa_clara,
     senc,
     stlouis,
     texas,
-    wallace_1968,
     waterbury,
 )
 from sumwise.datasets.microdata import (
@@ -53,6 +46,15 @@ from sumwise.datasets.returns import (
 )
 from sumwise.datasets.samples import bdr_gamma_published, elephant, modelnet10, musk1
 from sumwise.datasets.store import Entry, File, catalogue, folders, present
+from sumwise.datasets.two_by_two import (
+    foreign_illiteracy_1930,
+    fultongen,
+    house_pres_1988,
+    lavoteall,
+    matproii,
+    nj,
+    wallace_1968,
+)
 
 __all__ = [
     "Adult",

@@ -15,20 +15,13 @@ from sumwise.margins import Margins
 __all__ = [
     "chile_2021",
     "elec_1968",
-    "foreign_illiteracy_1930",
-    "fultongen",
     "gwinnett_2018",
-    "house_pres_1988",
-    "lavoteall",
-    "matproii",
-    "nj",
     "redistrict",
     "rxc_data",
     "santa_clara",
     "senc",
     "stlouis",
     "texas",
-    "wallace_1968",
     "waterbury",
 ]
 
@@ -54,117 +47,8 @@ def senc() -> Election:
     rows, cols = ["white", "black", "natam"], ["dem", "rep", "non"]
     cells = np.stack([df[[prefix + c for c in cols]].to_numpy(float) for prefix in ("wh", "bl", "natam")], axis=1)
     units = (df["county"] + ": " + df["precinct"]).tolist()
-    margins = _margins(df[rows], df[cols], (rows, cols), units, "registered voters")
+    margins = margins_of(df[rows], df[cols], (rows, cols), units, "registered voters")
     return Election("senc", margins, cells, cells.sum(axis=0), df)
-
-
-def matproii() -> Election:
-    """Voter registration by race in 268 southern counties, 1968.
-
-    The published shares have four decimals, so the true cells add up to the column totals within 0.1
-    percent only; ``margins`` follow the published ``x`` and ``t``.
-
-    Returns
-    -------
-    Election
-        Rows black, white; columns registered, not registered; ``cells`` (268, 2, 2) are the true counts.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.matproii().margins
-    Margins(units=268, rows=[black, white], cols=[registered, not registered], total=8.8437e+06)
-    """
-    df = read_csv("matproii")
-    margins = _two_by_two(df, "x", "t", "n", names=(("black", "white"), ("registered", "not registered")))
-    yes = np.stack([df["tb"], df["tw"]], axis=1)
-    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
-    return Election("matproii", margins, cells, cells.sum(axis=0), df)
-
-
-def foreign_illiteracy_1930() -> Election:
-    """Illiteracy by foreign birth in 48 states, 1930: Robinson's fallacy.
-
-    No state's population is published with the set: the margins are shares (each unit sums to one), and so
-    are the cells.
-
-    Returns
-    -------
-    Election
-        Rows foreign born, native; columns illiterate, literate; ``cells`` (48, 2, 2); ``total`` is None,
-        since the states can't be added up without their sizes.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.foreign_illiteracy_1930().margins
-    Margins(units=48, rows=[foreign born, native], cols=[illiterate, literate], total=48)
-    """
-    df = read_csv("foreign_illiteracy_1930")
-    units = df["ICPSR"].astype(str).tolist()
-    names = ("foreign born", "native"), ("illiterate", "literate")
-    margins = _two_by_two(df, "X", "Y", None, names=names, units=units)
-    yes = np.stack([df["W1"], df["W2"]], axis=1)
-    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
-    return Election("foreign_illiteracy_1930", margins, cells, None, df)
-
-
-def lavoteall() -> Election:
-    """Turnout by race in 3,262 Louisiana precincts; no truth.
-
-    Returns
-    -------
-    Election
-        Rows black, not black; columns voted, not voted.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.lavoteall().margins
-    Margins(units=3,262, rows=[black, not black], cols=[voted, not voted], total=2.1691e+06)
-    """
-    df = read_csv("lavoteall")
-    return Election(
-        "lavoteall",
-        _two_by_two(df, "x", "t", "n", names=(("black", "not black"), ("voted", "not voted"))),
-        frame=df,
-    )
-
-
-def fultongen() -> Election:
-    """Shares ``x`` and ``t`` of ``n`` voters in 289 precincts of Fulton County; no truth.
-
-    Returns
-    -------
-    Election
-        Rows x, not x; columns t, not t, as published.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.fultongen().margins
-    Margins(units=289, rows=[x, not x], cols=[t, not t], total=295,120)
-    """
-    df = read_csv("fultongen")
-    return Election("fultongen", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df)
-
-
-def nj() -> Election:
-    """Shares ``x`` and ``t`` of ``n`` people in 493 places of New Jersey; no truth.
-
-    Returns
-    -------
-    Election
-        Rows x, not x; columns t, not t, as published.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.nj().margins
-    Margins(units=493, rows=[x, not x], cols=[t, not t], total=5.70487e+06)
-    """
-    df = read_csv("nj")
-    return Election("nj", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df)
 
 
 def rxc_data() -> Election:
@@ -241,46 +125,6 @@ def stlouis() -> Election:
     return _counts("stlouis", ["bvap", "ovap"], ["Bosley", "Roberts", "Ribaudo", "Villa", "NoVote"])
 
 
-def wallace_1968() -> Election:
-    """Wallace's share of 1968 by race in 1,009 southern counties; no truth and no county sizes.
-
-    Returns
-    -------
-    Election
-        Rows black, not black; columns Wallace, other. The margins are shares: each unit sums to one.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.wallace_1968().margins
-    Margins(units=1,009, rows=[black, not black], cols=[Wallace, other], total=1,009)
-    """
-    df = read_csv("wallace_1968", text=["FIPS"])
-    units = df["FIPS"].str.zfill(5).tolist()
-    margins = _two_by_two(df, "X", "Y", None, names=(("black", "not black"), ("Wallace", "other")), units=units)
-    return Election("wallace_1968", margins, frame=df)
-
-
-def house_pres_1988() -> Election:
-    """House votes by presidential votes in 424 congressional districts, 1988; no truth.
-
-    Returns
-    -------
-    Election
-        Rows Dukakis, Bush; columns Democratic, Republican (House), all of the presidential vote ``N``.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.house_pres_1988().margins
-    Margins(units=424, rows=[Dukakis, Bush], cols=[Democratic, Republican], total=8.84669e+07)
-    """
-    df = read_csv("house_pres_1988")
-    units = df["DIST"].astype(str).tolist()
-    names = ("Dukakis", "Bush"), ("Democratic", "Republican")
-    return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", names=names, units=units), frame=df)
-
-
 def elec_1968() -> Election:
     """President 1968 by race in 1,143 southern counties, with covariates; no truth.
 
@@ -307,7 +151,7 @@ def elec_1968() -> Election:
     ]
     total = df[["pres_total"]].to_numpy(float)
     names = ("white", "black", "other"), ("Humphrey", "Nixon", "Wallace", "abstain")
-    margins = _margins(
+    margins = margins_of(
         df[race].to_numpy(float) * total,
         df[vote].to_numpy(float) * total,
         names,
@@ -342,7 +186,9 @@ def gwinnett_2018() -> Election:
     precincts = df.groupby("precinct", sort=False)
     rows, cols = precincts[race].first().to_numpy(float), precincts[vote].sum()
     rows = rows * (cols.to_numpy(float).sum(axis=1) / rows.sum(axis=1))[:, None]
-    margins = _margins(rows, cols, (race, vote), cols.index.tolist(), "votes for governor; race totals scaled to them")
+    margins = margins_of(
+        rows, cols, (race, vote), cols.index.tolist(), "votes for governor; race totals scaled to them"
+    )
     return Election("gwinnett_2018", margins, frame=df)
 
 
@@ -363,10 +209,10 @@ def santa_clara() -> Election:
     """
     df = read_csv("santa_clara", text=["precinct"])
     total = df[["total2"]].to_numpy(float)
-    rows = _with_rest(df[["pct_ind_vote", "pct_e_asian_vote"]].to_numpy(float)) * total
-    cols = _with_rest(df[["pct_for_hardy2", "pct_for_kolstad2"]].to_numpy(float)) * total
+    rows = with_rest(df[["pct_ind_vote", "pct_e_asian_vote"]].to_numpy(float)) * total
+    cols = with_rest(df[["pct_for_hardy2", "pct_for_kolstad2"]].to_numpy(float)) * total
     names = ["indian", "east asian", "not asian"], ["hardy", "kolstad", "nadeem"]
-    margins = _margins(rows, cols, names, df["precinct"].tolist(), "votes for seat 2")
+    margins = margins_of(rows, cols, names, df["precinct"].tolist(), "votes for seat 2")
     return Election("santa_clara", margins, frame=df)
 
 
@@ -389,10 +235,10 @@ def waterbury() -> Election:
     """
     df = read_csv("waterbury", text=["Precinct"])
     total = df[["Total.Votes"]].to_numpy(float)
-    rows = _with_rest(df[["White.Pct"]].to_numpy(float)) * total
-    cols = _with_rest(df[["Tom.Foley", "Dan.Malloy"]].to_numpy(float)) * total
+    rows = with_rest(df[["White.Pct"]].to_numpy(float)) * total
+    cols = with_rest(df[["Tom.Foley", "Dan.Malloy"]].to_numpy(float)) * total
     names = ["white", "not white"], ["Foley", "Malloy", "other"]
-    return Election("waterbury", _margins(rows, cols, names, df["Precinct"].tolist(), "votes"), frame=df)
+    return Election("waterbury", margins_of(rows, cols, names, df["Precinct"].tolist(), "votes"), frame=df)
 
 
 def chile_2021(groups: str = "age", mismatch: str = "drop") -> Election:
@@ -434,7 +280,7 @@ def chile_2021(groups: str = "age", mismatch: str = "drop") -> Election:
     if mismatch == "rescale":
         rows = rows * (cols.sum(axis=1) / rows.sum(axis=1))[:, None]
     units = (df["REGION"] + ": " + df["ELECTORAL.DISTRICT"] + ": " + df["BALLOT.BOX"]).tolist()
-    return Election("chile_2021", _margins(rows, cols, (row_names, options), units, "ballots"), frame=df)
+    return Election("chile_2021", margins_of(rows, cols, (row_names, options), units, "ballots"), frame=df)
 
 
 def _counts(
@@ -443,18 +289,10 @@ def _counts(
     df = read_csv(name)
     units = None if unit is None else df[unit].astype(str).tolist()
     extra = None if covariates is None else df[covariates]
-    return Election(name, _margins(df[rows], df[cols], (rows, cols), units, covariates=extra), frame=df)
+    return Election(name, margins_of(df[rows], df[cols], (rows, cols), units, covariates=extra), frame=df)
 
 
-def _two_by_two(df: Any, x: str, t: str, n: str | None, *, names: Names, units: Any = None) -> Margins:
-    """Margins from the share ``x`` of the first row, the share ``t`` of the first column, and totals."""
-    total = np.ones((len(df), 1)) if n is None else df[[n]].to_numpy(float)
-    rows = _with_rest(df[[x]].to_numpy(float)) * total
-    cols = _with_rest(df[[t]].to_numpy(float)) * total
-    return _margins(rows, cols, names, units, "shares (no counts are published)" if n is None else "people")
-
-
-def _margins(rows: Any, cols: Any, names: Names, units: Any, denominator: str = "people", **extra: Any) -> Margins:
+def margins_of(rows: Any, cols: Any, names: Names, units: Any, denominator: str = "people", **extra: Any) -> Margins:
     row_names, col_names = (tuple(side) for side in names)
     return Margins(
         np.asarray(rows, dtype=float),
@@ -467,5 +305,5 @@ def _margins(rows: Any, cols: Any, names: Names, units: Any, denominator: str = 
     )
 
 
-def _with_rest(shares: np.ndarray) -> np.ndarray:
+def with_rest(shares: np.ndarray) -> np.ndarray:
     return np.concatenate([shares, 1 - shares.sum(axis=1, keepdims=True)], axis=1)

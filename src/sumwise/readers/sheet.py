@@ -52,8 +52,10 @@ class Sheet:
         """Where a column is missing: null, NaN, or nothing but spaces."""
         series = self.frame[column]
         absent = series.isna().to_numpy()
+        if _all_strings(series):
+            return absent | series.str.strip().eq("").fillna(False).to_numpy(dtype=bool)
         if _is_text(series):
-            absent = absent | np.array([isinstance(x, str) and not x.strip() for x in series.tolist()], dtype=bool)
+            return absent | np.array([isinstance(x, str) and not x.strip() for x in series.tolist()], dtype=bool)
         return absent
 
     def ids(self, column: Any, *, missing: bool = False) -> Any:
@@ -62,7 +64,7 @@ class Sheet:
         if not missing:
             self._refuse(absent, column, "is missing", "fill or drop such rows.")
         series = self.frame[column]
-        if _is_text(series):
+        if _is_text(series) and not _all_strings(series):
             plain = (str, bool, int, float, np.generic)
             odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
             self._refuse(odd, column, "holds no text or number", "turn it into text first.")
@@ -99,15 +101,17 @@ class Sheet:
         return out
 
     def _texts(self, column: Any, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        values = self.frame[column].to_numpy(dtype=object)[~absent]
-        strange = np.array([not isinstance(x, (str, int, float, np.number)) or isinstance(x, bool) for x in values])
-        if strange.any():
-            where = np.flatnonzero(~absent)[int(np.argmax(strange))]
-            mask = np.zeros(len(self), dtype=bool)
-            mask[where] = True
-            self._refuse(mask, column, "holds no number", "turn it into numbers first.")
-        codes, found = pd.factorize(np.array([str(x).strip() for x in values], dtype=object))
-        return codes, absent, [str(x) for x in found]
+        """Codes of the entries that are there, where they aren't, and the distinct texts that the codes stand for."""
+        series = self.frame[column][~absent]
+        if not _all_strings(series):
+            good = (str, int, float, np.number)
+            strange = np.zeros(len(self), dtype=bool)
+            strange[~absent] = [not isinstance(x, good) or isinstance(x, bool) for x in series.tolist()]
+            self._refuse(strange, column, "holds no number", "turn it into numbers first.")
+            series = pd.Series([str(x) for x in series.tolist()], dtype=object)
+        codes, found = pd.factorize(series)
+        stripped, texts = pd.factorize(np.array([str(x).strip() for x in found], dtype=object))
+        return stripped[codes], absent, [str(x) for x in texts]
 
     def _parsed(self, texts: dict[Any, tuple[np.ndarray, np.ndarray, list[str]]]) -> dict[Any, np.ndarray]:
         try:
@@ -164,3 +168,10 @@ class Sheet:
 def _is_text(series: Any) -> bool:
     dtype = series.dtype
     return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, (pd.StringDtype, pd.CategoricalDtype))
+
+
+def _all_strings(series: Any) -> bool:
+    """Whether every entry is a string or missing: told fast, and common."""
+    if isinstance(series.dtype, pd.StringDtype):
+        return True
+    return pd.api.types.is_object_dtype(series.dtype) and pd.api.types.infer_dtype(series, skipna=True) == "string"

@@ -1,0 +1,179 @@
+"""Tables of two by two, published as shares: the classics of ecological inference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise.datasets.elections import Names, margins_of, with_rest
+from sumwise.datasets.records import Election
+from sumwise.datasets.store import read_csv
+from sumwise.margins import Margins
+
+__all__ = [
+    "foreign_illiteracy_1930",
+    "fultongen",
+    "house_pres_1988",
+    "lavoteall",
+    "matproii",
+    "nj",
+    "wallace_1968",
+]
+
+
+def matproii() -> Election:
+    """Voter registration by race in 268 southern counties, 1968.
+
+    The published shares have four decimals, so the true cells add up to the column totals within 0.1
+    percent only; ``margins`` follow the published ``x`` and ``t``.
+
+    Returns
+    -------
+    Election
+        Rows black, white; columns registered, not registered; ``cells`` (268, 2, 2) are the true counts.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.matproii().margins
+    Margins(units=268, rows=[black, white], cols=[registered, not registered], total=8.8437e+06)
+    """
+    df = read_csv("matproii")
+    margins = _two_by_two(df, "x", "t", "n", names=(("black", "white"), ("registered", "not registered")))
+    yes = np.stack([df["tb"], df["tw"]], axis=1)
+    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
+    return Election("matproii", margins, cells, cells.sum(axis=0), df)
+
+
+def foreign_illiteracy_1930() -> Election:
+    """Illiteracy by foreign birth in 48 states, 1930: Robinson's fallacy.
+
+    No state's population is published with the set: the margins are shares (each unit sums to one), and so
+    are the cells.
+
+    Returns
+    -------
+    Election
+        Rows foreign born, native; columns illiterate, literate; ``cells`` (48, 2, 2); ``total`` is None,
+        since the states can't be added up without their sizes.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.foreign_illiteracy_1930().margins
+    Margins(units=48, rows=[foreign born, native], cols=[illiterate, literate], total=48)
+    """
+    df = read_csv("foreign_illiteracy_1930")
+    units = df["ICPSR"].astype(str).tolist()
+    names = ("foreign born", "native"), ("illiterate", "literate")
+    margins = _two_by_two(df, "X", "Y", None, names=names, units=units)
+    yes = np.stack([df["W1"], df["W2"]], axis=1)
+    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
+    return Election("foreign_illiteracy_1930", margins, cells, None, df)
+
+
+def lavoteall() -> Election:
+    """Turnout by race in 3,262 Louisiana precincts; no truth.
+
+    Returns
+    -------
+    Election
+        Rows black, not black; columns voted, not voted.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.lavoteall().margins
+    Margins(units=3,262, rows=[black, not black], cols=[voted, not voted], total=2.1691e+06)
+    """
+    df = read_csv("lavoteall")
+    return Election(
+        "lavoteall",
+        _two_by_two(df, "x", "t", "n", names=(("black", "not black"), ("voted", "not voted"))),
+        frame=df,
+    )
+
+
+def fultongen() -> Election:
+    """Shares ``x`` and ``t`` of ``n`` voters in 289 precincts of Fulton County; no truth.
+
+    Returns
+    -------
+    Election
+        Rows x, not x; columns t, not t, as published.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.fultongen().margins
+    Margins(units=289, rows=[x, not x], cols=[t, not t], total=295,120)
+    """
+    df = read_csv("fultongen")
+    return Election("fultongen", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df)
+
+
+def nj() -> Election:
+    """Shares ``x`` and ``t`` of ``n`` people in 493 places of New Jersey; no truth.
+
+    Returns
+    -------
+    Election
+        Rows x, not x; columns t, not t, as published.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.nj().margins
+    Margins(units=493, rows=[x, not x], cols=[t, not t], total=5.70487e+06)
+    """
+    df = read_csv("nj")
+    return Election("nj", _two_by_two(df, "x", "t", "n", names=(("x", "not x"), ("t", "not t"))), frame=df)
+
+
+def wallace_1968() -> Election:
+    """Wallace's share of 1968 by race in 1,009 southern counties; no truth and no county sizes.
+
+    Returns
+    -------
+    Election
+        Rows black, not black; columns Wallace, other. The margins are shares: each unit sums to one.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.wallace_1968().margins
+    Margins(units=1,009, rows=[black, not black], cols=[Wallace, other], total=1,009)
+    """
+    df = read_csv("wallace_1968", text=["FIPS"])
+    units = df["FIPS"].str.zfill(5).tolist()
+    margins = _two_by_two(df, "X", "Y", None, names=(("black", "not black"), ("Wallace", "other")), units=units)
+    return Election("wallace_1968", margins, frame=df)
+
+
+def house_pres_1988() -> Election:
+    """House votes by presidential votes in 424 congressional districts, 1988; no truth.
+
+    Returns
+    -------
+    Election
+        Rows Dukakis, Bush; columns Democratic, Republican (House), all of the presidential vote ``N``.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> datasets.house_pres_1988().margins
+    Margins(units=424, rows=[Dukakis, Bush], cols=[Democratic, Republican], total=8.84669e+07)
+    """
+    df = read_csv("house_pres_1988")
+    units = df["DIST"].astype(str).tolist()
+    names = ("Dukakis", "Bush"), ("Democratic", "Republican")
+    return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", names=names, units=units), frame=df)
+
+
+def _two_by_two(df: Any, x: str, t: str, n: str | None, *, names: Names, units: Any = None) -> Margins:
+    """Margins from the share ``x`` of the first row, the share ``t`` of the first column, and totals."""
+    total = np.ones((len(df), 1)) if n is None else df[[n]].to_numpy(float)
+    rows = with_rest(df[[x]].to_numpy(float)) * total
+    cols = with_rest(df[[t]].to_numpy(float)) * total
+    return margins_of(rows, cols, names, units, "shares (no counts are published)" if n is None else "people")
