@@ -56,6 +56,11 @@ def test_unnamed_columns_get_a_name(tmp_path):
     assert found(tmp_path, b",a,\n0,1,\n").columns == ("(unnamed 1)", "a", "(unnamed 3)")
 
 
+def test_only_line_ends_end_a_line(tmp_path):
+    file = found(tmp_path, "a\u2028b,c\x0b\n1,2\n".encode())
+    assert file.columns == ("a\u2028b", "c")
+
+
 def test_copies_are_made_only_where_needed(tmp_path):
     plain = found(tmp_path, b"a,b\n1,2\n")
     assert as_utf8(plain, tmp_path / "none") is plain

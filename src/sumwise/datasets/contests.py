@@ -68,7 +68,7 @@ def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
 
 def _blocks(frame: pd.DataFrame, code: dict) -> list[slice]:
     """Where each district's lines are: they lie together in the file."""
-    key = frame["dataset"] + "\0" + frame["district"]
+    key = frame["dataset"] + "\x1f" + frame["district"]
     codes, uniques = pd.factorize(key)
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(starts[1:], len(codes))
@@ -76,7 +76,7 @@ def _blocks(frame: pd.DataFrame, code: dict) -> list[slice]:
         raise DataError("The lines of a contest don't lie together in the file.", hint="get a fresh copy.")
     blocks: list[slice | None] = [None] * len(code)
     for name, start, end in zip(uniques, starts, ends):
-        blocks[code[tuple(name.split("\0"))]] = slice(start, end)
+        blocks[code[tuple(name.split("\x1f"))]] = slice(start, end)
     if any(block is None for block in blocks):
         raise DataError("Some contests have no lines in the file.", hint="get a fresh copy.")
     return [block for block in blocks if block is not None]

@@ -133,7 +133,7 @@ def _load_text(
     spec = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(file.columns))) + "}"
     source = (
         f"read_csv($path, columns={spec}, header=true, auto_detect=false, delim=$delim, quote='\"', escape='\"', "
-        f"skip={readable.skip}, compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest)"
+        f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest)"
     )
     values = {"path": str(readable.path), "delim": file.separator, "longest": 1 << 26}
     at = {c: f"c{file.columns.index(c)}" for c in wanted}
@@ -180,7 +180,7 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
             hint="correct that row, quote fields that hold the separator, or give separator=.",
         )
     told = re.search(r"on Line: (\d+)", str(error))
-    place = f"row {int(told[1])}" if told else "some row"
+    place = f"row {int(told[1]) + file.skip}" if told else "some row"
     words = next((line for line in str(error).splitlines() if "quote" in line or "unicode" in line), str(error))
     return DataError(f"{str(file.path)!r}: {place} can't be read: {words.splitlines()[0]}", hint="correct that row.")
 

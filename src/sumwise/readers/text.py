@@ -103,7 +103,7 @@ def inspect_text(path: Path, encoding: str | None = None, separator: str | None 
     except BROKEN as error:
         raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text, newline=""))  # as files do; splitlines would split at more signs
     skip = next((i for i, line in enumerate(lines) if line.strip()), None)
     if skip is None:
         raise DataError(f"{str(path)!r} is empty.", hint="give a file with a header and at least one row.")
@@ -119,20 +119,22 @@ def inspect_text(path: Path, encoding: str | None = None, separator: str | None 
 
 
 def as_utf8(file: TextFile, folder: Path) -> TextFile:
-    """The file itself where DuckDB can read it as it is; else a copy in ``folder``, as plain UTF-8."""
-    if file.encoding in ("utf-8", "utf-8-sig") and not set("*?[") & set(str(file.path)):
+    """The file itself where DuckDB reads it as it is; else a copy in ``folder``: plain UTF-8, from the header on."""
+    if file.encoding in ("utf-8", "utf-8-sig") and not file.skip and not set("*?[") & set(str(file.path)):
         return file
     copy = folder / "copy.csv"
     try:
         with _opened(file.path) as source, copy.open("w", encoding="utf-8", newline="") as target:
             text = io.TextIOWrapper(source, encoding=file.encoding, newline="")
+            for _ in range(file.skip):
+                text.readline()
             while piece := text.read(HEAD):
                 target.write(piece)
     except UnicodeError as error:
         raise DataError(f"{str(file.path)!r} is not {file.encoding}: {error}.", hint="give its encoding.") from error
     except BROKEN as error:
         raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file whole?") from error
-    return replace(file, path=copy, encoding="utf-8")
+    return replace(file, path=copy, encoding="utf-8", skip=0)
 
 
 @contextmanager
