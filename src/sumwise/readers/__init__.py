@@ -3,5 +3,14 @@
 from sumwise.readers.bags import read_bags
 from sumwise.readers.margins import read_margins, write_margins
 from sumwise.readers.tables import read_tables, write_tables
+from sumwise.readers.tables_folder import read_tables_folder, write_tables_folder
 
-__all__ = ["read_bags", "read_margins", "read_tables", "write_margins", "write_tables"]
+__all__ = [
+    "read_bags",
+    "read_margins",
+    "read_tables",
+    "read_tables_folder",
+    "write_margins",
+    "write_tables",
+    "write_tables_folder",
+]

@@ -1,0 +1,164 @@
+"""``sumwise aggregate``: rows of individuals to tables of counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sumwise.cli import output
+
+ORDER = 20
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(help="CSV, Parquet or Arrow file, folder of Parquet, DuckDB database, or SQL.")
+    ],
+    out: Annotated[str, typer.Option(help="The folder to write; it must not exist, or be empty.")],
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", "-a", help="A column to count over; repeat it. Default: all others."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Column of 0 and 1, or of classes, to sum per cell.")] = None,
+    order: Annotated[int, typer.Option(help="Count every subset of this many columns.")] = 2,
+    weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Rows to keep, as 'age >= 18' or 'city in Bern,Rome'; repeat it.")
+    ] = None,
+    encode: Annotated[str | None, typer.Option(help="TOML file of rules to learn: how columns become levels.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="encoding.json of earlier tables, to use again.")] = None,
+    suppress_below: Annotated[float | None, typer.Option(help="Withhold counts above 0 and below this.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table of a database file.")] = None,
+    engine: Annotated[str, typer.Option(help="duckdb (here) or spark.")] = "duckdb",
+    master: Annotated[str | None, typer.Option(help="Spark's master, as local[2] or spark://host:7077.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of DuckDB and of the counting.")] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="The most memory of DuckDB, as 2GB.")] = None,
+    cells: Annotated[bool, typer.Option("--cells", help="Also write cells.parquet, one row per cell.")] = False,
+    json: output.Json = False,
+) -> None:
+    """Count rows of individuals into tables, with label sums, in one pass.
+
+    The folder gets tables.sumwise (for sumwise release, sumwise fit and sumwise.load), summary.json, and
+    encoding.json where columns were encoded. Nothing is written if anything fails.
+
+      $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
+
+    A file of rules for --encode has one table per attribute: [age] kind = "quantiles", bins = 10.
+    """
+    from sumwise.aggregate import aggregate
+    from sumwise.readers.tables_folder import check_free
+
+    check_free(out)
+    options = _options(engine, master, threads, memory_limit)
+    kinds = _columns(source, engine, table, options)
+    conditions = [parsed_condition(text, kinds) for text in where or []]
+    rules = _encoding(source, encode, encoding, {**options, "engine": engine, "table": table, "where": conditions})
+    attributes = list(attribute or _default_attributes(kinds, rules, label, weight))
+    tables = aggregate(
+        source, attributes, label, order, weight, rules, engine,
+        where=conditions, suppress_below=suppress_below, table=table, verbose=1, **options,
+    )  # fmt: skip
+    _write(tables, out, source, cells)
+    facts = {**tables.describe(), "folder": out}
+    if json:
+        output.write_json(facts)
+    else:
+        n = f"{tables.n:,.0f}"
+        output.write(f"{len(tables)} tables, {facts['cells']:,} cells, {n} rows{' by weight' if weight else ''}: {out}")
+
+
+def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:
+    given = {"master": master} if engine == "spark" else {"threads": threads, "memory_limit": memory_limit}
+    unfit = {"threads": threads, "memory-limit": memory_limit} if engine == "spark" else {"master": master}
+    from sumwise.errors import DataError
+
+    for name, value in unfit.items():
+        if value is not None:
+            raise DataError(f"--{name} has no meaning with engine {engine!r}.")
+    return {k: v for k, v in given.items() if v is not None}
+
+
+def _columns(source: str, engine: str, table: str | None, options: dict[str, Any]) -> dict[str, str]:
+    """The columns of the source, and what they hold."""
+    from sumwise.aggregate.run import opened
+
+    with opened(source, (), engine, table, **options) as found:
+        return {c.name: c.kind for c in found.columns.values()}
+
+
+def parsed_condition(text: str, kinds: dict[str, str]) -> tuple:
+    """``"age >= 18"`` as (column, operation, value), with the value in the column's kind."""
+    from sumwise import checks
+    from sumwise.aggregate.plan import OPERATIONS
+    from sumwise.errors import DataError
+
+    for operation in sorted(OPERATIONS, key=len, reverse=True):
+        column, sign, value = text.partition(f" {operation} ")
+        if not sign and text.endswith(f" {operation}") and "missing" in operation:
+            column, sign, value = text[: -len(operation) - 1], operation, ""
+        if sign:
+            column, value = column.strip(), value.strip()
+            checks.known(column, kinds, "column")
+            if operation.endswith("missing"):
+                return column, operation
+            listed = [v.strip() for v in value.split(",")] if operation.endswith("in") else [value]
+            values = [_value(v, kinds[column], text) for v in listed]
+            return column, operation, values if operation.endswith("in") else values[0]
+    raise DataError(f"The condition {text!r} has no operation.", hint="write it as 'age >= 18', with spaces.")
+
+
+def _value(text: str, kind: str, condition: str) -> Any:
+    from sumwise.errors import DataError
+
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind != "number":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"The condition {condition!r} compares a number with {text!r}.") from None
+
+
+def _encoding(source: str, encode: str | None, encoding: str | None, options: dict[str, Any]) -> Any:
+    import json
+    import tomllib
+    from pathlib import Path
+
+    from sumwise.encoding import Encoding
+    from sumwise.errors import DataError
+
+    if encode is not None and encoding is not None:
+        raise DataError("Both --encode and --encoding are given.", hint="learn rules, or use those of earlier tables.")
+    path = encode or encoding
+    if path is None:
+        return None
+    try:
+        text = Path(path).read_text("utf-8")
+        data = tomllib.loads(text) if encode else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The file {path!r} can't be read: {error}.") from None
+    if encoding is not None:
+        return Encoding.from_dict(data)
+    from sumwise.aggregate import fit_encoding
+
+    label, held_out = data.pop("label", None), data.pop("held_out", None)
+    spec = {name: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for name, rule in data.items()}
+    return fit_encoding(source, spec, label, held_out, **options)
+
+
+def _default_attributes(kinds: dict[str, str], rules: Any, label: str | None, weight: str | None) -> list[str]:
+    used = set() if rules is None else set(rules.columns)
+    plain = [c for c in kinds if c not in (label, weight) and c not in used]
+    return [*(() if rules is None else rules.attributes), *plain]
+
+
+def _write(tables: Any, out: str, source: str, cells: bool) -> None:
+    from sumwise.readers import write_tables_folder
+
+    write_tables_folder(tables, out, {"source": source}, cells)

@@ -1,0 +1,103 @@
+"""A folder of tables: the tables themselves, whole, and a page of facts about them; written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sumwise.errors import DataError
+from sumwise.persistence import load, save
+from sumwise.readers.tables import write_tables
+from sumwise.tables import Tables
+
+__all__ = ["check_free", "read_tables_folder", "write_tables_folder"]
+
+TABLES, FACTS, CELLS, ENCODING = "tables.sumwise", "summary.json", "cells.parquet", "encoding.json"
+
+
+def check_free(folder: str | PathLike) -> Path:
+    """Refuse a folder that can't be made or already holds something; nothing is written.
+
+    Examples
+    --------
+    >>> from sumwise.readers.tables_folder import check_free
+    >>> check_free(".")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: The folder '.' is not empty. Hint: ...
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise DataError(f"{str(path)!r} is a file.", hint="name a folder that is not there yet.")
+    if path.is_dir() and any(path.iterdir()):
+        raise DataError(f"The folder {str(path)!r} is not empty.", hint="name another, or remove it first.")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"There is no folder {str(path.absolute().parent)!r}.", hint="make it first.")
+    return path
+
+
+def write_tables_folder(
+    tables: Tables, folder: str | PathLike, facts: dict[str, Any] | None = None, cells: bool = False
+) -> None:
+    """Write tables, with their noise and encoding, into a new folder: ``tables.sumwise``, ``summary.json``,
+    ``encoding.json``.
+
+    Parameters
+    ----------
+    tables : Tables
+    folder : path
+        A folder that isn't there, or is empty.
+    facts : dict, optional
+        More to say in ``summary.json``, beside what the tables say of themselves.
+    cells : bool, default False
+        Also write ``cells.parquet``, one row per cell, for other programs.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import Tables
+    >>> from sumwise.readers import read_tables_folder, write_tables_folder
+    >>> tables = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     write_tables_folder(tables, pathlib.Path(place) / "tables")
+    ...     read_tables_folder(pathlib.Path(place) / "tables") == tables
+    True
+    """
+    path = check_free(folder)
+    building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+    try:
+        save(tables, building / TABLES)
+        summary = json.dumps({**tables.describe(), **(facts or {})}, indent=1, default=str, ensure_ascii=False)
+        (building / FACTS).write_text(summary, "utf-8")
+        if tables.encoding is not None:
+            rules = json.dumps(tables.encoding.to_dict(), indent=1, ensure_ascii=False)
+            (building / ENCODING).write_text(rules, "utf-8")
+        if cells:
+            write_tables(tables, building / CELLS)
+        building.chmod(0o755)  # a temporary folder is private; this one is not
+        os.replace(building, path)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def read_tables_folder(folder: str | PathLike) -> Tables:
+    """Read the tables of a folder that :func:`write_tables_folder` wrote.
+
+    Examples
+    --------
+    >>> from sumwise.readers import read_tables_folder
+    >>> read_tables_folder("nowhere")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: There is no file 'nowhere/tables.sumwise'. Hint: ...
+    """
+    path = Path(folder) / TABLES
+    if not path.is_file():
+        raise DataError(f"There is no file {str(path)!r}.", hint="sumwise aggregate makes such a folder.")
+    tables = load(path)
+    if not isinstance(tables, Tables):
+        raise DataError(f"{str(path)!r} holds a {type(tables).__name__}, no Tables.")
+    return tables

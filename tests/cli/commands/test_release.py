@@ -1,0 +1,92 @@
+"""The command release: from exact to noisy tables, once."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.cli import main
+from sumwise.noise import Gaussian, Geometric
+from sumwise.readers import read_tables_folder
+
+pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 4, 300) for name in "abcdef"} | {"click": rng.integers(0, 2, 300)})
+    frame.to_parquet("rows.parquet")
+    assert main(["aggregate", "rows.parquet", "--label", "click", "--order", "2", "--out", "tables"]) == 0
+    return read_tables_folder("tables")
+
+
+def test_parquet_to_noisy_tables_on_the_command_line_alone(tables, capsys):
+    assert main(["release", "tables", "--epsilon", "1", "--out", "noisy"]) == 0
+    noisy = read_tables_folder("noisy")
+    assert len(noisy) == 15
+    assert all(isinstance(t.noise, Geometric) for t in noisy)
+    assert [t.noise.scale for t in noisy] == pytest.approx([30.0] * 15)
+    told = capsys.readouterr().out
+    assert "Spent 1 of epsilon 1" in told
+    assert "up to 1 rows of one person" in told
+    assert "and 3 tables more" in told
+
+
+def test_second_release_overdraws_and_writes_nothing(tables, capsys):
+    assert main(["release", "tables", "--epsilon", "1", "--out", "noisy"]) == 0
+    assert main(["release", "tables", "--epsilon", "1", "--out", "again"]) == 2
+    assert "has 0 left; 'release to again' would bring what is spent to 2" in capsys.readouterr().err
+    assert not os.path.exists("again")
+
+
+def test_larger_budget_is_spent_in_parts(tables):
+    for i in range(2):
+        arguments = ["--epsilon", "1", "--total-epsilon", "2", "--budget", "ledger.json", "--out", f"noisy{i}"]
+        assert main(["release", "tables", *arguments]) == 0
+    with open("ledger.json") as file:
+        assert [e["epsilon"] for e in json.load(file)["entries"]] == pytest.approx([1, 1])
+
+
+def test_plan_spends_and_writes_nothing(tables, capsys):
+    capsys.readouterr()
+    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tables"][0]["sensitivity"] == 6
+    assert told["folder"] is None
+    assert sorted(os.listdir("tables")) == ["summary.json", "tables.sumwise"]
+
+
+def test_gaussian_release_and_its_facts(tables):
+    arguments = ["--mechanism", "gaussian", "--delta", "1e-6", "--epsilon", "2", "--out", "noisy", "--cells"]
+    assert main(["release", "tables", *arguments]) == 0
+    assert isinstance(read_tables_folder("noisy")[0].noise, Gaussian)
+    with open("noisy/summary.json") as file:
+        facts = json.load(file)
+    assert facts["release"]["mechanism"] == "gaussian"
+    assert facts["budget"]["spent"] == pytest.approx(2)
+    assert os.path.exists("noisy/cells.parquet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["tables", "--epsilon", "0", "--out", "noisy"], "epsilon is 0.0; it must be above 0."),
+        (["tables"], "There is no --out."),
+        (["nowhere", "--out", "noisy"], "There is no file 'nowhere/tables.sumwise'."),
+        (["tables", "--out", "tables"], "The folder 'tables' is not empty."),
+        (["tables", "--mechanism", "gaussian", "--out", "noisy"], "delta is 0.0;"),
+        (["tables", "--rows-per-person", "0", "--out", "noisy"], "rows is 0"),
+    ],
+)
+def test_bad_input_is_one_line_and_spends_nothing(tables, capsys, arguments, line):
+    capsys.readouterr()
+    assert main(["release", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(line)
+    assert sorted(os.listdir()) == ["rows.parquet", "tables"]
+    assert not os.path.exists("tables/budget.json")
