@@ -116,6 +116,16 @@ def test_a_number_with_two_readings_is_refused_until_told(tmp_path):
         read_margins(path, rows=["a"], cols=["b"], decimal="x")
 
 
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_columns_of_one_file_share_a_style(tmp_path, separator):
+    text = 'votes|share|n\n1.234|"12,5%"|1.234\n'.replace("|", separator)
+    sides = {"rows": {"a": "share", "b": None}, "cols": ["votes"], "total": "n"}
+    assert read_margins(put(tmp_path / "x.csv", text), **sides).rows.tolist() == [[154.25, 1079.75]]
+    clear = 'votes|share|n\n1.234|"12,5%"|1.5\n'.replace("|", separator)
+    with pytest.raises(DataError, match="column 'share' is no number"):
+        read_margins(put(tmp_path / "x.csv", clear), **sides)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -152,23 +152,28 @@ def _load_text(
 
 
 def _plain_columns(con: Any, source: str, values: dict, at: dict[Any, str]) -> tuple[set, bool]:
-    """Which columns hold plain numbers only (and no codes like 007), and whether a point must be a decimal sign."""
+    """Which columns hold plain numbers only (and no codes like 007), and whether a point must be a decimal sign.
+
+    Where nothing in the file tells 1.234 from 1234, such a column stays text, to be read together with the others.
+    """
     if not at:
         return set(), False
     asked = []
     for c in at.values():
         text = f"trim({c})"
         code = f"regexp_full_match({text}, '[+-]?0[0-9].*')"
+        point = f"regexp_full_match({text}, '[+-]?[0-9]*\\.[0-9]*')"
+        grouped = f"regexp_full_match({text}, '[+-]?[1-9][0-9]?[0-9]?\\.[0-9][0-9][0-9]')"
         asked += [
             f"count(*) FILTER ({text} <> '')",
             f"count(*) FILTER (regexp_full_match({text}, '{PLAIN_SQL}') AND NOT {code})",
-            f"count(*) FILTER (regexp_full_match({text}, '[+-]?[0-9]*\\.[0-9]*') "
-            f"AND NOT regexp_full_match({text}, '[+-]?[1-9][0-9]?[0-9]?\\.[0-9][0-9][0-9]'))",
+            f"count(*) FILTER ({point} AND NOT {grouped})",
+            f"count(*) FILTER ({grouped})",
         ]
     found = con.execute(f"SELECT {', '.join(asked)} FROM {source}", values).fetchone()  # noqa: S608
-    per_column = [found[i : i + 3] for i in range(0, len(found), 3)]
-    plain = {c for c, (filled, numbers, _) in zip(at, per_column) if filled and filled == numbers}
-    return plain, any(c in plain and points for c, (_, _, points) in zip(at, per_column))
+    numbers = {c: found[4 * i : 4 * i + 4] for i, c in enumerate(at) if 0 < found[4 * i] == found[4 * i + 1]}
+    sure = any(points for _, _, points, _ in numbers.values())
+    return {c for c, (_, _, _, grouped) in numbers.items() if sure or not grouped}, sure
 
 
 def _text_error(file: TextFile, error: Exception) -> DataError:

@@ -316,9 +316,8 @@ def write_tables(tables: Tables, path: str | PathLike) -> None:
     """
     domain = tables.domain
     for a in domain:
-        checks.choice(
-            a in NAMES or a.startswith("label_sum:"), f"Attribute {a!r} named like a column of the file", (False,)
-        )
+        if a in NAMES or a.startswith("label_sum:"):
+            raise DataError(f"Attribute {a!r} is named like another column of the file.", hint="rename it.")
         for level in domain.levels(a):
             if level is None or not str(level).strip():
                 raise DataError(f"Attribute {a!r} has the level {level!r}, which a file can't show.", hint="name it.")
