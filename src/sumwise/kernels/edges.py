@@ -1,0 +1,376 @@
+"""Edges of a forest: how log messages pass through a table of log-potentials, dense, sparse or a margin.
+
+Every edge joins a *first* node (rows) with a *second* node (columns) and offers the same five methods, so that
+belief propagation needs no cases. Arrays are NumPy arrays or torch tensors; a leading batch axis is allowed.
+
+========================  ===============================================================================
+``send(x, back)``         log of ``sum_i exp(theta_ij + x_i)`` over the sender's states, and a memo
+``tangent(memo, dx)``     its directional derivative, with the memo of the message
+``table(a, b, total)``    the edge's counts, proportional to ``exp(theta_ij + a_i + b_j)``
+``score(table)``          ``<theta, table>`` with ``0 * -inf = 0``
+``reach(mask, back)``     which receiver states a set of sender states can reach
+========================  ===============================================================================
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+__all__ = ["DenseEdge", "MarginEdge", "SparseEdge", "log_sum_exp", "namespace", "softmax"]
+
+# Scaled potentials lie in [0, 1]; a message below this may have lost terms to underflow and is summed again in logs.
+_TINY = 1e-280
+_FLUSH = 1e-300
+
+
+def namespace(x):
+    """The module whose functions work on `x`: numpy, or torch when `x` is a tensor."""
+    if isinstance(x, np.ndarray) or np.isscalar(x):
+        return np
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(x, torch.Tensor) else np
+
+
+def log_sum_exp(x, axis=-1):
+    """``log sum exp`` along an axis; ``-inf`` where all entries are."""
+    xp = namespace(x)
+    top = xp.amax(x, axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    out = _log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
+    return out.squeeze(axis)
+
+
+def softmax(x):
+    """``exp(x)`` normalised along the last axis."""
+    xp = namespace(x)
+    weights = xp.exp(x - xp.amax(x, axis=-1, keepdims=True))
+    return weights / xp.sum(weights, axis=-1, keepdims=True)
+
+
+def _log(x):
+    xp = namespace(x)
+    if xp is np:
+        with np.errstate(divide="ignore"):
+            return np.log(x)
+    return xp.log(x)
+
+
+def _shift(x):
+    """``(exp(x - s), s)`` with s the largest entry of each vector."""
+    xp = namespace(x)
+    top = xp.amax(x, axis=-1, keepdims=True)
+    return xp.exp(x - top), top
+
+
+class DenseEdge:
+    """An edge with a full table of log-potentials, shape (L_first, L_second) or (batch, L_first, L_second).
+
+    The table is scaled by rows and columns to entries in [0, 1] with a one in every row and column, so products
+    lose a state only when it is below 1e-280 of the others; those are summed again in logs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edge = DenseEdge(np.log([[0.9, 0.1], [0.2, 0.8]]))
+    >>> np.exp(edge.send(np.log([0.5, 0.5]))[0])
+    array([0.55, 0.45])
+    """
+
+    def __init__(self, theta):
+        xp = namespace(theta)
+        self.theta = theta
+        self.shape = tuple(theta.shape[-2:])
+        rows = xp.amax(theta, axis=-1)
+        rows = xp.where(xp.isfinite(rows), rows, xp.zeros_like(rows))
+        scaled = theta - rows[..., :, None]
+        cols = xp.amax(scaled, axis=-2)
+        cols = xp.where(xp.isfinite(cols), cols, xp.zeros_like(cols))
+        scaled = xp.exp(scaled - cols[..., None, :])
+        self.rows, self.cols = rows, cols
+        self.scaled = xp.where(scaled < _FLUSH, xp.zeros_like(scaled), scaled)
+
+    def _product(self, v, back):
+        table = self.scaled
+        if table.ndim == 2:
+            return table @ v if back and v.ndim == 1 else v @ (table.T if back else table)
+        xp = namespace(v)
+        table = xp.swapaxes(table, -1, -2) if back else table
+        return (v[..., None, :] @ table)[..., 0, :]
+
+    def send(self, x, back=False, support=None):
+        into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
+        v, top = _shift(x + into)
+        total = self._product(v, back)
+        message = _log(total) + (top + out)
+        low = total < _TINY
+        if support is not None:
+            low = low & support
+        exact = None
+        if low.any():
+            exact = self._exact(x, back, low)
+            message[low] = exact[0]
+        return message, (v, total, back, low if exact is not None else None, exact)
+
+    def _exact(self, x, back, low):
+        """Messages of the states `low`, summed in logs, and the weights they are made of."""
+        xp = namespace(x)
+        theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
+        if x.ndim == 1:
+            terms = theta[:, low].T + x
+        else:
+            batch, state = xp.where(low)
+            terms = (theta[batch, :, state] if theta.ndim == 3 else theta.T[state]) + x[batch]
+        value = log_sum_exp(terms)
+        top = xp.where(xp.isfinite(value), value, xp.zeros_like(value))
+        return value, xp.exp(terms - top[..., None])
+
+    def tangent(self, memo, dx):
+        v, total, back, low, exact = memo
+        xp = namespace(dx)
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        change = self._product(v * dx, back) / safe
+        if low is not None:
+            weights = exact[1]
+            change[low] = (weights * (dx if dx.ndim == 1 else dx[xp.where(low)[0]])).sum(-1)
+        return change
+
+    def table(self, a, b, total):
+        return _normalise(self.theta + a[..., :, None] + b[..., None, :], total)
+
+    def score(self, table):
+        xp = namespace(table)
+        zero = xp.zeros_like(table)
+        return xp.sum(xp.where(table > 0, table * xp.where(table > 0, self.theta, zero), zero), axis=(-2, -1))
+
+    def reach(self, mask, back=False):
+        xp = namespace(self.theta)
+        open_ = self.theta > -np.inf
+        if xp is not np:
+            open_ = open_.cpu().numpy()
+        open_ = open_.reshape(-1, *self.shape).any(axis=0)
+        return (open_ & mask[None, :]).any(axis=1) if back else (open_ & mask[:, None]).any(axis=0)
+
+
+def _normalise(logs, total):
+    """``exp(logs)`` scaled to sum to `total` over the last two axes."""
+    xp = namespace(logs)
+    weights = xp.exp(logs - xp.amax(logs, axis=(-2, -1), keepdims=True))
+    return weights * (total / xp.sum(weights, axis=(-2, -1), keepdims=True))
+
+
+class SparseEdge:
+    """An edge whose table has few allowed moves: a scipy sparse matrix of log-potentials; what isn't stored is forbidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> edge = SparseEdge(sparse.csr_array(([-0.1, -2.3, -0.2], ([0, 0, 1], [0, 1, 1])), shape=(2, 2)))
+    >>> np.exp(edge.send(np.zeros(2))[0]).round(3)
+    array([0.905, 0.919])
+    """
+
+    def __init__(self, theta, device=None):
+        theta = sparse.coo_array(theta)
+        stored = theta.data > -np.inf
+        first, second, data = theta.row[stored], theta.col[stored], np.asarray(theta.data, float)[stored]
+        order = np.lexsort((second, first))
+        first, second, data = first[order], second[order], data[order]
+        self.shape = theta.shape
+        self.first, self.second, self.theta = first.astype(np.int32), second.astype(np.int32), data
+        self.rows = _segment_max(data, first, theta.shape[0])
+        scaled = data - self.rows[first]
+        self.cols = _segment_max(scaled, second, theta.shape[1])
+        scaled = np.exp(scaled - self.cols[second])
+        scaled[scaled < _FLUSH] = 0.0
+        self.back = sparse.csr_array((scaled, (self.first, self.second)), shape=theta.shape)
+        self.forth = self.back.T.tocsr()
+        self._device = device
+        if device is not None:
+            self._to_torch(device)
+
+    def _to_torch(self, device):
+        torch = sys.modules["torch"]
+        for name in ("back", "forth"):
+            m = getattr(self, name)
+            parts = [torch.as_tensor(p, device=device) for p in (m.indptr, m.indices, m.data)]
+            setattr(self, name, torch.sparse_csr_tensor(*parts, size=m.shape))
+        self.rows = torch.as_tensor(self.rows, device=device)
+        self.cols = torch.as_tensor(self.cols, device=device)
+
+    def _product(self, v, back):
+        matrix = self.back if back else self.forth
+        return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
+
+    def send(self, x, back=False, support=None):
+        into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
+        v, top = _shift(x + into)
+        total = self._product(v, back)
+        message = _log(total) + (top + out)
+        low = total < _TINY
+        if support is not None:
+            low = low & support
+        exact = None
+        if low.any():
+            exact = self._exact(x, back, low)
+            message = self._patch(message, low, exact)
+        return message, (v, total, back, low if exact is not None else None, exact)
+
+    def _exact(self, x, back, low):
+        """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
+        x = np.atleast_2d(_host(x))
+        states = np.flatnonzero(np.atleast_2d(_host(low)).any(axis=0))
+        sender, receiver = (self.second, self.first) if back else (self.first, self.second)
+        chosen = np.flatnonzero(np.isin(receiver, states))
+        slot = np.searchsorted(states, receiver[chosen])
+        terms = self.theta[chosen] + x[:, sender[chosen]]
+        value = np.full((len(x), len(states)), -np.inf)
+        for row, logs in zip(value, terms):
+            top = _segment_max(logs, slot, len(states))
+            row[:] = _log(np.bincount(slot, np.exp(logs - top[slot]), len(states))) + top
+        return states, value, slot, sender[chosen], np.exp(terms - np.where(np.isfinite(value), value, 0.0)[:, slot])
+
+    def _patch(self, message, low, exact):
+        states, value = exact[:2]
+        full = _host(message).copy()
+        view = np.atleast_2d(full)
+        where = np.atleast_2d(_host(low))[:, states]
+        view[:, states] = np.where(where, value, view[:, states])
+        return full if isinstance(message, np.ndarray) else namespace(message).as_tensor(full, device=message.device)
+
+    def tangent(self, memo, dx):
+        v, total, back, low, exact = memo
+        xp = namespace(dx)
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        change = self._product(v * dx, back) / safe
+        if low is not None:
+            states, _, slot, sender, weights = exact
+            moves = np.atleast_2d(_host(dx))[:, sender] * weights
+            value = np.stack([np.bincount(slot, row, len(states)) for row in moves])
+            change = self._patch(change, low, (states, value))
+        return change
+
+    def table(self, a, b, total):
+        """Counts of the allowed moves, in the order of ``first`` and ``second`` (batch first)."""
+        logs = self.theta + _host(a)[..., self.first] + _host(b)[..., self.second]
+        weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        return weights * (_host(total) / weights.sum(axis=-1, keepdims=True))
+
+    def matrix(self, counts):
+        """The counts of `table` as a sparse matrix."""
+        return sparse.csr_array((counts, (self.first, self.second)), shape=self.shape)
+
+    def score(self, table):
+        return (table * self.theta).sum(axis=-1)
+
+    def reach(self, mask, back=False):
+        sender, receiver = (self.second, self.first) if back else (self.first, self.second)
+        out = np.zeros(self.shape[0 if back else 1], dtype=bool)
+        out[receiver[mask[sender]]] = True
+        return out
+
+
+def _segment_max(values, index, length):
+    out = np.full(length, -np.inf)
+    np.maximum.at(out, index, values)
+    return np.where(np.isfinite(out), out, 0.0)
+
+
+def _host(x):
+    return x if isinstance(x, np.ndarray) or np.isscalar(x) else x.detach().cpu().numpy()
+
+
+class MarginEdge:
+    """The edge between a table (first, flattened from `shape`) and its margin over `axes` (second, flattened).
+
+    Its potential is one where the margin agrees with the table and zero elsewhere: a message to the margin is a
+    sum over the other axes, a message to the table repeats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edge = MarginEdge((2, 3), (0,))
+    >>> np.exp(edge.send(np.zeros(6))[0])
+    array([3., 3.])
+    """
+
+    def __init__(self, shape, axes):
+        self.full, self.axes = tuple(shape), tuple(axes)
+        rest = tuple(k for k in range(len(self.full)) if k not in self.axes)
+        self._order = self.axes + rest
+        kept = tuple(self.full[k] for k in self.axes)
+        self.shape = (int(np.prod(self.full)), int(np.prod(kept)))
+        self._rest = self.shape[0] // self.shape[1]
+        self._plain = self._order == tuple(range(len(self.full)))
+        inverse = np.argsort(self._order)
+        self._split = kept + tuple(self.full[k] for k in rest)
+        self._inverse = tuple(int(k) for k in inverse)
+
+    def _fold(self, x):
+        """(..., table) to (..., margin, rest)."""
+        lead = x.shape[:-1]
+        if not self._plain:
+            shift = len(lead)
+            x = x.reshape(*lead, *self.full)
+            x = _permute(x, (*range(shift), *(shift + k for k in self._order)))
+        return x.reshape(*lead, self.shape[1], self._rest)
+
+    def _spread(self, x):
+        """(..., margin) to (..., table): every cell gets its margin's value."""
+        lead = x.shape[:-1]
+        xp = namespace(x)
+        x = xp.broadcast_to(x[..., None], (*lead, self.shape[1], self._rest))
+        if not self._plain:
+            shift = len(lead)
+            x = x.reshape(*lead, *self._split)
+            x = _permute(x, (*range(shift), *(shift + k for k in self._inverse)))
+        return x.reshape(*lead, self.shape[0])
+
+    def margin(self, table):
+        """Sums of a flattened table (..., cells) over the other axes."""
+        return self._fold(table).sum(-1)
+
+    def send(self, x, back=False, support=None):
+        if back:
+            return self._spread(x), None
+        xp = namespace(x)
+        folded = self._fold(x)
+        top = xp.amax(folded, axis=-1, keepdims=True)
+        top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+        weights = xp.exp(folded - top)
+        total = xp.sum(weights, axis=-1)
+        return _log(total) + top[..., 0], (weights, total)
+
+    def tangent(self, memo, dx):
+        if memo is None:
+            return self._spread(dx)
+        weights, total = memo
+        xp = namespace(dx)
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        return xp.sum(weights * self._fold(dx), axis=-1) / safe
+
+    def table(self, a, b, total):
+        """Counts of the table's cells; the margin's own axis would repeat them."""
+        xp = namespace(a)
+        logs = a + self._spread(b)
+        weights = xp.exp(logs - xp.amax(logs, axis=-1, keepdims=True))
+        return weights * (total / xp.sum(weights, axis=-1, keepdims=True))
+
+    def score(self, table):
+        return 0.0 * table.sum(-1)
+
+    def reach(self, mask, back=False):
+        return self._spread(mask) if back else self._fold(mask).any(-1)
+
+
+def _permute(x, order):
+    return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)
+
+
+def cross_entropy(table):
+    """``sum n log n`` over the last axis."""
+    return xlogy(table, table).sum(-1)
