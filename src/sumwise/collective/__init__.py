@@ -1,1 +1,11 @@
-"""Population models on trees: most likely flows and individual models from noisy counts."""
+"""Flows and individual models from noisy counts over time or over any tree: collective graphical models."""
+
+from __future__ import annotations
+
+from sumwise.collective.counts import Counts, CountsFit
+from sumwise.collective.energy import Energy
+from sumwise.collective.graph_model import GraphModel
+from sumwise.collective.map_counts import map_counts
+from sumwise.collective.tree_model import TreeModel
+
+__all__ = ["Counts", "CountsFit", "Energy", "GraphModel", "TreeModel", "map_counts"]

@@ -1,0 +1,98 @@
+"""Log-potentials as users give them, checked: which attributes, what shape, what may be forbidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sumwise import checks
+from sumwise.domain import Domain
+from sumwise.errors import DataError
+
+__all__ = ["as_device", "read_potentials"]
+
+
+def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:
+    """Check every potential; keys become tuples, values float arrays (or sparse arrays of the allowed moves)."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DataError(
+            f"The log-potentials are a {type(given).__name__}.",
+            hint="give a dict: {('a', 'b'): array, 'a': array}.",
+        )
+    out: dict[tuple[str, ...], Any] = {}
+    for key, value in given.items():
+        name = (key,) if isinstance(key, str) else tuple(key)
+        for attribute in checks.unique(name, "A potential's key"):
+            checks.known(attribute, domain, "attribute")
+        if any(sorted(name) == sorted(k) for k in out):
+            raise DataError(f"There are two potentials over {' x '.join(name)}.", hint="add them into one table.")
+        out[name] = _read(value, name, tuple(domain[a] for a in name))
+    return out
+
+
+def _read(value: Any, name: tuple[str, ...], shape: tuple[int, ...]) -> Any:
+    told = f"The log-potential over {' x '.join(name)}"
+    if sparse.issparse(value):
+        return _read_sparse(value, told, shape)
+    tensor = type(value).__module__.split(".")[0] == "torch"
+    array = value.detach().cpu().numpy() if tensor else np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise DataError(f"{told} has dtype {array.dtype}; it must hold numbers.")
+    array = array.astype(float)
+    if array.shape != shape and not (array.ndim == len(shape) + 1 and array.shape[1:] == shape):
+        raise DataError(
+            f"{told} has shape {array.shape}; the domain has {shape}.",
+            hint="one entry per level; a batch of models has one more axis in front.",
+        )
+    if np.isnan(array).any() or (array == np.inf).any():
+        at = tuple(int(i) for i in np.argwhere(np.isnan(array) | (array == np.inf))[0])
+        raise DataError(f"{told} is NaN or +inf at {at}.", hint="-inf forbids a state; NaN means nothing here.")
+    _check_open(array > -np.inf, told, len(shape))
+    return array
+
+
+def _check_open(allowed: np.ndarray, told: str, ndim: int) -> None:
+    """No row and no column of zeros: a state that can't go anywhere is said to be impossible at its node instead."""
+    for axis in range(ndim if ndim > 1 else 0):
+        where = allowed.ndim - ndim + axis
+        others = tuple(k for k in range(allowed.ndim - ndim, allowed.ndim) if k != where)
+        closed = ~allowed.any(axis=others)
+        if closed.any():
+            at = int(np.argwhere(closed)[0][-1])
+            raise DataError(
+                f"{told} forbids everything for {int(closed.sum())} states along axis {axis}. First: state {at}.",
+                hint="give such a state a potential of -inf at its node, and any value in this table.",
+            )
+    if not allowed.any():
+        raise DataError(f"{told} forbids every state.")
+
+
+def _read_sparse(value: Any, told: str, shape: tuple[int, ...]) -> Any:
+    if value.shape != shape:
+        raise DataError(f"{told} has shape {value.shape}; the domain has {shape}.")
+    coo = sparse.coo_array(value)
+    coo.sum_duplicates()
+    if np.isnan(coo.data).any() or (coo.data == np.inf).any():
+        raise DataError(f"{told} holds NaN or +inf.", hint="leave out forbidden moves.")
+    for axis, index in enumerate((coo.row, coo.col)):
+        closed = np.setdiff1d(np.arange(shape[axis]), index)
+        if len(closed):
+            raise DataError(
+                f"{told} forbids everything for {len(closed)} states along axis {axis}. First: state {closed[0]}.",
+                hint="allow at least one move for every state (staying, say).",
+            )
+    return coo
+
+
+def as_device(array: np.ndarray, device: str | None) -> Any:
+    """The array, or a tensor of it on `device`."""
+    if device is None:
+        return array
+    from sumwise.extras import require
+
+    return require("torch", extra="torch").as_tensor(array, device=device)

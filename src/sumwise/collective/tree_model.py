@@ -1,0 +1,172 @@
+"""TreeModel: a distribution over the states of one individual on a tree or forest of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sumwise import checks
+from sumwise.collective.layout import Layout
+from sumwise.collective.model import PopulationModel
+from sumwise.collective.potentials import as_device, read_potentials
+from sumwise.domain import Domain
+from sumwise.errors import DataError
+from sumwise.kernels.belief import Forest
+from sumwise.kernels.edges import DenseEdge, MarginEdge, SparseEdge
+
+__all__ = ["TreeModel"]
+
+
+class TreeModel(PopulationModel):
+    """An individual's states on a tree or forest, ``p(x) prop. to prod exp(log_potentials)``.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes (nodes) and their levels; sizes may differ. Attributes without an edge stand alone.
+    edges : sequence of (str, str)
+        A tree or a forest; a chain of time steps is the common case. A cycle is refused (see `GraphModel`).
+    log_potentials : mapping, optional
+        ``{("a", "b"): (L_a, L_b) array, "a": (L_a,) array}``; what is missing is zero and ``-inf`` forbids. A scipy
+        sparse matrix allows the stored moves only, which lets 10,000 cells with 25 moves each fit in memory. One more
+        axis in front makes a batch of models.
+    device : str, optional
+        For example ``"cuda"``: messages are then torch tensors on that device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Domain
+    >>> from sumwise.collective import TreeModel
+    >>> stay = np.log([[0.9, 0.1], [0.2, 0.8]])
+    >>> model = TreeModel(Domain({"t0": 2, "t1": 2}), [("t0", "t1")], {"t0": np.log([0.5, 0.5]), ("t0", "t1"): stay})
+    >>> model.marginals(100).nodes["t1"]
+    array([55., 45.])
+    >>> model.sample_tables(100, random_state=0).edges["t0", "t1"]
+    array([[50.,  3.],
+           [ 8., 39.]])
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        edges: Sequence[tuple[str, str]],
+        log_potentials: Mapping | None = None,
+        device: str | None = None,
+    ):
+        if not isinstance(domain, Domain):
+            raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+        self.domain = domain
+        self.edges = _read_edges(edges, domain)
+        self.device = device
+        potentials = read_potentials(log_potentials, domain)
+        self.log_potentials = self._arrange(potentials)
+        self._operators = {pair: self._operator(pair) for pair in self.edges}
+        self._layouts: dict[frozenset, Layout] = {}
+        self.layout().problem()  # every state impossible, or a cycle: better said now
+
+    def _arrange(self, potentials):
+        """Potentials by node and by edge as listed; one on another pair is an error."""
+        out = {}
+        for name, table in potentials.items():
+            if len(name) == 1:
+                out[name[0]] = table
+            elif name in self.edges:
+                out[name] = table
+            elif name[::-1] in self.edges:
+                out[name[::-1]] = table.T if sparse.issparse(table) else np.swapaxes(table, -1, -2)
+            else:
+                raise DataError(
+                    f"There is a potential over {' x '.join(name)}, which is no edge.",
+                    hint="add the edge, or use a GraphModel.",
+                )
+        return out
+
+    def _operator(self, pair):
+        table = self.log_potentials.get(pair)
+        if sparse.issparse(table):
+            return SparseEdge(table, self.device)
+        shape = (self.domain[pair[0]], self.domain[pair[1]])
+        return DenseEdge(as_device(np.zeros(shape) if table is None else table, self.device))
+
+    def layout(self, tables: Iterable = ()) -> Layout:
+        """Return the forest of nodes and edges; an edge in `tables` becomes a node of its own."""
+        wide = frozenset(self._edge_of(t) for t in tables if len(tuple(t)) == 2)
+        if wide not in self._layouts:
+            self._layouts[wide] = self._build(wide)
+        return self._layouts[wide]
+
+    def holds(self, attributes: Sequence[str]) -> bool:
+        """Whether some table of the model covers these attributes."""
+        names = tuple(attributes)
+        return len(names) == 1 or names in self.edges or names[::-1] in self.edges
+
+    def _edge_of(self, names):
+        names = tuple(names)
+        return names if names in self.edges else names[::-1]
+
+    def _build(self, wide):
+        domain, device = self.domain, self.device
+        labels = [(a,) for a in domain]
+        zero = {a: np.zeros(domain[a]) for a in domain}
+        base = [as_device(self.log_potentials.get(a, zero[a]), device) for a in domain]
+        number = {a: i for i, a in enumerate(domain)}
+        edges, pairs = [], {}
+        for pair in self.edges:
+            first, second = pair
+            if pair not in wide:
+                pairs[pair] = len(edges)
+                edges.append((number[first], number[second], self._operators[pair]))
+                continue
+            shape = (domain[first], domain[second])
+            base.append(as_device(_full(self.log_potentials.get(pair), shape), device))
+            edges += [(len(labels), number[a], MarginEdge(shape, (k,))) for k, a in enumerate(pair)]
+            labels.append(pair)
+        shapes = tuple(tuple(domain[a] for a in label) for label in labels)
+        sizes = [int(np.prod(s)) for s in shapes]
+        return Layout(tuple(labels), shapes, Forest(sizes, edges), tuple(base), pairs, device=device)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if any(sparse.issparse(t) for t in self.log_potentials.values()) else "dense"
+        return f"TreeModel({len(self.domain)} nodes, {len(self.edges)} {kind} edges)"
+
+
+def _full(table: Any, shape: tuple[int, int]) -> np.ndarray:
+    """A table's cells, flattened; a sparse one is filled with -inf."""
+    if table is None:
+        return np.zeros(shape).reshape(-1)
+    if sparse.issparse(table):
+        coo = sparse.coo_array(table)
+        full = np.full(shape, -np.inf)
+        full[coo.row, coo.col] = coo.data
+        return full.reshape(-1)
+    return table.reshape(*table.shape[:-2], -1)
+
+
+def _read_edges(edges: Any, domain: Domain) -> tuple[tuple[str, str], ...]:
+    out: list[tuple[str, str]] = []
+    parent = {a: a for a in domain}
+
+    def root(a):
+        while parent[a] != a:
+            a = parent[a]
+        return a
+
+    for edge in edges:
+        names = tuple(edge)
+        if len(names) != 2 or isinstance(edge, str):
+            raise DataError(f"Edge {edge!r} doesn't join two attributes.", hint="edges are pairs: ('a', 'b').")
+        for a in names:
+            checks.known(a, domain, "attribute")
+        first, second = root(names[0]), root(names[1])
+        if first == second:
+            raise DataError(
+                f"Edge {names[0]!r} - {names[1]!r} closes a cycle.",
+                hint="a TreeModel is a tree or forest; GraphModel takes any graph.",
+            )
+        parent[first] = second
+        out.append((names[0], names[1]))
+    return tuple(out)
