@@ -51,9 +51,9 @@ class GraphModel(PopulationModel):
     >>> model = GraphModel(domain, square, {pair: np.array([[1.0, 0.0], [0.0, 1.0]]) for pair in square})
     >>> model.cliques
     (('a', 'b', 'd'), ('b', 'c', 'd'))
-    >>> model.marginals(8).table("a", "c").round(3)
-    array([[2.812, 1.188],
-           [1.188, 2.812]])
+    >>> model.marginals(8).table("a", "b").round(3)
+    array([[3.073, 0.927],
+           [0.927, 3.073]])
     """
 
     def __init__(

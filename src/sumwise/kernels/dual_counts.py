@@ -16,7 +16,7 @@ from sumwise.kernels.belief import Beliefs
 
 __all__ = ["DualResult", "maximise_dual"]
 
-_ARMIJO = 1e-4
+_LEAST = 1e-4  # share of the promised gain that a step must bring
 
 
 @dataclass
@@ -81,19 +81,22 @@ def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
     """
     evidence = problem.evidence
     low, high = evidence.lower, evidence.upper
-    point = _evaluate(problem, _first(evidence, start, low, high))
+    point = _evaluate(problem, _first(problem, start, low, high))
     watch = _Watch(problem, tol)
     reach, last = 10.0, None
     done = watch.record(point)
     n_iter = 0
-    while not done and n_iter < max_iter:
+    while not done and n_iter < max_iter and reach > 1e-10:
         n_iter += 1
-        direction, last = _direction(problem, point, low, high, reach, last, max_products)
-        new, reach = _search(problem, point, direction, low, high, reach)
-        if new is None:
-            break
-        point = new
-        done = watch.record(point)
+        step, promised, last = _step(problem, point, low, high, reach, last, max_products)
+        new = _evaluate(problem, point.g + step)
+        # Gains below the rounding of the objective can't be told from losses.
+        gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
+        ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
+        reach *= 2.0 if ratio > 0.5 else 1.0 if ratio > 0.1 else 0.2
+        if ratio > _LEAST:
+            point = new
+            done = watch.record(point)
     best = watch.best
     return DualResult(
         cells=best.cells,
@@ -109,12 +112,17 @@ def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
     )
 
 
-def _first(evidence, start, low, high):
+def _first(problem, start, low, high):
+    """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
+    evidence = problem.evidence
     g = np.zeros(evidence.size) if start is None else np.array(start, dtype=float)
-    if evidence.n_poisson:
-        _, p, _ = evidence.slices()
-        g[p] = np.minimum(g[p], evidence.rate - 1e-9 * evidence.rate)
-    return np.clip(g, low, high)
+    s, p, e = evidence.slices()
+    g[p] = np.minimum(g[p], evidence.rate - 1e-9 * evidence.rate)
+    empty = problem.base[evidence.index] == -np.inf
+    best = np.zeros_like(g)  # least l*(g): the slope of the loss at zero
+    best[s] = -evidence.y[s] / evidence.var
+    best[e] = np.where(evidence.y[e] > 0, evidence.low, np.where(evidence.y[e] < 0, evidence.high, 0.0))
+    return np.clip(np.where(empty, best, g), low, high)
 
 
 class _Watch:
@@ -146,47 +154,139 @@ class _Watch:
         return point.gap <= max(self.tol * scale, floor) and point.violation <= self.tol * self.problem.total
 
 
-def _direction(problem, point, low, high, reach, last, max_products):
-    """Truncated Newton direction on the free multipliers, by preconditioned conjugate gradients."""
+def _step(problem, point, low, high, reach, last, max_products):
+    """A step that nearly minimises the quadratic model inside the box, by projected CG.
+
+    Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
+    """
     evidence, index = problem.evidence, problem.evidence.index
-    free = ~(((point.g <= low) & (point.gradient > 0)) | ((point.g >= high) & (point.gradient < 0)))
-    free &= point.cells[index] > 0
-    # No multiplier moves farther than `reach` or across its box: the extra curvature vanishes with the gradient.
-    far = np.minimum(reach, np.where(np.isfinite(high - low), high - low, np.inf))
-    curvature = point.curvature + np.abs(point.gradient) / far
-    precondition = _preconditioner(problem, point, curvature, free)
+    foot, top = _room(problem, point, low, high)
+    movable = point.cells[index] > 0
+    # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
+    curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
     def hessian(v):
         moved = problem.covariance_product(point.beliefs, point.cells, evidence.spread(v, problem.n_cells))
-        return np.where(free, curvature * v + moved[index], 0.0)
+        return curvature * v + moved[index]
 
-    residual = np.where(free, -point.gradient, 0.0)
-    x = np.zeros_like(residual)
-    z = precondition(residual)
-    p, rz = z.copy(), float(residual @ z)
-    first = rz
-    if first <= 0:
-        return x, last
+    model = _Model(problem, point, curvature, hessian, foot, top, movable)
+    precondition, z = model.restart(np.zeros(evidence.size), -point.gradient)
+    first = float(-point.gradient @ z)
     forcing = 0.5 if last is None else min(0.5, max(0.9 * first / last, 1e-3))
-    for _ in range(max_products):
-        hp = hessian(p)
-        steep = float(p @ hp)
-        if steep <= 0:
-            break
-        step = rz / steep
-        x += step * p
-        residual -= step * hp
-        z = precondition(residual)
-        rz, before = float(residual @ z), rz
-        if rz <= forcing**2 * first:
-            break
-        p = z + (rz / before) * p
-    return x, first
+    x, residual = model.solve_free(precondition, z, forcing, max_products)
+    wanted = _promise(point, x, residual)
+    inside = np.clip(x, foot, top)
+    if (inside == x).all():
+        return x, wanted, first
+    # Cells that ran into their box: usually the clipped step is good; where it isn't, respect the box on the way.
+    left = -point.gradient - hessian(inside)
+    promised = _promise(point, inside, left)
+    if promised > 0.1 * wanted:
+        return inside, promised, first
+    x, residual = model.solve_boxed(forcing**2 * first, max_products)
+    return x, _promise(point, x, residual), first
+
+
+@dataclass
+class _Model:
+    """The quadratic model of -D at a point, and two ways to lower it by conjugate gradients."""
+
+    problem: object
+    point: _Point
+    curvature: np.ndarray
+    hessian: object
+    foot: np.ndarray
+    top: np.ndarray
+    movable: np.ndarray
+
+    def restart(self, x, residual):
+        """Preconditioner on the free multipliers, and a first direction that leaves the box nowhere."""
+        foot, top = self.foot, self.top
+        free = self.movable & ~(((x <= foot) & (residual < 0)) | ((x >= top) & (residual > 0)))
+        while True:
+            precondition = _preconditioner(self.problem, self.point, self.curvature, free)
+            z = precondition(residual)
+            blocked = free & (((x <= foot) & (z < 0)) | ((x >= top) & (z > 0)))
+            if not blocked.any():
+                return precondition, z
+            free &= ~blocked
+
+    def solve_free(self, precondition, z, forcing, max_products):
+        """Lower the model over the multipliers that are free at the start, as if there were no box."""
+        x, residual = np.zeros_like(z), -self.point.gradient
+        p, rz = z, float(residual @ z)
+        first = rz
+        for _ in range(max_products):
+            if rz <= 0:
+                break
+            hp = self.hessian(p)
+            steep = float(p @ hp)
+            if steep <= 0:
+                break
+            length = rz / steep
+            x = x + length * p
+            residual = residual - length * hp
+            z = precondition(residual)
+            rz, before = float(residual @ z), rz
+            if rz <= forcing**2 * first:
+                break
+            p = z + (rz / before) * p
+        return x, residual
+
+    def solve_boxed(self, target, max_products):
+        """Lower the model inside the box: stop or bend at its sides, and start afresh there."""
+        x, residual = np.zeros_like(self.foot), -self.point.gradient
+        precondition, z = self.restart(x, residual)
+        p, rz, used = z, float(residual @ z), 0
+        while used < max_products and rz > target:
+            hp = self.hessian(p)
+            used += 1
+            steep = float(p @ hp)
+            length = rz / steep if steep > 0 else np.inf
+            limits = _limits(x, p, self.foot, self.top)
+            inside = float(limits.min(initial=np.inf))
+            if length <= inside:
+                x, residual = x + length * p, residual - length * hp
+                z = precondition(residual)
+                rz, before = float(residual @ z), rz
+                p = z + (rz / before) * p
+            elif not np.isfinite(inside):
+                break
+            else:
+                ends = np.where(p > 0, self.top, self.foot)
+                near = np.where(limits <= inside, ends, x + inside * p), residual - inside * hp
+                bent = np.clip(x + min(length, 1e6 * inside) * p, self.foot, self.top)
+                far = bent, -self.point.gradient - self.hessian(bent)
+                used += 1
+                x, residual = max(near, far, key=lambda end: _promise(self.point, *end))
+                precondition, z = self.restart(x, residual)
+                p, rz = z, float(residual @ z)
+        return x, residual
+
+
+def _promise(point, x, residual):
+    """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
+    return 0.5 * float(x @ (residual - point.gradient))
+
+
+def _room(problem, point, low, high):
+    """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
+    foot, top = low - point.g, high - point.g
+    _, p, _ = problem.evidence.slices()
+    top[p] *= 0.99
+    return foot, top
+
+
+def _limits(x, p, foot, top):
+    """For each multiplier, the longest multiple of `p` that keeps it in the box."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = np.where(p > 0, (top - x) / p, np.where(p < 0, (foot - x) / p, np.inf))
+    return np.maximum(limits, 0.0)
 
 
 def _preconditioner(problem, point, curvature, free):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
-    evidence, index = problem.evidence, problem.evidence.index
+    index = problem.evidence.index
     n = point.cells[index]
     times = np.bincount(index, minlength=problem.n_cells)[index]
     inverse = np.where(free, 1.0 / np.maximum(curvature + times * n, 1e-300), 0.0)
@@ -199,32 +299,3 @@ def _preconditioner(problem, point, curvature, free):
         return inverse * r + u * (np.bincount(node, u * r, size) / rest)[node]
 
     return apply
-
-
-def _search(problem, point, direction, low, high, reach):
-    """Armijo along the projected path; a diagonal step where Newton's fails; None where nothing moves."""
-    evidence = problem.evidence
-    _, p, _ = evidence.slices()
-    slack = 1e-14 * abs(point.loss)
-    for attempt in (direction, None):
-        step = attempt if attempt is not None else _diagonal(problem, point, low, high)
-        t = 1.0
-        if evidence.n_poisson:
-            up = step[p]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                room = np.where(up > 0, (evidence.rate - point.g[p]) / up, np.inf)
-            t = min(1.0, 0.99 * float(room.min()))
-        for halvings in range(30):
-            g = np.clip(point.g + t * step, low, high)
-            new = _evaluate(problem, g)
-            wanted = _ARMIJO * float(point.gradient @ (g - point.g))
-            if np.isfinite(new.loss) and new.loss <= point.loss + wanted + slack:
-                return new, (2.0 * reach if halvings == 0 else max(reach * t, 1e-3))
-            t *= 0.3
-    return None, reach
-
-
-def _diagonal(problem, point, low, high):
-    n = point.cells[problem.evidence.index]
-    step = -point.gradient / np.maximum(point.curvature + n + np.abs(point.gradient), 1e-300)
-    return np.clip(point.g + step, low, high) - point.g

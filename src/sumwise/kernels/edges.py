@@ -18,7 +18,6 @@ import sys
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlogy
 
 __all__ = ["DenseEdge", "MarginEdge", "SparseEdge", "log_sum_exp", "namespace", "softmax"]
 
@@ -196,9 +195,11 @@ class SparseEdge:
     def _to_torch(self, device):
         torch = sys.modules["torch"]
         for name in ("back", "forth"):
-            m = getattr(self, name)
-            parts = [torch.as_tensor(p, device=device) for p in (m.indptr, m.indices, m.data)]
-            setattr(self, name, torch.sparse_csr_tensor(*parts, size=m.shape))
+            m = getattr(self, name).tocoo()
+            at = torch.as_tensor(np.stack([m.row, m.col]).astype(np.int64), device=device)
+            values = torch.as_tensor(m.data, device=device)
+            made = torch.sparse_coo_tensor(at, values, size=m.shape, check_invariants=False)
+            setattr(self, name, made.coalesce())
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 
@@ -369,8 +370,3 @@ class MarginEdge:
 
 def _permute(x, order):
     return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)
-
-
-def cross_entropy(table):
-    """``sum n log n`` over the last axis."""
-    return xlogy(table, table).sum(-1)

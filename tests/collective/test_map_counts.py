@@ -1,0 +1,235 @@
+"""map_counts: every method against a cone solver and against each other; bad evidence; hard cases."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from brute_collective import convex_reference, margin
+from collective_cases import random_evidence, random_tree
+
+from sumwise import DataError, Domain, NotConverged, Table, Tables
+from sumwise.collective import TreeModel, map_counts
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
+
+
+def check_against_cones(model, tables, fit, atol=0.05):
+    value, joint = convex_reference(model.domain, model.edges, model.log_potentials, tables, fit.n)
+    assert fit.objective == pytest.approx(value, rel=3e-6, abs=1e-5)
+    assert fit.objective - fit.gap <= value + 1e-6 * abs(value) + 1e-5
+    for edge in model.edges:
+        np.testing.assert_allclose(fit.edges[edge], margin(joint, model.domain, edge), atol=atol)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dual_equals_a_cone_solver_on_random_trees_with_mixed_noise(seed):
+    pytest.importorskip("cvxpy")
+    model = random_tree(seed)
+    tables = random_evidence(model, seed)
+    fit = map_counts(model, tables)
+    assert fit.converged
+    assert fit.gap <= 1e-6 * abs(fit.objective) + 1e-9
+    assert fit.objective - fit.dual == pytest.approx(fit.gap, abs=1e-6 * abs(fit.objective))
+    model.check_counts(fit)
+    assert model.objective(fit, tables) == pytest.approx(fit.objective, rel=1e-9, abs=1e-7)
+    check_against_cones(model, tables, fit)
+
+
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_dual_equals_a_cone_solver_with_exact_tables_too(seed):
+    pytest.importorskip("cvxpy")
+    model = random_tree(seed)
+    tables = random_evidence(model, seed, exact=True)
+    fit = map_counts(model, tables)
+    assert fit.converged
+    assert fit.violation <= 1e-6 * fit.n
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the cone solver may find exact constraints hard
+        check_against_cones(model, tables, fit, atol=0.3)
+
+
+def chain(levels=3, length=4, seed=0, weight=1.0):
+    rng = np.random.default_rng(seed)
+    domain = Domain({f"t{i}": levels for i in range(length)})
+    edges = [(f"t{i}", f"t{i + 1}") for i in range(length - 1)]
+    return TreeModel(domain, edges, {e: weight * rng.normal(size=(levels, levels)) for e in edges})
+
+
+def test_counts_between_bounds_are_kept_there():
+    pytest.importorskip("cvxpy")
+    model = chain()
+    hidden = np.array([np.nan, 40.0, np.nan])
+    table = Table("t0", hidden, bounds=([1.0, 0.0, 50.0], [3.0, 0.0, np.inf]))
+    tables = Tables([table, Table("t1", [30.0, 40.0, 30.0], noise=Gaussian(3.0))], model.domain, n=100)
+    fit = map_counts(model, tables)
+    assert fit.converged
+    assert 1 - 1e-4 <= fit.nodes["t0"][0] <= 3 + 1e-4
+    assert fit.nodes["t0"][1] == pytest.approx(40, abs=1e-4)
+    check_against_cones(model, tables, fit)
+
+
+def test_zero_counts_next_to_a_million_are_certified():
+    model = chain(levels=6, length=5, seed=1)
+    n = 1_000_000
+    tables = []
+    for i in range(5):
+        y = np.zeros(6)
+        y[i % 6] = n
+        tables.append(Table(f"t{i}", y, noise=Poisson(0.5) if i % 2 else Laplace(1.0)))
+    fit = map_counts(model, Tables(tables, model.domain), n=n)
+    assert fit.converged
+    assert fit.gap <= 1e-6 * abs(fit.objective)
+    model.check_counts(fit)
+
+
+@pytest.mark.parametrize("noise", [Poisson(), Gaussian(0.5), Laplace(1.0), Exact()], ids=lambda n: type(n).__name__)
+def test_weights_of_fifty_are_certified(noise):
+    model = chain(levels=8, length=6, seed=2, weight=50.0)
+    truth = chain(levels=8, length=6, seed=3, weight=1.0).sample_tables(1000, random_state=0)  # not this model's
+    seen = [Table(a, noise.sample(truth.nodes[a], 0), noise=noise) for a in ("t0", "t2", "t5")]
+    fit = map_counts(model, Tables(seen, model.domain), n=1000)
+    assert fit.converged
+    assert fit.gap <= 1e-6 * abs(fit.objective)
+    model.check_counts(fit, tol=1e-8)
+
+
+def test_potentials_a_thousand_apart_keep_their_rare_states():
+    domain = Domain({"a": 3, "b": 3})
+    theta = np.array([[0.0, -2000.0, -3000.0], [-1000.0, 0.0, -50.0], [-3000.0, -1.0, 0.0]])
+    model = TreeModel(domain, [("a", "b")], {("a", "b"): theta, "a": [0.0, -900.0, -1800.0]})
+    tables = Tables([Table("b", [5.0, 3.0, 2.0], noise=Exact())], domain)
+    fit = map_counts(model, tables)
+    assert fit.converged
+    np.testing.assert_allclose(fit.nodes["b"], [5, 3, 2], atol=1e-5)
+    assert np.isfinite(fit.objective)
+
+
+def test_laplace_on_edges_meets_its_gap_where_subgradients_stall():
+    model = chain(levels=8, length=4, seed=4)
+    n = 100_000
+    truth = model.sample_tables(n, random_state=0)
+    rng = np.random.default_rng(0)
+    for b in (1.0, 50.0):
+        seen = [Table(e, Laplace(b).sample(truth.edges[e], rng), noise=Laplace(b)) for e in model.edges]
+        fit = map_counts(model, Tables(seen, model.domain), n=n)
+        excess = fit.history["objective"][0] - fit.objective
+        assert fit.converged
+        assert fit.gap <= 1e-6 * max(excess, 1e-4 * abs(fit.objective))
+        model.check_counts(fit)
+
+
+def test_a_forest_has_one_n_log_n_per_component():
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    model = TreeModel(domain, [("a", "b")], {"c": [0.5, 0.0]})
+    tables = Tables([Table("b", [5, 3, 2], noise=Poisson()), Table("c", [4, 6], noise=Gaussian(2.0))], domain)
+    fit = map_counts(model, tables, n=10)
+    assert fit.converged
+    assert model.objective(fit, tables) == pytest.approx(fit.objective, abs=1e-9)
+
+
+def test_without_information_the_answer_is_the_expectation():
+    model = chain()
+    tables = Tables([Table("t0", [np.nan] * 3, noise=Poisson())], model.domain, n=50)
+    fit = map_counts(model, tables)
+    assert fit.gap == 0.0
+    np.testing.assert_allclose(fit.nodes["t2"], model.marginals(50).nodes["t2"])
+
+
+def test_zero_counts_everywhere_one_state_and_one_node_work():
+    model = chain()
+    zeros = Tables([Table(a, [0, 0, 0], noise=Poisson(0.3)) for a in model.domain], model.domain)
+    assert map_counts(model, zeros, n=7).nodes["t0"].sum() == pytest.approx(7)
+    domain = Domain({"a": 1, "b": 1})
+    single = TreeModel(domain, [("a", "b")])
+    fit = map_counts(single, Tables([Table("a", [3], noise=Poisson())], domain), n=5)
+    np.testing.assert_allclose(fit.edges["a", "b"], [[5.0]])
+    alone = TreeModel(Domain({"a": 2}), [])
+    fit = map_counts(alone, Tables([Table("a", [3.0, 7.0], noise=Exact())], alone.domain))
+    np.testing.assert_allclose(fit.nodes["a"], [3, 7], atol=1e-5)
+
+
+def test_several_observations_pull_more_than_one():
+    model = chain()
+    y = [30.0, 5.0, 15.0]
+    one = map_counts(model, Tables([Table("t1", y, noise=Gaussian(4.0))], model.domain), n=50)
+    two = map_counts(model, Tables([Table("t1", y, noise=Gaussian(4.0))] * 4, model.domain), n=50)
+    same = map_counts(model, Tables([Table("t1", y, noise=Gaussian(2.0))], model.domain), n=50)
+    assert np.abs(two.nodes["t1"] - y).sum() < np.abs(one.nodes["t1"] - y).sum()
+    np.testing.assert_allclose(two.nodes["t1"], same.nodes["t1"], atol=1e-3)
+
+
+def test_a_warm_start_needs_fewer_passes():
+    model = chain(levels=6, length=6)
+    tables = random_evidence(model, 0, groups=[(a,) for a in model.domain], n=500)
+    cold = map_counts(model, tables)
+    warm = map_counts(model, tables, start=cold)
+    assert warm.n_iter < cold.n_iter
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
+    with pytest.raises(DataError, match="multipliers"):
+        map_counts(model, Tables([Table("t0", [1.0] * 6, noise=Gaussian(1.0))], model.domain), n=5, start=cold)
+
+
+def test_a_fit_that_stops_early_says_so():
+    model = chain(levels=6, length=6, weight=3.0)
+    seen = [Table(a, np.arange(6.0) * 10, noise=Gaussian(0.1)) for a in model.domain]
+    with pytest.warns(NotConverged, match="Stopped after 1 steps"):
+        fit = map_counts(model, Tables(seen, model.domain), n=150, max_iter=1)
+    assert not fit.converged
+
+
+@pytest.mark.parametrize(
+    ("tables", "n", "message"),
+    [
+        ([Table("t0", [3.0, 3.0, 3.0])], 10, "'t0' sums to 9; the population is 10"),
+        ([Table("t0", [np.nan, 8.0, 7.0])], 10, "'t0' sums to 15; the population is 10"),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], 0, "nobody to count"),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], -1, "n is -1"),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], None, "not known"),
+        ([Table(("t0", "t2"), np.ones((3, 3)), noise=Poisson())], 9, "lies in no clique"),
+        ([Table("t0", [1.0, 2.0, 3.0]), Table(("t0", "t1"), 2 * np.eye(3))], 6, "differ by 1 over 't0' in cell"),
+    ],
+)
+def test_bad_evidence_is_refused(tables, n, message):
+    model = chain()
+    with pytest.raises(DataError, match=message):
+        given = Tables(tables, model.domain)
+        map_counts(model, given, n=n)
+
+
+def test_evidence_on_forbidden_states_is_refused():
+    domain = Domain({"a": 2, "b": 2})
+    model = TreeModel(domain, [("a", "b")], {"a": [0.0, -np.inf]})
+    with pytest.raises(DataError, match=r"'a' has 2 in a state that the model rules out"):
+        map_counts(model, Tables([Table("a", [3.0, 2.0], noise=Poisson())], domain), n=5)
+    with pytest.raises(DataError, match="rules out"):
+        map_counts(model, Tables([Table("a", [3.0, 2.0])], domain), n=5)
+
+
+def test_negative_poisson_counts_and_unknown_methods_are_refused():
+    with pytest.raises(DataError, match="negative"):
+        Table("t0", [-1.0, 2.0], noise=Poisson())
+    model = chain()
+    with pytest.raises(DataError, match="did you mean 'dual'"):
+        map_counts(model, Tables([Table("t0", [1, 2, 3], noise=Poisson())], model.domain), n=6, method="dul")
+    with pytest.raises(DataError, match="list"):
+        map_counts(model, [Table("t0", [1, 2, 3], noise=Poisson())], n=6)
+
+
+def test_geometric_noise_counts_like_laplace():
+    model = chain()
+    y = [10.0, 3.0, 7.0]
+    one = map_counts(model, Tables([Table("t1", y, noise=Geometric(2.0))], model.domain), n=20)
+    two = map_counts(model, Tables([Table("t1", y, noise=Laplace(2.0))], model.domain), n=20)
+    np.testing.assert_allclose(one.nodes["t1"], two.nodes["t1"], atol=1e-6)
+
+
+def test_frames_and_transposed_tables():
+    model = chain()
+    fit = map_counts(model, Tables([Table("t1", [5, 5, 10], noise=Poisson())], model.domain), n=20)
+    frame = fit.to_frame("t1", "t0")
+    assert list(frame.columns) == ["t1", "t0", "count"]
+    assert frame["count"].sum() == pytest.approx(20)
+    np.testing.assert_array_equal(fit.edges["t1", "t0"], fit.edges["t0", "t1"].T)
+    with pytest.raises(KeyError, match="No table holds"):
+        fit.table("t0", "t2")
