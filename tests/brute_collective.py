@@ -22,8 +22,8 @@ def joint_log_weights(domain, potentials):
     """Sum of all log-potentials over the full joint table."""
     names = list(domain)
     out = np.zeros(domain.shape)
-    for key, value in potentials.items():
-        key = (key,) if isinstance(key, str) else tuple(key)
+    for given, value in potentials.items():
+        key = (given,) if isinstance(given, str) else tuple(given)
         order = sorted(range(len(key)), key=lambda k: names.index(key[k]))
         turned = np.transpose(dense(value), order)
         out = out + turned.reshape([domain[a] if a in key else 1 for a in names])

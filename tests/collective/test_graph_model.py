@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from brute_collective import convex_reference, joint_probabilities, log_partition, margin, population_distribution
 from collective_cases import random_evidence, random_tree
-
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.collective import GraphModel, map_counts
-from sumwise.kernels.junction import junction_tree
 from sumwise.noise import Gaussian
 
 
@@ -76,15 +75,6 @@ def test_a_tree_gives_the_same_answer_by_both_models():
     tables = random_evidence(tree, 4)
     one, other = map_counts(tree, tables), map_counts(graph, tables)
     assert one.objective == pytest.approx(other.objective, rel=1e-6)
-
-
-def test_junction_tree_of_a_cycle_has_its_chords():
-    cliques, links = junction_tree([(i, (i + 1) % 6) for i in range(6)], [2] * 6)
-    assert len(cliques) == 4
-    assert all(len(c) == 3 for c in cliques)
-    assert len(links) == 3
-    covered = {v for c in cliques for v in c}
-    assert covered == set(range(6))
 
 
 def test_bad_graphs_and_evidence_are_refused():

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+
 from brute_collective import convex_reference, margin
 from collective_cases import random_evidence, random_tree
-
 from sumwise import DataError, Domain, NotConverged, Table, Tables
 from sumwise.collective import TreeModel, map_counts
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
@@ -176,34 +176,6 @@ def test_a_fit_that_stops_early_says_so():
     with pytest.warns(NotConverged, match="Stopped after 1 steps"):
         fit = map_counts(model, Tables(seen, model.domain), n=150, max_iter=1)
     assert not fit.converged
-
-
-@pytest.mark.parametrize(
-    ("tables", "n", "message"),
-    [
-        ([Table("t0", [3.0, 3.0, 3.0])], 10, "'t0' sums to 9; the population is 10"),
-        ([Table("t0", [np.nan, 8.0, 7.0])], 10, "'t0' sums to 15; the population is 10"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], 0, "nobody to count"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], -1, "n is -1"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], None, "not known"),
-        ([Table(("t0", "t2"), np.ones((3, 3)), noise=Poisson())], 9, "lies in no clique"),
-        ([Table("t0", [1.0, 2.0, 3.0]), Table(("t0", "t1"), 2 * np.eye(3))], 6, "differ by 1 over 't0' in cell"),
-    ],
-)
-def test_bad_evidence_is_refused(tables, n, message):
-    model = chain()
-    with pytest.raises(DataError, match=message):
-        given = Tables(tables, model.domain)
-        map_counts(model, given, n=n)
-
-
-def test_evidence_on_forbidden_states_is_refused():
-    domain = Domain({"a": 2, "b": 2})
-    model = TreeModel(domain, [("a", "b")], {"a": [0.0, -np.inf]})
-    with pytest.raises(DataError, match=r"'a' has 2 in a state that the model rules out"):
-        map_counts(model, Tables([Table("a", [3.0, 2.0], noise=Poisson())], domain), n=5)
-    with pytest.raises(DataError, match="rules out"):
-        map_counts(model, Tables([Table("a", [3.0, 2.0])], domain), n=5)
 
 
 def test_negative_poisson_counts_and_unknown_methods_are_refused():

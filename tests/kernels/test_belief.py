@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute_collective import joint_probabilities, log_partition, margin
 
+from brute_collective import joint_probabilities, log_partition, margin
 from sumwise import DataError, Domain
 from sumwise.kernels.belief import Forest, edge_counts, node_counts, node_tangent, propagate, support
 from sumwise.kernels.edges import DenseEdge, softmax

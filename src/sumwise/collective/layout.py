@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,7 +59,7 @@ class Layout:
         if forbidden is not None:
             base = np.where(forbidden, -np.inf, base)
         offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
-        masks = [base[a:b] > -np.inf for a, b in zip(offsets[:-1], offsets[1:])]
+        masks = [base[a:b] > -np.inf for a, b in itertools.pairwise(offsets)]
         masks = support(self.forest, masks)
         for label, mask in zip(self.labels, masks):
             if not mask.any():

@@ -199,8 +199,9 @@ def _check_total(table, total):
     full = not np.isnan(table.counts).any()
     off = table.total - total
     if (full and abs(off) > 1e-9 * total) or off > 1e-9 * total:
+        told = f"The exact table over {title(table.attributes)} sums to {table.total:.10g}"
         raise DataError(
-            f"The exact table over {title(table.attributes)} sums to {table.total:.10g}; the population is {total:.10g}.",
+            f"{told}; the population is {total:.10g}.",
             hint="correct n or the table, or state its noise.",
         )
 
@@ -215,8 +216,8 @@ def _check_agreement(exact):
         if off.max() > 1e-9 * max(1.0, a.total):
             at = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
             raise DataError(
-                f"The exact tables over {title(a.attributes)} and {title(b.attributes)} differ by {off.max():.10g} over "
-                f"{title(shared)} in cell {at}.",
+                f"The exact tables over {title(a.attributes)} and {title(b.attributes)} differ by {off.max():.10g} "
+                f"over {title(shared)} in cell {at}.",
                 hint="correct one of them, or state its noise.",
             )
 

@@ -162,7 +162,7 @@ def _normalise(logs, total):
 
 
 class SparseEdge:
-    """An edge whose table has few allowed moves: a scipy sparse matrix of log-potentials; what isn't stored is forbidden.
+    """An edge with few allowed moves: a scipy sparse matrix of log-potentials; what isn't stored is forbidden.
 
     Examples
     --------

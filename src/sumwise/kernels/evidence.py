@@ -6,8 +6,8 @@ With ``l(n) = -log p(y | n)`` every observed cell has a multiplier g, the slope 
 - *gaussian*: ``l* = g y + var g^2 / 2``;
 - *poisson* (y > 0): ``l* = y log(y / (rate - g)) - y`` for ``g < rate``; where y = 0 the best g is the rate itself, so
   those cells only lower their node's log-potential and have no multiplier;
-- *linear*: ``l = max(low (n - y), high (n - y))``, ``l* = g y`` on ``low <= g <= high``. Laplace and geometric noise have
-  finite ends, exact counts infinite ones, and a cell known only to lie between two counts has one of each.
+- *linear*: ``l = max(low (n - y), high (n - y))``, ``l* = g y`` on ``low <= g <= high``. Laplace and geometric noise
+  have finite ends, exact counts infinite ones, and a cell known only to lie between two counts has one of each.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def gather(parts, n_cells):
     shift = np.zeros(n_cells)
     chosen = {"gaussian": [], "poisson": [], "linear": []}
     constant = 0.0
-    for part in parts:
+    for given in parts:
+        part = given
         constant += part["constant"]
         if part["kind"] == "poisson":
             zero = part["y"] == 0

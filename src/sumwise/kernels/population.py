@@ -79,9 +79,7 @@ def _split_sparse(operator, parents, inner, child_second, rng):
     table = np.zeros(len(operator.theta), dtype=np.int64)
     for x in np.flatnonzero(parents):
         moves = order[starts[x] : starts[x + 1]]
-        table[moves] = rng.multinomial(
-            parents[x], _probabilities(softmax(operator.theta[moves] + inner[child[moves]]))
-        )
+        table[moves] = rng.multinomial(parents[x], _probabilities(softmax(operator.theta[moves] + inner[child[moves]])))
     size = operator.shape[1 if child_second else 0]
     return table, np.bincount(child, table, size).astype(np.int64)
 

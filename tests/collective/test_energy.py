@@ -1,0 +1,18 @@
+"""Energy: names and a function."""
+
+from __future__ import annotations
+
+import pytest
+
+from sumwise import DataError
+from sumwise.collective import Energy
+
+
+def test_attributes_become_a_tuple():
+    assert Energy("a", lambda z: (0.0, z)).attributes == ("a",)
+    assert Energy(["a", "b"], lambda z: (0.0, z)).attributes == ("a", "b")
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(DataError, match="The function of an energy is 3"):
+        Energy("a", 3)
