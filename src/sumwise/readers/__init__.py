@@ -1,12 +1,14 @@
 """Files to containers: CSV, Parquet, Arrow, DuckDB queries and databases, and any data frame."""
 
 from sumwise.readers.bags import read_bags
+from sumwise.readers.buckets import read_buckets
 from sumwise.readers.margins import read_margins, write_margins
 from sumwise.readers.tables import read_tables, write_tables
 from sumwise.readers.tables_folder import read_tables_folder, write_tables_folder
 
 __all__ = [
     "read_bags",
+    "read_buckets",
     "read_margins",
     "read_tables",
     "read_tables_folder",

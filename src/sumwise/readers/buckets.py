@@ -1,0 +1,272 @@
+"""Bucketed reports to Tables: one row per bucket key and value, as measurement APIs, clean rooms and offices send
+them."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.domain import Domain
+from sumwise.errors import DataError, UnknownName
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
+from sumwise.readers.bucket_key import BucketKey, Part
+from sumwise.readers.bucket_records import bucket_records
+from sumwise.table import Table
+from sumwise.tables import Tables
+
+__all__ = ["read_buckets"]
+
+BELOW = re.compile(r"<\s*(\d+)")
+
+
+def read_buckets(
+    source: Any, key: Any, *, absent: str | None = None, n: float | None = None, label: str | None = None
+) -> Tables:
+    """Read a bucketed report: one row per bucket, its key made of parts that are attributes.
+
+    Parameters
+    ----------
+    source : path or data frame
+        CSV, JSON (a list, lines, or an object with a list), Avro or Parquet.
+    key : BucketKey, dict, or TOML or JSON file
+        Which bits, pieces or columns of a key are which attribute; which column is the value; noise, factor,
+        threshold, texts of withheld values. See :class:`~sumwise.readers.bucket_key.BucketKey`.
+    absent : {"zero", "unobserved", "raise"}, optional
+        What a bucket means that isn't there. Default: unobserved where the key has a threshold or noise, else an
+        error. An unobserved count below an exact threshold keeps its bounds.
+    n : float, optional
+        Size of the population, where it is known.
+    label : str, optional
+        What the label sums count.
+
+    Returns
+    -------
+    Tables
+        One table, or one per set of attributes where the key has a part that says the table.
+
+    Notes
+    -----
+    A key of bits is a number: decimal text, hexadecimal text that begins with ``0x``, a whole number, or bytes, the
+    highest first. A noise of whole steps (geometric) that was added after a factor other than 1 has steps of one
+    over the factor, and is described by a Laplace noise of the same scale.
+
+    Examples
+    --------
+    >>> from sumwise.readers import read_buckets
+    >>> key = {
+    ...     "parts": [
+    ...         {"name": "geo", "bits": [0, 1], "values": ["north", "south"]},
+    ...         {"name": "ad", "bits": [1, 2]},
+    ...         {"name": "what", "role": "measure", "bits": [2, 3], "values": {"0": "count", "1": "label_sum"}},
+    ...     ],
+    ...     "noise": {"kind": "laplace", "scale": 4.0},
+    ... }
+    >>> report = {"bucket": ["0x0", "0x1", "0x2", "0x3", "0x4"], "value": [40, 31, 22, 8, 7]}
+    >>> table = read_buckets(report, key, label="sale")["geo", "ad"]
+    >>> table.counts
+    array([[40., 22.],
+           [31.,  8.]])
+    >>> table.label_sums
+    array([[ 7., nan],
+           [nan, nan]])
+    """
+    spec = BucketKey.read(key)
+    absent = _absent(absent, spec)
+    columns = [p.column for p in spec.parts if p.column is not None]
+    wanted: list[str] = list(dict.fromkeys([*([spec.bucket] if spec.bucket else []), spec.value, *columns]))
+    rows = [dict(zip(wanted, r)) for r in bucket_records(source, wanted, spec.records)]
+    if not rows:
+        raise DataError("The report has no buckets.", hint="is it the right file?")
+    buckets = [_bucket(row, i, spec) for i, row in enumerate(rows)]
+    domain = Domain({p.name: _levels(p, buckets) for p in spec.attributes})
+    groups: dict[tuple[str, ...], list[_Bucket]] = {}
+    for b in buckets:
+        groups.setdefault(b.table, []).append(b)
+    tables = [_table(attributes, found, domain, spec, absent) for attributes, found in groups.items()]
+    labelled = any(t.label_sums is not None for t in tables)
+    return Tables(tables, domain, n, label if labelled else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    row: int
+    table: tuple[str, ...]
+    measure: str
+    raw: dict[str, str]
+    value: float
+    bounds: tuple[float, float] | None
+
+
+def _absent(given: str | None, spec: BucketKey) -> str:
+    if given is None:
+        return "unobserved" if spec.threshold or not isinstance(spec.noise, Exact) else "raise"
+    checks.choice(given, "absent", ("zero", "unobserved", "raise"))
+    if given == "zero" and spec.threshold:
+        raise DataError(
+            f"Buckets below {spec.threshold:g} were dropped, so a bucket that isn't there is not zero.",
+            hint="leave absent out: such buckets are unobserved.",
+        )
+    return given
+
+
+def _bucket(row: dict[Any, Any], i: int, spec: BucketKey) -> _Bucket:
+    raw = _raw_parts(row, i, spec)
+    measure, table = spec.part("measure"), spec.part("table")
+    value, bounds = _value(row[spec.value], i, spec)
+    told = "count" if measure is None else _known(measure, raw[measure.name], i)
+    attributes = tuple(p.name for p in spec.attributes)
+    if table is not None:
+        attributes = tuple(_known(table, raw[table.name], i))
+    return _Bucket(i, attributes, told, raw, value, bounds)
+
+
+def _raw_parts(row: dict[Any, Any], i: int, spec: BucketKey) -> dict[str, str]:
+    raw: dict[str, str] = {}
+    number = pieces = None
+    for p in spec.parts:
+        if p.column is not None:
+            raw[p.name] = _text(row[p.column])
+        elif p.bits is not None:
+            number = _number(row[spec.bucket], i) if number is None else number
+            raw[p.name] = p.raw_of_number(number)
+        else:
+            pieces = _text(row[spec.bucket]).split(spec.separator) if pieces is None else pieces
+            if p.position >= len(pieces):  # type: ignore[operator]
+                raise DataError(f"Bucket {i + 1} has {len(pieces)} pieces; {p.name!r} is piece {p.position}.")
+            raw[p.name] = pieces[p.position].strip()  # type: ignore[index]
+    return raw
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    return given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given).strip()
+
+
+def _number(given: Any, i: int) -> int:
+    if isinstance(given, bytes):
+        return int.from_bytes(given, "big")
+    text = str(given).strip()
+    try:
+        if isinstance(given, float):
+            raise ValueError("fractions and large numbers as floats are not exact")
+        number = int(text, 16) if text.lower().startswith("0x") else int(text)
+    except ValueError as error:
+        raise DataError(
+            f"Bucket {i + 1} has the key {given!r}, no whole number: {error}.", hint="keep keys as text."
+        ) from None
+    if number < 0:
+        raise DataError(f"Bucket {i + 1} has the key {given!r}, which is negative.")
+    return number
+
+
+def _value(given: Any, i: int, spec: BucketKey) -> tuple[float, tuple[float, float] | None]:
+    text = _text(given)
+    if text in spec.withheld:
+        return math.nan, spec.withheld[text]
+    below = BELOW.fullmatch(text)
+    if below:
+        return math.nan, (0.0, float(int(below[1]) - 1))
+    try:
+        value = float(text)
+    except ValueError:
+        raise DataError(
+            f"Bucket {i + 1} has the value {given!r}.", hint="say what it means by withheld=, as {'*': (0, 9)}."
+        ) from None
+    if not math.isfinite(value):
+        raise DataError(f"Bucket {i + 1} has the value {given!r}.", hint="leave it out, or withhold it by a text.")
+    return value / spec.factor, None
+
+
+def _known(part: Part, raw: str, i: int) -> Any:
+    values = part.values or {}
+    if raw not in values:
+        known = ", ".join(map(repr, list(values)[:8]))
+        raise UnknownName(f"Bucket {i + 1} has {raw!r} as {part.name!r}.", hint=f"the key knows {known}.")
+    return values[raw]
+
+
+def _levels(part: Part, buckets: list[_Bucket]) -> list:
+    levels: list[Any]
+    if part.values is not None:
+        levels = list(part.values.values())
+    elif part.size is not None:
+        levels = list(range(part.size))
+    else:
+        seen = {b.raw[part.name] for b in buckets if part.name in b.table} - {part.other}
+        whole = bool(seen) and all(re.fullmatch(r"0|[1-9]\d{0,15}", s) for s in seen)
+        levels = sorted(map(int, seen)) if whole else sorted(seen)
+    if part.other is not None:
+        if "other" in levels:
+            raise DataError(f"{part.name!r} has a level 'other' besides its bucket {part.other!r}.")
+        levels.append("other")
+    return levels
+
+
+def _code(part: Part, raw: str, places: dict, i: int) -> int:
+    if part.other is not None and raw == part.other:
+        return places["other"]
+    level: Any = raw
+    if part.values is not None:
+        level = _known(part, raw, i)
+    elif part.size is not None or raw not in places:
+        level = int(raw) if raw.isdigit() else raw
+    if level not in places:
+        raise UnknownName(
+            f"Bucket {i + 1} has {raw!r} as {part.name!r}, beyond its {len(places)} levels.",
+            hint="correct the key's size.",
+        )
+    return places[level]
+
+
+def _table(attributes: tuple, buckets: list[_Bucket], domain: Domain, spec: BucketKey, absent: str) -> Table:
+    parts = [p for p in spec.attributes if p.name in attributes]
+    shape = tuple(domain[p.name] for p in parts)
+    places = {p.name: {level: k for k, level in enumerate(domain.levels(p.name))} for p in parts}
+    measures = {m: np.full(shape, 0.0 if absent == "zero" else np.nan) for m in ("count", "label_sum")}
+    low, high = np.zeros(shape), np.full(shape, np.inf)
+    if spec.threshold and isinstance(spec.noise, Exact):
+        high[...] = max(math.ceil(spec.threshold / spec.factor) - 1, 0)
+    seen: dict[tuple, int] = {}
+    for b in buckets:
+        cell = tuple(_code(p, b.raw[p.name], places[p.name], b.row) for p in parts)
+        if (b.measure, cell) in seen:
+            raise DataError(
+                f"Buckets {seen[b.measure, cell] + 1} and {b.row + 1} are the same cell.", hint="add them up first."
+            )
+        seen[b.measure, cell] = b.row
+        measures[b.measure][cell] = b.value
+        if b.bounds is not None and b.measure == "count":
+            low[cell], high[cell] = b.bounds
+    counts, sums = measures["count"], measures["label_sum"]
+    if absent == "raise":
+        _refuse_absent(attributes, counts.size, seen)
+    labelled = any(m == "label_sum" for m, _ in seen)
+    bounds = (low, high) if np.isnan(counts).any() and np.isfinite(high).any() else None
+    names = tuple(p.name for p in parts)
+    return Table(names, counts, sums if labelled else None, _scaled(spec.noise, spec.factor), bounds)
+
+
+def _refuse_absent(attributes: tuple, size: int, seen: dict) -> None:
+    for measure in {m for m, _ in seen}:
+        missing = size - sum(m == measure for m, _ in seen)
+        if missing:
+            raise DataError(
+                f"{missing} of {size} buckets of {' x '.join(map(repr, attributes))} are not there ({measure}).",
+                hint="say what that means: absent='zero' or 'unobserved', or a threshold in the key.",
+            )
+
+
+def _scaled(noise: Noise, factor: float) -> Noise:
+    if factor == 1 or isinstance(noise, Exact):
+        return noise
+    if isinstance(noise, Geometric | Laplace):
+        return Laplace(noise.scale / factor)
+    if isinstance(noise, Gaussian):
+        return Gaussian(noise.scale / factor)
+    raise DataError(f"{noise!r} can't be divided by a factor of {factor:g}.", hint="Poisson counts come as they are.")
