@@ -8,6 +8,7 @@ import pytest
 from contract import (
     CASES,
     CHECKS,
+    FAMILIES,
     check_parameters,
     check_record,
     check_saving,

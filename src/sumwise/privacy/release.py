@@ -160,6 +160,14 @@ def plan_release(
     Returns
     -------
     ReleasePlan
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.privacy import plan_release
+    >>> tables = Tables([Table("a", [30, 70]), Table("b", [40, 60])], Domain({"a": 2, "b": 2}))
+    >>> plan_release(tables, epsilon=1.0, bounds=1).scales
+    (2.0, 2.0)
     """
     if not isinstance(tables, Tables):
         raise DataError(f"tables is a {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
