@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sumwise.kernels.cardinality_threads import SMALL, over_bags, over_parts, split
+from sumwise.kernels.cardinality_threads import SMALL, over_bags, over_parts, split, writable
 
 
 @pytest.mark.parametrize("size", [3, SMALL])
@@ -16,6 +16,13 @@ def test_every_bag_is_visited_once(size):
 
     over_bags(work, offsets)
     np.testing.assert_array_equal(seen, 1)
+
+
+def test_writable_copies_only_what_needs_it():
+    array = np.zeros(3)
+    assert writable(array) is array
+    array.flags.writeable = False
+    assert writable(array).flags.writeable
 
 
 def test_split_balances_rows():

@@ -18,7 +18,7 @@ from sumwise.kernels import cardinality_tilt as tilting
 from sumwise.kernels.cardinality_dp import banded, direct
 from sumwise.kernels.cardinality_fourier import fourier, fourier_parallel, period_and_frequencies
 from sumwise.kernels.cardinality_saddlepoint import saddlepoint_bags
-from sumwise.kernels.cardinality_threads import over_bags
+from sumwise.kernels.cardinality_threads import over_bags, writable
 from sumwise.kernels.cardinality_tree import tree
 
 __all__ = ["METHODS", "CountPosterior", "Evidence", "count_posterior", "exact_counts", "noisy_counts"]
@@ -229,15 +229,14 @@ def count_posterior(logits, offsets, evidence, *, method="auto", start=None, mul
     >>> result.posterior.round(3)
     array([0.107, 0.107, 0.787])
     """
-    logits = np.ascontiguousarray(logits, dtype=np.float64)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    logits, offsets = writable(logits), np.array(offsets, dtype=np.int64)
     _check(logits, offsets, evidence, method, multiplicity)
     n_bags = offsets.size - 1
-    start = np.full(n_bags, np.nan) if start is None else np.asarray(start, dtype=np.float64)
+    start = np.full(n_bags, np.nan) if start is None else np.array(start, dtype=np.float64)
     log_prob, error, tilt = np.zeros(n_bags), np.zeros(n_bags), np.empty(n_bags)
     posterior = np.empty(logits.size)
     if method == "saddlepoint" or multiplicity is not None:
-        sizes = np.ones(logits.size) if multiplicity is None else np.asarray(multiplicity, dtype=np.float64)
+        sizes = np.ones(logits.size) if multiplicity is None else writable(multiplicity)
         counts = evidence.low.astype(np.float64)
         saddlepoint_bags(logits, offsets, sizes, counts, start, log_prob, posterior, error, tilt)
         return CountPosterior(log_prob, posterior, error, tilt)
@@ -245,7 +244,7 @@ def count_posterior(logits, offsets, evidence, *, method="auto", start=None, mul
     alone = np.ones(n_bags, bool) if method == "tree" else (sizes >= HUGE) & (method in ("auto", "fourier"))
     if not alone.all():
         code = _CODES.get(method, _AUTO)
-        fields = tuple(evidence)
+        fields = tuple(np.array(field) for field in evidence)
         over_bags(
             lambda i, j: _bags(i, j, logits, offsets, fields, start, code, alone, log_prob, posterior, tilt), offsets
         )

@@ -10,6 +10,11 @@ import numpy as np
 SMALL = 20_000  # rows below which threads don't pay
 
 
+def writable(array):
+    """The array as contiguous doubles that may be written to: one compiled version serves all callers."""
+    return np.require(array, np.float64, ["C", "W"])
+
+
 def split(offsets, n_parts):
     """Edges that cut the bags into parts of about equal numbers of rows."""
     cuts = np.linspace(0, offsets[-1], n_parts + 1)[1:-1]

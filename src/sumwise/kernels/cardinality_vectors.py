@@ -16,7 +16,7 @@ from numba import njit
 
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality_linear import cholesky, dot, solve
-from sumwise.kernels.cardinality_threads import over_bags
+from sumwise.kernels.cardinality_threads import over_bags, writable
 from sumwise.kernels.cardinality_vectors_dp import direct
 from sumwise.kernels.cardinality_vectors_fourier import fourier, frequencies_needed
 from sumwise.kernels.cardinality_vectors_saddlepoint import saddlepoint
@@ -146,16 +146,16 @@ def _active(outcomes, target, onehot):
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n, m, target, cov):
+def _choose(n, m, target, cov, budget):
     frequencies = frequencies_needed(cov, n)
     box = 1.0
     for z in target:
         box *= z + 1.0
     by_box = 2.0 * n * box * m
     by_sum = 1.5 * n * frequencies * (m + 2.0)
-    if by_box <= by_sum and n * box <= MEMORY:
+    if by_box <= min(by_sum, budget) and n * box <= MEMORY:
         return _DIRECT
-    return _FOURIER if by_sum <= BUDGET else _SADDLEPOINT
+    return _FOURIER if by_sum <= budget else _SADDLEPOINT
 
 
 @njit(cache=True, error_model="numpy")
@@ -195,7 +195,7 @@ def _clear(posterior, tilt):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _bags(  # noqa: C901
-    start_bag, end_bag, data, outcomes, onehot, start, code, log_prob, posterior, error, tilt, fine
+    start_bag, end_bag, data, outcomes, onehot, start, code, budget, log_prob, posterior, error, tilt, fine
 ):
     logs, offsets, targets, sizes = data
     for b in range(start_bag, end_bag):
@@ -217,7 +217,7 @@ def _bags(  # noqa: C901
         while True:
             t, factor, cov, fine[b] = _tilt_to(sub, vecs, goal, m, t, rough, q)
             if how == _AUTO:
-                how = _choose(n, keep.size, goal, cov)
+                how = _choose(n, keep.size, goal, cov, budget)
             if how != _SADDLEPOINT or rough < 1e-2:
                 break
             rough = 1e-9  # the approximation wants the exact tilt
@@ -238,24 +238,23 @@ def _bags(  # noqa: C901
             tilt[b, dims[j]] = t[j]
 
 
-def _run(logs, offsets, outcomes, targets, onehot, method, start, multiplicity):
+def _run(logs, offsets, outcomes, targets, onehot, method, start, multiplicity, budget=BUDGET):
     if method not in VECTOR_METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(VECTOR_METHODS)}.")
-    logs = np.ascontiguousarray(logs, dtype=np.float64)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    targets = np.ascontiguousarray(targets, dtype=np.float64)
-    outcomes = np.ascontiguousarray(outcomes, dtype=np.float64)
+    logs, offsets = writable(logs), np.array(offsets, dtype=np.int64)
+    targets, outcomes = np.array(targets, dtype=np.float64), np.array(outcomes, dtype=np.float64)
     if not np.isfinite(logs).all():
         raise DataError(f"{int((~np.isfinite(logs)).sum())} of {logs.size} log-potentials aren't finite.")
     n_bags = offsets.size - 1
-    start = np.full(targets.shape, np.nan) if start is None else np.asarray(start, dtype=np.float64)
-    sizes = np.ones(logs.shape[0]) if multiplicity is None else np.asarray(multiplicity, dtype=np.float64)
+    start = np.full(targets.shape, np.nan) if start is None else np.array(start, dtype=np.float64)
+    sizes = np.ones(logs.shape[0]) if multiplicity is None else writable(multiplicity)
     code = _SADDLEPOINT if multiplicity is not None else _CODES[method]
     log_prob, error, fine = np.empty(n_bags), np.empty(n_bags), np.empty(n_bags, dtype=np.bool_)
     tilt, posterior = np.empty(targets.shape), np.empty(logs.shape)
     data = (logs, offsets, targets, sizes)
     over_bags(
-        lambda i, j: _bags(i, j, data, outcomes, onehot, start, code, log_prob, posterior, error, tilt, fine), offsets
+        lambda i, j: _bags(i, j, data, outcomes, onehot, start, code, budget, log_prob, posterior, error, tilt, fine),
+        offsets,
     )
     if code == _TILT_ONLY:
         for b in range(n_bags):
@@ -275,7 +274,9 @@ def _run(logs, offsets, outcomes, targets, onehot, method, start, multiplicity):
     return VectorPosterior(log_prob, posterior, error, tilt)
 
 
-def class_posterior(logits, offsets, counts, *, method="auto", start=None, multiplicity=None) -> VectorPosterior:
+def class_posterior(
+    logits, offsets, counts, *, method="auto", start=None, multiplicity=None, budget=BUDGET
+) -> VectorPosterior:
     """Log-probability of each bag's class counts and each member's posterior over classes.
 
     Parameters
@@ -293,6 +294,8 @@ def class_posterior(logits, offsets, counts, *, method="auto", start=None, multi
         First guesses of the tilts, from an earlier call; NaN for none.
     multiplicity : (n_rows,) array, optional
         How many members each row stands for; needs (and takes) the saddlepoint approximation.
+    budget : float
+        Elementary steps per bag beyond which ``"auto"`` takes the saddlepoint approximation.
 
     Examples
     --------
@@ -304,7 +307,7 @@ def class_posterior(logits, offsets, counts, *, method="auto", start=None, multi
            [0.687, 0.253, 0.06 ]])
     """
     counts = np.asarray(counts)
-    return _run(logits, offsets, np.eye(counts.shape[1]), counts, True, method, start, multiplicity)
+    return _run(logits, offsets, np.eye(counts.shape[1]), counts, True, method, start, multiplicity, budget)
 
 
 def vector_posterior(log_potentials, offsets, outcomes, targets, *, method="auto", start=None) -> VectorPosterior:

@@ -1,0 +1,350 @@
+"""CardinalityClassifier: maximum likelihood for individuals whose labels are known as counts per bag."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, log_softmax
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.counts import Observed, drop_empty, observe
+from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
+from sumwise.proportions.likelihood import BagLikelihood
+from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
+from sumwise.proportions.penalty import PenaltySearch, search_penalty
+from sumwise.proportions.weights import effective_sizes
+
+__all__ = ["CardinalityClassifier"]
+
+ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
+
+
+@dataclass
+class _Task:
+    """One likelihood to be maximised: all classes at once, or one against the rest."""
+
+    values: np.ndarray
+    likelihood: BagLikelihood
+    n_classes: int
+    random_intercept: bool
+
+    def problem(self, likelihood, penalty):
+        return LinearProblem(self.values, likelihood, penalty, self.n_classes, self.random_intercept)
+
+
+class CardinalityClassifier(BagClassifier):
+    """Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
+    Each member's label is a latent variable; a bag's count is their sum (Sun, Sheldon and O'Connor 2017). The
+    likelihood of the counts and its gradient, the labels' posterior minus prior, are computed exactly for bags of
+    any size.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Default: a logistic (softmax) regression. Any classifier whose `fit` takes ``sample_weight`` is trained by
+        EM instead.
+    multiclass : {"auto", "exact", "ovr"}, default "auto"
+        For more than two classes: one softmax model on the vector of counts, or one model per class against the rest.
+        ``"auto"`` is ``"exact"`` unless its inference would be rough.
+    solver : {"direct", "em"}, default "direct"
+        L-BFGS on the bags' likelihood, or EM as in the papers; both end at the same stationary points.
+    penalty : float or "auto", default "auto"
+        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
+        ``"auto"`` takes the one whose cross-validated likelihood of held-out bags is highest.
+    inference : str, default "auto"
+        Method of `sumwise.kernels.cardinality.count_posterior` or of `class_posterior`.
+    noise : Noise, optional
+        How observed counts of class 1 differ from the true ones: `Gaussian`, `Poisson`, `Geometric` or `Laplace`.
+    totals : {"match", "scale", "rest"}, default "match"
+        Counts add up to the bag (its rows, or the sum of its weights); or are scaled to it, keeping shares; or
+        leave a rest that becomes a last class (those who didn't vote).
+    temper : bool or float, default False
+        Power of each bag's likelihood: True takes the effective share of its rows, Kish's n_eff / n, under their
+        weights.
+    random_intercept : bool, default False
+        Whether bags have an intercept of their own, normal with a scale that is learned: for counts that vary more
+        than their members explain.
+    n_starts : int, default 1
+        The mean-embedding start, then zero, then random ones; the best is kept and ``starts_`` lists them all.
+    max_iter : int, default 500
+    tol : float, default 1e-4
+        Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
+    warm_start : bool, default False
+        Begin where the last fit ended.
+    verbose : int, default 0
+    random_state : int, Generator or None, default 0
+        Folds of the penalty's cross-validation, and random starts.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+        One logit (of class 1) for two classes, else one per class; of the default classifier.
+    classifier_ : the fitted scikit-learn classifier, where one was given.
+    classes_ : array of shape (n_classes,)
+    penalty_ : float; penalty_search_ : dict with ``penalties`` and ``scores`` where it was chosen.
+    intercept_scale_ : float or None, the deviation of bags' intercepts.
+    starts_ : list of dict, one per start: its name, objective, steps.
+    error_ : float, the largest estimated error of a posterior (0 where inference was exact).
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import CardinalityClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2)) + np.repeat(rng.normal(size=(100, 2)), 20, axis=0)
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    >>> bags = Bags(X, np.arange(0, 2001, 20))
+    >>> clf = CardinalityClassifier(penalty=1.0).fit(bags, y.reshape(100, 20).sum(axis=1))
+    >>> bool(np.mean(clf.predict(X) == y) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        classifier=None,
+        *,
+        multiclass="auto",
+        solver="direct",
+        penalty="auto",
+        inference="auto",
+        noise=None,
+        totals="match",
+        temper=False,
+        random_intercept=False,
+        n_starts=1,
+        max_iter=500,
+        tol=1e-4,
+        warm_start=False,
+        verbose=0,
+        random_state=0,
+    ):
+        self.classifier = classifier
+        self.multiclass = multiclass
+        self.solver = solver
+        self.penalty = penalty
+        self.inference = inference
+        self.noise = noise
+        self.totals = totals
+        self.temper = temper
+        self.random_intercept = random_intercept
+        self.n_starts = n_starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, bags: Bags, counts: Any) -> CardinalityClassifier:
+        """Fit to bags and their counts.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
+        """
+        self._check()
+        if isinstance(bags, Bags):
+            bags, counts = drop_empty(bags, counts)
+        observed = observe(bags, counts, self.noise, self.totals)
+        _refuse_absent(observed, bags)
+        if self.random_intercept and not observed.exact:
+            raise DataError("A random intercept needs exact counts.", hint="random_intercept=False for noisy counts.")
+        rng = checks.generator(self.random_state)
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self._powers(bags))
+        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        before = self._before(bags, observed)
+        self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
+        self.classes_ = np.arange(observed.n_classes)
+        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        if self.classifier is not None:
+            self._fit_foreign(values, likelihood)
+            return self
+        self._refuse_constant(bags)
+        self.multiclass_ = self._choose(values, likelihood)
+        if self.multiclass_ == "ovr":
+            self._fit_rest(values, likelihood, rng, before)
+        else:
+            task = _Task(values, likelihood, observed.n_classes, self.random_intercept)
+            self._store([self._fit_task(task, rng, before)])
+        return self
+
+    def _check(self):
+        checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))
+        checks.choice(self.solver, "solver", ("direct", "em"))
+        if self.penalty != "auto":
+            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.at_least(self.n_starts, "n_starts", 1)
+        checks.positive(self.tol, "tol")
+        if self.random_intercept and (self.solver == "em" or self.classifier is not None):
+            raise DataError("A random intercept is fitted directly only.", hint="solver='direct', classifier=None.")
+
+    def _powers(self, bags):
+        if self.temper is True:
+            return effective_sizes(bags) / bags.sizes
+        if self.temper is False or self.temper is None:
+            return None
+        return np.full(len(bags), float(checks.positive(self.temper, "temper")))
+
+    def _before(self, bags, observed):
+        """The last fit's parameters, where a warm start asks for them and they fit."""
+        table = getattr(self, "theta_", None)
+        n_logits = 1 if observed.n_classes == 2 else observed.n_classes
+        if not self.warm_start or table is None or table.shape != (n_logits, bags.n_features + 1):
+            return None
+        return table
+
+    def _refuse_constant(self, bags):
+        constant = np.ptp(bags.values, axis=0) == 0.0 if bags.n_rows else np.zeros(bags.n_features, bool)
+        if not constant.any():
+            return
+        told = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
+        message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {told}."
+        if self.penalty != "auto" and self.penalty == 0:
+            raise DataError(message, hint="drop them, or set a penalty.")
+        warnings.warn(f"{message} They get the coefficient 0.", UserWarning, stacklevel=3)
+
+    def _choose(self, values, likelihood):
+        """ "exact" or "ovr": what was asked for, or by how rough exact inference is at the start."""
+        observed = likelihood.observed
+        if observed.n_classes == 2:
+            return "exact"
+        if self.multiclass != "auto":
+            return self.multiclass
+        if self.random_intercept:
+            return "ovr"
+        flat = np.zeros((len(values), observed.n_classes))
+        return "ovr" if likelihood.evaluate(flat).error.max() > ROUGH_ERROR else "exact"
+
+    def _start_at(self, task: _Task, penalty, name, rng, before):
+        """Parameters of a start by its name."""
+        sizes = np.diff(task.likelihood.offsets)
+        shares = task.likelihood.observed.shares(sizes)
+        if name == "warm":
+            theta = before.ravel()
+        elif name == "mean embedding":
+            theta = mean_embedding_start(task.values, task.likelihood.offsets, shares, penalty, task.n_classes)
+        else:
+            width = task.values.shape[1] + 1
+            average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
+            n_logits = 1 if task.n_classes == 2 else task.n_classes
+            table = np.zeros((n_logits, width))
+            table[:, -1] = average[1] - average[0] if n_logits == 1 else average - average.mean()
+            if name == "random":
+                spread = np.maximum(task.values.std(axis=0), 1e-12) * np.sqrt(width)
+                table[:, :-1] = rng.normal(size=(n_logits, width - 1)) / spread
+            theta = table.ravel()
+        return np.append(theta, np.log(0.3)) if task.random_intercept else theta
+
+    def _fit_task(self, task: _Task, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
+        """All starts of one task with the penalty given or chosen; the best solution."""
+        first = 10.0 if self.penalty == "auto" else float(self.penalty)
+        names = ["mean embedding" if before is None else "warm", "zero"] + ["random"] * self.n_starts
+        start = self._start_at(task, first, names[0], rng, before)
+        search, penalty = None, first
+        if self.penalty == "auto":
+            search, near = search_penalty(task.problem, task.likelihood, start, rng, self.verbose)
+            start, penalty = near.theta, search.best
+        problem = task.problem(task.likelihood, penalty)
+        solutions = []
+        for number, name in enumerate(names[: self.n_starts]):
+            theta = start if number == 0 else self._start_at(task, penalty, name, rng, before)
+            solver = em_linear if self.solver == "em" else maximise
+            solutions.append((name, solver(problem, theta, self.tol, self.max_iter)))
+        best = max((s for _, s in solutions), key=lambda s: s.objective)
+        starts = [{"start": n, "objective": s.objective, "n_iter": s.n_iter} for n, s in solutions]
+        if penalty == 0.0:
+            _refuse_separable(problem, best)
+        return best, search, penalty, starts
+
+    def _fit_rest(self, values, likelihood, rng, before):
+        """One model per class against the rest."""
+        found = []
+        for c in range(likelihood.observed.n_classes):
+            part = BagLikelihood(likelihood.offsets, likelihood.observed.of_class(c), "auto", likelihood.temper)
+            own = None if before is None else before[c]
+            found.append(self._fit_task(_Task(values, part, 2, self.random_intercept), rng, own))
+        self._store(found)
+
+    def _store(self, found):
+        solutions = [f[0] for f in found]
+        width = self.n_features_in_ + 1
+        self.theta_ = np.concatenate([s.theta[: len(s.theta) // width * width] for s in solutions]).reshape(-1, width)
+        self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
+        scales = [float(np.exp(s.theta[-1])) for s in solutions if self.random_intercept]
+        self.intercept_scale_ = (scales[0] if len(scales) == 1 else scales) if scales else None
+        self.penalty_ = found[0][2] if len(found) == 1 else [f[2] for f in found]
+        searches = [None if f[1] is None else {"penalties": f[1].penalties, "scores": f[1].scores} for f in found]
+        self.penalty_search_ = searches[0] if len(found) == 1 else searches
+        self.starts_ = found[0][3] if len(found) == 1 else [f[3] for f in found]
+        worst = max(solutions, key=lambda s: s.change)
+        history = {"objective": np.array(solutions[0].history)} if len(solutions) == 1 else {}
+        self._finish(sum(s.objective for s in solutions), worst, history)
+
+    def _finish(self, objective, worst: Solution, history):
+        self.fit_ = Fit(self.__dict__.get("theta_"), float(objective), None, worst.n_iter, worst.converged, history)
+        if not worst.converged:
+            warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=4)
+
+    def _fit_foreign(self, values, likelihood):
+        """EM around a scikit-learn classifier, from the mean-embedding start."""
+        observed = likelihood.observed
+        shares = observed.shares(np.diff(likelihood.offsets))
+        theta = mean_embedding_start(values, likelihood.offsets, shares, 10.0, observed.n_classes)
+        logits = LinearProblem(values, likelihood, 10.0, observed.n_classes).logits(theta)
+        self.classifier_, found = em_classifier(
+            self.classifier, values, likelihood, logits, max(self.tol, 1e-3), min(self.max_iter, 50), self.verbose
+        )
+        self._finish(found.objective, found, {"objective": np.array(found.history)})
+
+    def _intercept_scale(self):
+        scale = self.__dict__.get("intercept_scale_")
+        return scale if isinstance(scale, float) else None
+
+    def _logits(self, bags: Bags) -> np.ndarray:
+        if self.classifier is not None:
+            return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
+        logits = bags.values @ self.coef_.T + self.intercept_
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        if self.multiclass_ == "ovr":
+            return log_softmax(log_expit(logits), axis=1)
+        return logits
+
+
+def _refuse_absent(observed: Observed, bags: Bags):
+    """Stop where a class has no member in any bag: there is nothing to learn about it."""
+    if observed.counts is not None:
+        sums = observed.counts.sum(axis=0)
+    else:
+        e = observed.evidence
+        assert e is not None
+        sums = np.array([float((bags.sizes - e.low).sum()), float(e.high.sum())])
+    absent = np.flatnonzero(sums <= 0)
+    if absent.size:
+        told = ", ".join(str(c) for c in absent)
+        raise DataError(
+            f"Class {told} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
+        )
+
+
+def _refuse_separable(problem: LinearProblem, solution: Solution):
+    """Without a penalty the likelihood of separable bags rises for ever: say so."""
+    value = problem.likelihood.evaluate(problem.logits(solution.theta), problem.split(solution.theta)[2])
+    coef = problem.split(solution.theta)[0]
+    if value.log_prob.mean() > -1e-4 or np.abs(coef).max() * np.ptp(problem.values, axis=0).max() > 1e4:
+        raise DataError(
+            "The bags are separable: some coefficients give every bag its counts with certainty, so the likelihood "
+            f"has no maximum without a penalty (it stopped at a mean of {value.log_prob.mean():.1e} per bag).",
+            hint="penalty='auto', or a number above 0.",
+        )

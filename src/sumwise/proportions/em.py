@@ -1,0 +1,113 @@
+"""Expectation maximisation (Sun et al. 2017, section IV.A): labels' posteriors, then a classifier on soft labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from sumwise.errors import DataError
+from sumwise.progress import Progress
+from sumwise.proportions.likelihood import BagLikelihood
+from sumwise.proportions.linear import Coordinates, LinearProblem, ShareLikelihood, Solution, maximise
+
+__all__ = ["em_classifier", "em_linear", "log_probabilities"]
+
+FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
+
+
+def _soft_labels(posterior):
+    return np.column_stack([1.0 - posterior, posterior]) if posterior.ndim == 1 else posterior
+
+
+def _powers(likelihood: BagLikelihood):
+    """How much each row counts in the M step."""
+    weights = np.ones(likelihood.offsets[-1])
+    if likelihood.observed.multiplicity is not None:
+        weights = weights * likelihood.observed.multiplicity
+    if likelihood.temper is not None:
+        weights = weights * np.repeat(likelihood.temper, np.diff(likelihood.offsets))
+    return weights
+
+
+def em_linear(problem: LinearProblem, theta, tol=1e-4, max_iter=500, verbose=0) -> Solution:
+    """EM for a linear model; it stops by the same rule as `maximise`, at the same stationary points."""
+    likelihood = problem.likelihood
+    assert isinstance(likelihood, BagLikelihood)
+    frame = Coordinates(problem, theta)
+    weights = _powers(likelihood)
+    n_classes = likelihood.observed.n_classes
+    history: list[float] = []
+    change = np.inf
+    with Progress("EM", max_iter, verbose) as progress:
+        for _ in range(max_iter):
+            objective, gradient = problem.value_and_gradient(theta)
+            change = float(np.abs(frame.gradient(gradient)).max())
+            history.append(objective)
+            progress.step(objective=objective, change=change)
+            if change <= tol:
+                break
+            value = likelihood.evaluate(problem.logits(theta))
+            soft = ShareLikelihood(_soft_labels(value.posterior), weights)
+            inner = LinearProblem(problem.values, soft, problem.penalty, n_classes)
+            theta = maximise(inner, theta, tol=max(0.1 * change, 0.1 * tol), max_iter=50).theta
+    return Solution(problem.settled(theta), history[-1], change, len(history), change <= tol, history)
+
+
+def log_probabilities(model, values) -> np.ndarray:
+    """Logits of a fitted scikit-learn classifier: (n_rows,) for two classes, else log-probabilities."""
+    probs = np.clip(model.predict_proba(values), FLOOR, 1.0 - FLOOR)
+    if probs.shape[1] == 2:
+        return np.log(probs[:, 1]) - np.log(probs[:, 0])
+    return log_softmax(np.log(probs), axis=1)
+
+
+def _fit_weighted(model, values, soft, weights):
+    """Fit on every row once per class, weighted by the class's posterior."""
+    n, n_classes = soft.shape
+    everywhere = np.tile(values, (n_classes, 1))
+    labels = np.repeat(np.arange(n_classes), n)
+    powers = (soft * weights[:, None]).T.ravel()
+    used = powers > 0.0
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        key = f"{name}__sample_weight"
+    else:
+        last, key = model, "sample_weight"
+    if not has_fit_parameter(last, "sample_weight"):
+        raise DataError(
+            f"{type(last).__name__} takes no sample_weight, so it can't be fitted to soft labels.",
+            hint="any scikit-learn classifier whose fit takes sample_weight: gradient boosting, trees, forests, ...",
+        )
+    fresh: Any = clone(model)
+    return fresh.fit(everywhere[used], labels[used], **{key: powers[used]})
+
+
+def em_classifier(model, values, likelihood: BagLikelihood, logits, tol=1e-4, max_iter=50, verbose=0):
+    """EM with a scikit-learn classifier as M step, from the logits of a first guess.
+
+    The likelihood need not rise at every step, as such a classifier doesn't maximise it; the best one is kept. It
+    stops when the mean log-likelihood per bag changes by less than ``tol``, or hasn't risen for five steps.
+    """
+    weights = _powers(likelihood)
+    history: list[float] = []
+    best, since, change = (-np.inf, None), 0, np.inf
+    value = likelihood.evaluate(logits)
+    with Progress("EM", max_iter, verbose) as progress:
+        for _ in range(max_iter):
+            fitted = _fit_weighted(model, values, _soft_labels(value.posterior), weights)
+            value = likelihood.evaluate(log_probabilities(fitted, values))
+            total, _ = likelihood.total_and_residual(value)
+            change = abs(total - history[-1]) / likelihood.n_bags if history else np.inf
+            history.append(total)
+            progress.step(log_likelihood=total)
+            since = 0 if total > best[0] else since + 1
+            best = max(best, (total, fitted), key=lambda pair: pair[0])
+            if change <= tol or since >= 5:
+                break
+    converged = change <= tol or since >= 5
+    return best[1], Solution(np.empty(0), best[0], change, len(history), converged, history)

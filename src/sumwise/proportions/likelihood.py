@@ -1,0 +1,118 @@
+"""The log-likelihood of bags as a function of their members' logits, and its gradient: posterior minus prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_softmax
+
+from sumwise.errors import DataError
+from sumwise.kernels.cardinality import Evidence, count_posterior
+from sumwise.kernels.cardinality_intercept import intercept_posterior
+from sumwise.kernels.cardinality_vectors import class_posterior
+from sumwise.proportions.counts import Observed
+
+__all__ = ["BagLikelihood", "Value"]
+
+BUDGET = 4e9  # elementary steps that one gradient of class counts may take before bags are approximated
+
+
+@dataclass
+class Value:
+    """Log-likelihood per bag, and what its gradient is made of."""
+
+    log_prob: np.ndarray  # (n_bags,)
+    posterior: np.ndarray  # (n_rows,) of class 1, or (n_rows, n_classes)
+    prior: np.ndarray  # the same shape
+    error: np.ndarray  # (n_bags,) estimated error of the posterior
+    scale_slope: float = 0.0  # derivative of the total in the log of the random intercept's deviation
+
+
+class BagLikelihood:
+    """Bags' counts, ready to be evaluated at any logits; remembers tilts between calls.
+
+    Parameters
+    ----------
+    offsets : (n_bags + 1,) array
+    observed : Observed
+    inference : str
+        A method of `count_posterior` or `class_posterior`.
+    temper : (n_bags,) array or None
+        Power of each bag's likelihood.
+    """
+
+    def __init__(self, offsets, observed: Observed, inference="auto", temper=None):
+        self.offsets = np.asarray(offsets)
+        self.observed = observed
+        self.inference = inference
+        self.temper = temper
+        self._start = None
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags."""
+        return self.offsets.size - 1
+
+    def evaluate(self, logits, intercept_scale=None) -> Value:
+        """Evaluate at logits of shape (n_rows,) for two classes or (n_rows, n_classes)."""
+        o = self.observed
+        if o.counts is not None:
+            if intercept_scale is not None:
+                raise DataError("A random intercept needs two classes.", hint="multiclass='ovr'.")
+            result = class_posterior(
+                logits,
+                self.offsets,
+                o.counts,
+                method=self.inference,
+                start=self._start,
+                multiplicity=o.multiplicity,
+                budget=BUDGET / max(self.n_bags, 1),
+            )
+            self._start = result.tilt
+            return Value(result.log_prob, result.posterior, np.exp(log_softmax(logits, axis=1)), result.error)
+        assert o.evidence is not None
+        result = count_posterior(
+            logits, self.offsets, o.evidence, method=self.inference, start=self._start, multiplicity=o.multiplicity
+        )
+        self._start = result.tilt
+        value = Value(result.log_prob, result.posterior, expit(logits), result.error)
+        if intercept_scale is not None:
+            self._integrate(value, logits, o.evidence, intercept_scale)
+        return value
+
+    def _integrate(self, value: Value, logits, evidence: Evidence, scale):
+        """Integrate a bag's own intercept out; the posterior given the count doesn't depend on it."""
+        sizes = np.ones(logits.size) if self.observed.multiplicity is None else self.observed.multiplicity
+        counts = evidence.low.astype(np.float64)
+        extra, prior, second = intercept_posterior(logits, self.offsets, sizes, counts, scale)
+        value.log_prob = value.log_prob + extra
+        value.prior = prior
+        value.scale_slope = float(self._tempered(second / scale**2 - 1.0).sum())
+
+    def _tempered(self, per_bag):
+        return per_bag if self.temper is None else per_bag * self.temper
+
+    def total_and_residual(self, value: Value):
+        """The (tempered) total, and its derivative in each row's logits."""
+        residual = value.posterior - value.prior
+        if self.observed.multiplicity is not None:
+            m = self.observed.multiplicity
+            residual = residual * (m if residual.ndim == 1 else m[:, None])
+        if self.temper is not None:
+            power = np.repeat(self.temper, np.diff(self.offsets))
+            residual = residual * (power if residual.ndim == 1 else power[:, None])
+        return float(self._tempered(value.log_prob).sum()), residual
+
+    def take(self, index, rows) -> BagLikelihood:
+        """The likelihood of some bags, whose rows are ``rows``."""
+        sizes = np.diff(self.offsets)[index]
+        part = BagLikelihood(
+            np.concatenate([[0], np.cumsum(sizes)]),
+            self.observed.take(index, rows),
+            self.inference,
+            None if self.temper is None else self.temper[index],
+        )
+        if self._start is not None:
+            part._start = self._start[index]
+        return part

@@ -1,0 +1,213 @@
+"""Linear logits on bags: the penalised likelihood, its gradient, and an optimiser in well-scaled coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
+
+from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.proportions.likelihood import BagLikelihood, Value
+
+__all__ = ["Coordinates", "LinearProblem", "ShareLikelihood", "Solution", "maximise", "mean_embedding_start"]
+
+WIDE = 1500  # parameters per class from which only the diagonal of the information is used
+ROUND = 60  # steps between new coordinates
+SMALLEST_SCALE, LARGEST_SCALE = -6.0, 2.0  # of the log of the random intercept's deviation
+
+
+@dataclass
+class Solution:
+    """Where the optimiser stopped."""
+
+    theta: np.ndarray
+    objective: float  # penalised log-likelihood
+    change: float  # largest entry of the gradient in standard errors
+    n_iter: int
+    converged: bool
+    history: list = field(default_factory=list)
+
+
+class ShareLikelihood:
+    """Cross-entropy of class shares, one row per bag: the likelihood behind the mean-embedding start."""
+
+    def __init__(self, shares, weights):
+        self.shares = shares
+        self.weights = weights
+        self.offsets = np.arange(len(weights) + 1)
+
+    def evaluate(self, logits, intercept_scale=None) -> Value:
+        """Weighted log-likelihood of the shares as if each bag were ``weights`` independent labels."""
+        logs = log_softmax(np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits, axis=1)
+        prior, posterior = np.exp(logs), self.shares
+        if logits.ndim == 1:
+            prior, posterior = prior[:, 1], posterior[:, 1]
+        log_prob = self.weights * (self.shares * logs).sum(axis=1)
+        return Value(log_prob, posterior, prior, np.zeros(len(log_prob)))
+
+    def total_and_residual(self, value: Value):
+        """Total, and derivative in the logits."""
+        weights = self.weights if value.prior.ndim == 1 else self.weights[:, None]
+        return float(value.log_prob.sum()), weights * (value.posterior - value.prior)
+
+
+class LinearProblem:
+    """Maximise bag log-likelihood minus penalty / 2 times the squared coefficients (intercepts are free).
+
+    Parameters
+    ----------
+    values : (n_rows, n_features) array
+    likelihood : BagLikelihood or ShareLikelihood
+    penalty : float
+    n_classes : int
+        2 gives one logit, more give one per class.
+    random_intercept : bool
+        Whether a last parameter is the log of the deviation of the bags' intercepts.
+    """
+
+    def __init__(self, values, likelihood, penalty, n_classes=2, random_intercept=False):
+        self.values = values
+        self.likelihood: BagLikelihood | ShareLikelihood = likelihood
+        self.penalty = float(penalty)
+        self.n_logits = 1 if n_classes == 2 else n_classes
+        self.random_intercept = random_intercept
+        self.width = values.shape[1] + 1
+        self.n_params = self.n_logits * self.width + int(random_intercept)
+
+    def split(self, theta):
+        """Coefficients (n_logits, n_features), intercepts (n_logits,), and the intercept's deviation or None."""
+        table = theta[: self.n_logits * self.width].reshape(self.n_logits, self.width)
+        scale = np.exp(theta[-1]) if self.random_intercept else None
+        return table[:, :-1], table[:, -1], scale
+
+    def settled(self, theta):
+        """The same model with intercepts that sum to zero: softmax doesn't see what all classes share."""
+        out = theta.copy()
+        if self.n_logits > 1:
+            table = out[: self.n_logits * self.width].reshape(self.n_logits, self.width)
+            table[:, -1] -= table[:, -1].mean()
+        return out
+
+    def logits(self, theta):
+        """Of every row."""
+        coef, intercept, _ = self.split(theta)
+        if self.n_logits == 1:
+            return self.values @ coef[0] + intercept[0]
+        return self.values @ coef.T + intercept
+
+    def value_and_gradient(self, theta):
+        """The penalised total to maximise, and its gradient."""
+        coef, _, scale = self.split(theta)
+        value = self.likelihood.evaluate(self.logits(theta), scale)
+        total, residual = self.likelihood.total_and_residual(value)
+        gradient = np.empty(self.n_params)
+        table = gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)
+        table[:, :-1] = (residual @ self.values) if self.n_logits == 1 else (residual.T @ self.values)
+        table[:, :-1] -= self.penalty * coef
+        table[:, -1] = residual.sum(axis=0)
+        if self.random_intercept:
+            gradient[-1] = value.scale_slope
+        return total - 0.5 * self.penalty * float((coef**2).sum()), gradient
+
+    def information(self, theta):
+        """Blocks (n_logits) of the expected information of the counts, (width, width) each, penalty included."""
+        logits = self.logits(theta)
+        prior = expit(logits)[:, None] if self.n_logits == 1 else np.exp(log_softmax(logits, axis=1))
+        scale = self.split(theta)[2]
+        blocks = []
+        for c in range(self.n_logits):
+            spread = prior[:, c] * (1.0 - prior[:, c])
+            if isinstance(self.likelihood, ShareLikelihood):
+                spread = spread * self.likelihood.weights
+            slopes = weighted_sums(self.values, self.likelihood.offsets, spread)
+            variance = slopes[:, -1] + 1e-12
+            if scale is not None:
+                variance = variance * (1.0 + scale**2 * slopes[:, -1])
+            power = getattr(self.likelihood, "temper", None)
+            weight = (1.0 if power is None else power) / variance
+            if self.width > WIDE:
+                block = np.diag((weight[:, None] * slopes**2).sum(axis=0))
+            else:
+                block = slopes.T @ (weight[:, None] * slopes)
+            ridge = np.full(self.width, self.penalty + 1e-10 * (1.0 + np.trace(block) / self.width))
+            ridge[-1] -= self.penalty
+            blocks.append(block + np.diag(ridge))
+        return blocks
+
+
+class Coordinates:
+    """theta = centre + L^-T u, so that the information is about the identity in u."""
+
+    def __init__(self, problem: LinearProblem, centre):
+        self.problem, self.centre = problem, centre
+        self.factors = [cholesky(block, lower=True) for block in problem.information(centre)]
+
+    def _apply(self, vector, function):
+        out = vector.copy()
+        for c, factor in enumerate(self.factors):
+            part = slice(c * self.problem.width, (c + 1) * self.problem.width)
+            out[part] = function(factor, vector[part])
+        return out
+
+    def theta(self, u):
+        return self.centre + self._apply(u, lambda f, x: solve_triangular(f, x, lower=True, trans=1))
+
+    def gradient(self, g):
+        return self._apply(g, lambda f, x: solve_triangular(f, x, lower=True))
+
+
+def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500) -> Solution:
+    """Climb from ``theta`` by L-BFGS, in coordinates where one unit is about one standard error.
+
+    It stops when no coordinate's gradient exceeds ``tol``, that is, about ``tol`` standard errors from a
+    stationary point.
+    """
+    history: list[float] = []
+    n_iter, change, objective, stalled = 0, np.inf, np.nan, 0
+    while n_iter < max_iter and change > tol and stalled < 3:
+        frame = Coordinates(problem, theta)
+
+        def cost(u, frame=frame):
+            total, gradient = problem.value_and_gradient(frame.theta(u))
+            return -total, -frame.gradient(gradient)
+
+        steps = min(ROUND, max_iter - n_iter)
+        bounds = None
+        if problem.random_intercept:
+            last = theta[-1]
+            bounds = [(None, None)] * (problem.n_params - 1) + [(SMALLEST_SCALE - last, LARGEST_SCALE - last)]
+        found = minimize(
+            cost,
+            np.zeros(problem.n_params),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=lambda intermediate_result: history.append(-float(intermediate_result.fun)),
+            options={"maxiter": steps, "maxcor": 20, "gtol": tol, "ftol": 0.0, "maxls": 40, "maxfun": 4 * steps + 40},
+        )
+        theta = frame.theta(found.x)
+        gradient = np.asarray(found.jac)
+        if bounds is not None and not SMALLEST_SCALE < theta[-1] < LARGEST_SCALE:
+            gradient = gradient[:-1]  # the deviation is at its bound
+        stalled = stalled + 1 if found.nit < 2 else 0
+        change, objective = float(np.abs(gradient).max()), -float(found.fun)
+        n_iter += max(int(found.nit), 1)
+    return Solution(problem.settled(theta), objective, change, n_iter, change <= tol, history)
+
+
+def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.ndarray:
+    """Parameters of a logistic regression of shares on bag means: the start of every method in Sun et al. 2017."""
+    sizes = np.diff(offsets)
+    means = weighted_sums(values, offsets, np.ones(len(values)))[:, :-1] / np.maximum(sizes, 1)[:, None]
+    # a mean of n members tells as much as one label per unit of variance among means, not n of them
+    problem = LinearProblem(
+        means, ShareLikelihood(shares, np.ones(len(sizes))), max(penalty, 1e-3) / sizes.mean(), n_classes
+    )
+    start = np.zeros(problem.n_params)
+    average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
+    table = start.reshape(problem.n_logits, problem.width)
+    table[:, -1] = average[1] - average[0] if n_classes == 2 else average - average.mean()
+    return maximise(problem, start, tol=1e-3, max_iter=100).theta

@@ -1,0 +1,62 @@
+"""Rows that stand for many: draw by weight, and how many rows a weighted bag is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+
+__all__ = ["draw", "effective_sizes"]
+
+
+def effective_sizes(bags: Bags) -> np.ndarray:
+    """How many equally weighted rows each bag is worth: (sum w)^2 / sum w^2 (Kish 1965).
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import effective_sizes
+    >>> effective_sizes(Bags.from_arrays([[[0.0], [1.0]], [[2.0], [3.0]]], weights=[[1, 1], [1, 3]]))
+    array([2. , 1.6])
+    """
+    edges = bags.offsets[:-1]
+    sums = np.add.reduceat(np.append(bags.weights, 0.0), edges)
+    squares = np.add.reduceat(np.append(bags.weights**2, 0.0), edges)
+    empty = bags.sizes == 0
+    return np.where(empty, 0.0, sums**2 / np.where(empty, 1.0, squares))
+
+
+def draw(bags: Bags, size: int, random_state: Any = None) -> Bags:
+    """Draw rows of every bag with replacement, with probability proportional to their weights.
+
+    The drawn rows are unweighted; give the counts of the whole region with ``totals="scale"``.
+
+    Parameters
+    ----------
+    bags : Bags
+    size : int
+        Rows per bag afterwards.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import draw
+    >>> region = Bags.from_arrays([[[0.0], [1.0]]], weights=[[1, 99]], ids=["r"])
+    >>> draw(region, 1000, random_state=0)
+    Bags(bags=1, rows=1,000, features=[x0], sizes=1000 to 1000)
+    """
+    checks.at_least(size, "size", 1)
+    rng = checks.generator(random_state)
+    if (bags.sizes == 0).any():
+        raise DataError(f"{int((bags.sizes == 0).sum())} of {len(bags)} bags are empty.", hint="bags.drop_empty().")
+    rows = []
+    for begin, end in zip(bags.offsets[:-1], bags.offsets[1:]):
+        w = bags.weights[begin:end]
+        rows.append(begin + rng.choice(end - begin, size=size, p=w / w.sum()))
+    values = bags.values[np.concatenate(rows)]
+    return Bags(values, np.arange(len(bags) + 1) * size, None, bags.ids, bags.features, bags.levels)

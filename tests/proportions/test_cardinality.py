@@ -1,0 +1,222 @@
+"""CardinalityClassifier: recovery, the ordinary regression as a special case, contracts and refusals."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.tree import DecisionTreeClassifier
+
+import sumwise
+from sumwise import Bags
+from sumwise.errors import DataError, NotConverged
+from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
+from sumwise.proportions import CardinalityClassifier, at_least_one, intervals
+
+COEF = np.array([1.5, -1.0])
+
+
+def people(n_bags=150, size=20, seed=0, spread=1.0, own=0.0):
+    """Bags whose means differ, labels by COEF, and by an intercept of the bag's own."""
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(spread * rng.normal(size=(n_bags, 2)), size, axis=0)
+    values = rng.normal(size=(n_bags * size, 2)) + centres
+    logits = values @ COEF + np.repeat(own * rng.normal(size=n_bags), size)
+    labels = (rng.random(len(values)) < 1 / (1 + np.exp(-logits))).astype(int)
+    return Bags(values, np.arange(0, len(values) + 1, size)), labels, labels.reshape(n_bags, size).sum(axis=1)
+
+
+def test_coefficients_are_recovered():
+    bags, _, counts = people(400)
+    clf = CardinalityClassifier(penalty=0.1).fit(bags, counts)
+    np.testing.assert_allclose(clf.coef_[0], COEF, atol=0.2)
+    assert clf.fit_.converged
+    assert clf.fit_.objective == pytest.approx(clf.fit_.history["objective"][-1])
+
+
+@pytest.mark.parametrize("penalty", [0.1, 3.0])
+def test_bags_of_one_are_logistic_regression(penalty):
+    bags, labels, _ = people(30)
+    one = Bags(bags.values, np.arange(bags.n_rows + 1))
+    ours = CardinalityClassifier(penalty=penalty, tol=1e-8).fit(one, labels)
+    theirs = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(bags.values, labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-6)
+
+
+def test_bags_of_one_are_softmax_regression():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(300, 2))
+    labels = (values @ rng.normal(size=(2, 3)) + rng.gumbel(size=(300, 3))).argmax(axis=1)
+    ours = CardinalityClassifier(penalty=1.0, tol=1e-8).fit(Bags(values, np.arange(301)), np.eye(3, dtype=int)[labels])
+    theirs = LogisticRegression(C=1.0, tol=1e-10, max_iter=1000).fit(values, labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(values), theirs.predict_proba(values), atol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(2.0), Poisson(1.0), Geometric(1.5), Laplace(1.5)])
+def test_noisy_counts_still_show_the_way(noise):
+    bags, _, counts = people(300)
+    clf = CardinalityClassifier(penalty=0.1, noise=noise).fit(bags, noise.sample(counts, 0))
+    np.testing.assert_allclose(clf.coef_[0], COEF, atol=0.5)
+
+
+def test_ranges_of_counts_and_multiple_instances():
+    bags, labels, counts = people(300)
+    low, high = np.maximum(counts - 2, 0), np.minimum(counts + 2, 20)
+    clf = CardinalityClassifier(penalty=0.1).fit(bags, intervals(low, high))
+    np.testing.assert_allclose(clf.coef_[0], COEF, atol=0.4)
+    few = Bags(bags.values, np.arange(0, bags.n_rows + 1, 4))
+    any_ = labels.reshape(-1, 4).max(axis=1)
+    clf = CardinalityClassifier(penalty=0.1).fit(few, at_least_one(any_, few.sizes))
+    np.testing.assert_allclose(clf.coef_[0], COEF, atol=0.3)
+
+
+def test_weights_and_scaled_totals_are_about_the_same_as_rows():
+    bags, _, counts = people(200)
+    plain = CardinalityClassifier(penalty=0.1).fit(bags, counts)
+    weighted = Bags(bags.values, bags.offsets, np.full(bags.n_rows, 7.0))
+    by_weight = CardinalityClassifier(penalty=0.1).fit(weighted, 7.0 * counts)
+    np.testing.assert_allclose(by_weight.coef_, plain.coef_, atol=0.02)
+    scaled = CardinalityClassifier(penalty=0.1, totals="scale").fit(bags, np.column_stack([20 - counts, counts]) * 11)
+    np.testing.assert_allclose(scaled.coef_, plain.coef_, atol=1e-6)
+
+
+def test_temper_acts_as_a_power_of_the_likelihood():
+    bags, _, counts = people(100)
+    half = CardinalityClassifier(penalty=1.0, temper=0.5).fit(bags, counts)
+    double = CardinalityClassifier(penalty=2.0).fit(bags, counts)
+    np.testing.assert_allclose(half.coef_, double.coef_, atol=1e-3)
+    weights = np.tile([1.0, 3.0], bags.n_rows // 2)
+    kish = CardinalityClassifier(penalty=1.0, temper=True)
+    assert kish._powers(Bags(bags.values, bags.offsets, weights)) == pytest.approx(0.8)
+
+
+def test_random_intercept_finds_its_scale():
+    bags, _, counts = people(300, size=50, own=0.7)
+    clf = CardinalityClassifier(penalty=0.1, random_intercept=True).fit(bags, counts)
+    assert clf.intercept_scale_ == pytest.approx(0.7, abs=0.12)
+    plain = CardinalityClassifier(penalty=0.1).fit(bags, counts)
+    assert clf.score(bags, counts) > plain.score(bags, counts) + 0.1
+    np.testing.assert_allclose(clf.coef_[0], COEF, atol=0.2)
+    probs = clf.predict_proba(bags.values)[:, 1]
+    assert np.abs(probs - 0.5).mean() < np.abs(1 / (1 + np.exp(-clf._logits(bags))) - 0.5).mean()
+
+
+@pytest.mark.parametrize("multiclass", ["exact", "ovr", "auto"])
+def test_several_classes(multiclass):
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(2000, 2)) + np.repeat(rng.normal(size=(200, 2)), 10, axis=0)
+    labels = (values @ np.array([[2.0, 0, -1], [0, 2.0, -1]]) + rng.gumbel(size=(2000, 3))).argmax(axis=1)
+    counts = np.array([np.bincount(part, minlength=3) for part in labels.reshape(200, 10)])
+    bags = Bags(values, np.arange(0, 2001, 10))
+    clf = CardinalityClassifier(multiclass=multiclass, penalty=1.0).fit(bags, counts)
+    assert np.mean(clf.predict(values) == labels) > 0.72
+    assert clf.coef_.shape == (3, 2)
+    assert clf.multiclass_ == {"auto": "exact"}.get(multiclass, multiclass)
+
+
+def test_turnout_leaves_a_class_of_non_voters():
+    rng = np.random.default_rng(3)
+    bags = Bags(rng.normal(size=(400, 2)), np.arange(0, 401, 20))
+    votes = rng.multinomial(20, [0.3, 0.3, 0.4], size=20)[:, :2]
+    clf = CardinalityClassifier(totals="rest", penalty=1.0).fit(bags, votes)
+    assert clf.predict_proba(bags.values).shape == (400, 3)
+
+
+def test_starts_are_listed_and_the_best_is_kept():
+    bags, _, counts = people(40)
+    clf = CardinalityClassifier(penalty=0.1, n_starts=4).fit(bags, counts)
+    assert [s["start"] for s in clf.starts_] == ["mean embedding", "zero", "random", "random"]
+    assert clf.fit_.objective == max(s["objective"] for s in clf.starts_)
+
+
+def test_automatic_penalty_is_chosen_from_bags():
+    bags, labels, counts = people(60)
+    clf = CardinalityClassifier().fit(bags, counts)
+    assert clf.penalty_ == clf.penalty_search_["penalties"][clf.penalty_search_["scores"].argmax()]
+    assert np.mean(clf.predict(bags) == labels) > 0.75
+
+
+def test_foreign_classifier_learns_and_is_scored():
+    bags, labels, counts = people(150, size=5)
+    clf = CardinalityClassifier(DecisionTreeClassifier(max_depth=4, random_state=0)).fit(bags, counts)
+    assert np.mean(clf.predict(bags) == labels) > 0.7
+    assert np.isfinite(clf.score(bags, counts))
+    with pytest.raises(DataError, match="fitted directly only"):
+        CardinalityClassifier(DecisionTreeClassifier(), random_intercept=True).fit(bags, counts)
+
+
+def test_warm_start_continues():
+    bags, _, counts = people(60)
+    clf = CardinalityClassifier(penalty=0.1, warm_start=True).fit(bags, counts)
+    first = clf.fit_.n_iter
+    assert clf.fit(bags, counts).fit_.n_iter < first
+    assert clf.starts_[0]["start"] == "warm"
+
+
+def test_contract_of_scikit_learn(tmp_path):
+    bags, _, counts = people(40)
+    clf = CardinalityClassifier(penalty=1.0)
+    assert clone(clf).get_params() == clf.get_params()
+    scores = cross_validate(clf, bags, counts, cv=4)["test_score"]
+    assert np.isfinite(scores).all()
+    search = GridSearchCV(clf, {"penalty": [0.1, 1000.0]}, cv=3).fit(bags, counts)
+    assert search.best_params_ == {"penalty": 0.1}
+    fitted = clf.fit(bags, counts)
+    sumwise.save(fitted, tmp_path / "model.sumwise")
+    loaded = sumwise.load(tmp_path / "model.sumwise")
+    np.testing.assert_array_equal(loaded.predict_proba(bags), fitted.predict_proba(bags))
+    assert loaded.score(bags, counts) == fitted.score(bags, counts)
+
+
+def test_early_stop_warns():
+    bags, _, counts = people(40)
+    with pytest.warns(NotConverged, match="Stopped after 1 steps"):
+        CardinalityClassifier(penalty=1.0, max_iter=1, tol=1e-9).fit(bags, counts)
+
+
+def test_empty_bags_are_skipped_with_a_warning():
+    bags, _, counts = people(20)
+    holes = Bags(bags.values, np.r_[bags.offsets, bags.offsets[-1]])
+    with pytest.warns(UserWarning, match="1 of 21 bags are empty"):
+        clf = CardinalityClassifier(penalty=1.0).fit(holes, np.r_[counts, 0])
+    np.testing.assert_array_equal(clf.coef_, CardinalityClassifier(penalty=1.0).fit(bags, counts).coef_)
+
+
+def test_constant_feature_warns_or_is_refused():
+    bags, _, counts = people(20)
+    flat = bags.with_values(np.column_stack([bags.values, np.ones(bags.n_rows)]))
+    with pytest.warns(UserWarning, match="1 of 3 features are the same in every row. First: 'x2'"):
+        clf = CardinalityClassifier(penalty=1.0).fit(flat, counts)
+    assert clf.coef_[0, 2] == pytest.approx(0.0, abs=1e-3)
+    with pytest.raises(DataError, match="drop them, or set a penalty"):
+        CardinalityClassifier(penalty=0.0).fit(flat, counts)
+
+
+def test_separable_bags_are_named():
+    values = np.r_[np.full(10, -1.0), np.full(10, 1.0)][:, None] + np.linspace(0, 0.1, 20)[:, None]
+    bags = Bags(values, np.arange(0, 21, 5))
+    with pytest.raises(DataError, match="The bags are separable"):
+        CardinalityClassifier(penalty=0.0).fit(bags, [0, 0, 5, 5])
+    assert CardinalityClassifier(penalty=0.1).fit(bags, [0, 0, 5, 5]).coef_[0, 0] > 1
+
+
+@pytest.mark.parametrize(
+    ("params", "counts", "words"),
+    [
+        ({"multiclass": "all"}, None, "multiclass is 'all'"),
+        ({"solver": "magic"}, None, "solver is 'magic'"),
+        ({"penalty": -1.0}, None, "penalty is -1.0"),
+        ({"tol": 0.0}, None, "tol is not above zero"),
+        ({"random_intercept": True, "solver": "em"}, None, "fitted directly only"),
+        ({"random_intercept": True, "noise": Gaussian(1.0)}, None, "needs exact counts"),
+        ({}, np.zeros(5), "Class 1 has no member in any of the 5 bags"),
+        ({}, np.full(5, 20), "Class 0 has no member"),
+        ({}, np.tile([10, 0, 10], (5, 1)), "Class 1 has no member"),
+    ],
+)
+def test_bad_parameters_and_absent_classes_are_refused(params, counts, words):
+    bags, _, good = people(5)
+    with pytest.raises(DataError, match=words):
+        CardinalityClassifier(**{"penalty": 1.0, **params}).fit(bags, good if counts is None else counts)
