@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-<<<<<<< HEAD
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
-=======
-fft: Any = scipy.fft  # its annotations describe dispatch, not arrays
->>>>>>> 3da9880 (CardinalityClassifier: learn individuals from bag counts, directly or by EM, with the penalty chosen from bags)
 
 
 def _axes(d):
