@@ -10,7 +10,7 @@ import pytest
 from brute_collective import convex_reference, margin
 from collective_cases import random_evidence, random_tree
 from sumwise import DataError, Domain, NotConverged, Table, Tables
-from sumwise.collective import TreeModel, map_counts
+from sumwise.collective import Energy, TreeModel, map_counts
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
 
 
@@ -54,6 +54,100 @@ def chain(levels=3, length=4, seed=0, weight=1.0):
     domain = Domain({f"t{i}": levels for i in range(length)})
     edges = [(f"t{i}", f"t{i + 1}") for i in range(length - 1)]
     return TreeModel(domain, edges, {e: weight * rng.normal(size=(levels, levels)) for e in edges})
+
+
+APPROXIMATE = ("nlbp", "nlbp-naive", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")
+
+
+@pytest.mark.parametrize("method", APPROXIMATE)
+@pytest.mark.parametrize("noise", [Poisson(0.7), Gaussian(3.0)], ids=lambda n: type(n).__name__)
+def test_all_methods_find_the_same_counts(method, noise):
+    model = chain(levels=3, length=4, seed=5)
+    truth = model.sample_tables(200, random_state=0)
+    rng = np.random.default_rng(0)
+    groups = ["t0", "t1", "t3", ("t2", "t3")]
+    seen = [Table(g, noise.sample(truth.table(*([g] if isinstance(g, str) else g)), rng), noise=noise) for g in groups]
+    tables = Tables(seen, model.domain)
+    best = map_counts(model, tables, n=200, tol=1e-9)
+    fit = map_counts(model, tables, n=200, method=method, tol=1e-5)
+    assert fit.converged
+    assert fit.method == method
+    assert fit.objective == pytest.approx(best.objective, rel=1e-4)
+    for e in model.edges:
+        np.testing.assert_allclose(fit.edges[e], best.edges[e], atol=1.0)
+
+
+@pytest.mark.parametrize("method", ["nlbp", "rda", "accelerated-rda", "mirror"])
+def test_laplace_noise_by_subgradient_and_by_smoothing(method):
+    model = chain(levels=3, length=3, seed=5)
+    truth = model.sample_tables(200, random_state=0)
+    rng = np.random.default_rng(0)
+    seen = [Table(a, Laplace(5.0).sample(truth.nodes[a], rng), noise=Laplace(5.0)) for a in model.domain]
+    tables = Tables(seen, model.domain)
+    best = map_counts(model, tables, n=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)  # a subgradient proves nothing
+        rough = map_counts(model, tables, n=200, method=method, max_iter=300)
+        smooth = map_counts(model, tables, n=200, method=method, max_iter=300, smoothing=0.5)
+    excess = rough.history["objective"][0] - best.objective
+    assert rough.objective - best.objective < 0.3 * excess
+    assert model.objective(smooth, tables) - best.objective < 0.05 * excess
+
+
+def test_the_mode_of_the_integer_tables_is_close_to_the_relaxed_one():
+    model = chain(levels=2, length=3)
+    tables = Tables([Table("t0", [9, 3], noise=Poisson()), Table("t2", [4, 8], noise=Poisson())], model.domain)
+    exact = map_counts(model, tables, n=12, method="exact")
+    fit = map_counts(model, tables, n=12)
+    for e in model.edges:
+        assert np.abs(exact.edges[e] - fit.edges[e]).max() < 1.5
+        assert np.abs(exact.mean.edges[e] - fit.edges[e]).max() < 0.5
+    assert exact.objective >= fit.dual - 1e-9
+
+
+class Cauchy:
+    """A noise of the user's own, which is not log-concave."""
+
+    def log_density(self, observed, true):
+        return -np.log1p((np.asarray(observed) - true) ** 2)
+
+    def gradient(self, observed, true):
+        off = np.asarray(observed) - true
+        return 2.0 * off / (1.0 + off**2)
+
+
+def test_a_noise_of_the_users_own_works_and_is_told_when_not_log_concave():
+    model = chain(levels=3, length=3)
+    tables = Tables([Table("t1", [40.0, 10.0, np.nan], noise=Cauchy())], model.domain, n=60)
+    with pytest.warns(UserWarning, match="not log-concave"):
+        fit = map_counts(model, tables, method="mirror", max_iter=200)
+    assert fit.gap is None
+    assert fit.objective < model.objective(model.marginals(60), tables)
+    with pytest.raises(DataError, match="takes the noise models of sumwise only"):
+        map_counts(model, tables)
+
+
+def squared_error(y, sd):
+    def function(z):
+        return 0.5 * float(((z - y) ** 2).sum()) / sd**2, (z - y) / sd**2
+
+    return function
+
+
+@pytest.mark.parametrize("method", ["nlbp", "mirror", "accelerated-rda", "rda"])
+def test_an_energy_equals_the_noise_that_it_spells_out(method):
+    model = chain(levels=3, length=3)
+    y = np.array([20.0, 30.0, 10.0])
+    noise = map_counts(model, Tables([Table("t1", y, noise=Gaussian(3.0))], model.domain), n=60)
+    fit = map_counts(model, None, n=60, method=method, energy=Energy("t1", squared_error(y, 3.0)), tol=1e-5)
+    assert fit.converged
+    np.testing.assert_allclose(fit.nodes["t2"], noise.nodes["t2"], atol=0.05)
+
+
+def test_gradient_methods_refuse_exact_counts():
+    model = chain()
+    with pytest.raises(DataError, match="follows gradients"):
+        map_counts(model, Tables([Table("t0", [1.0, 2.0, 3.0])], model.domain), method="nlbp")
 
 
 def test_counts_between_bounds_are_kept_there():
@@ -186,6 +280,15 @@ def test_negative_poisson_counts_and_unknown_methods_are_refused():
         map_counts(model, Tables([Table("t0", [1, 2, 3], noise=Poisson())], model.domain), n=6, method="dul")
     with pytest.raises(DataError, match="list"):
         map_counts(model, [Table("t0", [1, 2, 3], noise=Poisson())], n=6)
+
+
+def test_exact_tables_that_no_move_can_join_are_refused():
+    domain = Domain({"a": 2, "b": 2})
+    stay = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    model = TreeModel(domain, [("a", "b")], {("a", "b"): stay})
+    tables = Tables([Table("a", [3.0, 2.0]), Table("b", [2.0, 3.0])], domain)
+    with pytest.raises(DataError, match=r"No tables of the model meet the exact evidence; the table over '[ab]'"):
+        map_counts(model, tables)
 
 
 def test_geometric_noise_counts_like_laplace():

@@ -175,7 +175,7 @@ def margin_of(counts: Any, attributes: tuple[str, ...]) -> Any:
     table = tables[key]
     if len(attributes) == len(key):
         return table if key == attributes else _transposed(table, [key.index(a) for a in attributes])
-    drop = tuple(i for i, a in enumerate(key) if a not in wanted)
+    drop = [i for i, a in enumerate(key) if a not in wanted]
     kept = [a for a in key if a in wanted]
-    summed = np.asarray(table.sum(axis=drop if len(drop) > 1 else drop[0]))
+    summed = np.asarray(table.sum(axis=tuple(drop) if len(drop) > 1 else drop[0]))
     return np.transpose(summed, [kept.index(a) for a in attributes])

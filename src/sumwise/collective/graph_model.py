@@ -150,7 +150,7 @@ class GraphModel(PopulationModel):
                 present.add(group)
         shapes = tuple(tuple(self.domain[a] for a in label) for label in labels)
         sizes = [int(np.prod(s)) for s in shapes]
-        forest = Forest(sizes, edges)
+        forest = Forest(tuple(sizes), tuple(edges))
         return Layout(tuple(labels), shapes, forest, tuple(base), {}, keep=self.cliques, device=self.device)
 
     def __repr__(self) -> str:

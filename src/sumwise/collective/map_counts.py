@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import CountsFit
+from sumwise.collective.energy import Energy
 from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 from sumwise.kernels.dual_counts import maximise_dual
+from sumwise.kernels.exact_counts import exact_tables
+from sumwise.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
+from sumwise.kernels.generic_counts import generic_counts
+from sumwise.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
+from sumwise.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 
 __all__ = ["METHODS", "map_counts"]
+
+GRADIENT = {
+    "nlbp": feasible_nlbp,
+    "nlbp-naive": naive_nlbp,
+    "rda": rda,
+    "rda-tuned": tuned_rda,
+    "accelerated-rda": accelerated_rda,
+    "mirror": mirror_descent,
+}
+METHODS = ("dual", *GRADIENT, "generic", "gaussian", "exact")
 
 
 def map_counts(
@@ -25,22 +42,40 @@ def map_counts(
     tol: float = 1e-6,
     max_iter: int | None = None,
     start: CountsFit | None = None,
+    energy: Energy | list[Energy] | None = None,
+    smoothing: float = 0.0,
 ) -> CountsFit:
     """Find the most likely tables of a population, given noisy counts.
+
+    Minimises eq. (2.7) of Sun (2019), the negative log-posterior of the tables with Stirling's formula for the
+    factorials, over real-valued tables with agreeing margins.
 
     Parameters
     ----------
     model : TreeModel or GraphModel
-    tables : Tables
-        What was observed, each table with its noise; NaN cells were not observed.
+    tables : Tables or None
+        What was observed of single attributes, edges or subsets of cliques, each table with its noise. NaN cells were
+        not observed (bounds on them are kept to), and several tables may cover the same cells.
     n : float, optional
         Size of the population; default ``tables.n``.
     method : str, default "dual"
+        - ``"dual"``: Newton's method on the multipliers of the evidence; proves its gap. Any noise of `sumwise.noise`.
+        - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
+        - ``"rda"``, ``"rda-tuned"``, ``"accelerated-rda"``, ``"mirror"``: dual averaging and mirror descent.
+        - ``"generic"``: scipy's trust-constr on the primal, a slow reference.
+        - ``"gaussian"``: the Gaussian approximation of the model; its counts may be negative.
+        - ``"exact"``: the mode of the integer tables, and their mean in ``fit.mean``; tiny populations.
     tol : float, default 1e-6
         Stop when the proven gap is below `tol` times the objective (or times its drop since the start, if less).
     max_iter : int, optional
+        Default: 200 Newton steps, 2000 steps of the others.
     start : CountsFit, optional
-        An earlier fit with the same tables' shapes, for a warm start.
+        An earlier fit of the dual with tables of the same shapes, for a warm start.
+    energy : Energy or list of Energy, optional
+        Terms of your own; for ``"nlbp"``, ``"nlbp-naive"``, dual averaging and ``"mirror"``. A noise of your own (an
+        object with ``log_density`` and ``gradient``) goes the same way.
+    smoothing : float, default 0.0
+        Those methods take Laplace and geometric noise by a subgradient; above zero, by Nesterov's smoothing.
 
     Returns
     -------
@@ -64,28 +99,118 @@ def map_counts(
     >>> fit.gap < 1e-3
     True
     """
-    checks.choice(method, "method", tuple(METHODS))
-    seen = observe(model, tables, n)
-    return METHODS[method](seen, tol, max_iter, start)
-
-
-def _dual(seen: Observed, tol, max_iter, start) -> CountsFit:
+    checks.choice(method, "method", METHODS)
+    checks.positive(tol, "tol")
+    checks.at_least(smoothing, "smoothing", 0, whole_number=False)
+    seen = observe(model, tables, n, energy)
+    if method in GRADIENT:
+        return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing)
     if seen.extras:
         raise DataError(
-            "The dual needs the convex conjugate of every noise; a table has a noise of the user's own.",
+            f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
             hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
         )
+    if method == "dual":
+        return _by_dual(seen, tol, 200 if max_iter is None else max_iter, start)
+    if method == "gaussian":
+        return _by_gaussian(seen, tol, 200 if max_iter is None else max_iter)
+    if method == "generic":
+        found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
+        return _from_solution(seen, found, method, tol)
+    return _by_enumeration(seen)
+
+
+def _by_dual(seen: Observed, tol, max_iter, start) -> CountsFit:
     first = None if start is None else start.multipliers
     if first is not None and len(first) != seen.problem.evidence.size:
         raise DataError(f"start has {len(first)} multipliers; the evidence has {seen.problem.evidence.size}.")
-    result = maximise_dual(seen.problem, tol, 200 if max_iter is None else max_iter, first)
+    result = maximise_dual(seen.problem, tol, max_iter, first)
     if not result.converged:
+        _refuse_contradiction(seen, result)
         worst = max(result.gap, result.violation)
         warn_not_converged(result.n_iter, worst, tol * abs(result.objective), stacklevel=4)
     counts = seen.layout.counts_of(result.beliefs, seen.problem.total)
+    return _fit(seen, counts, result, "dual", dual=result.dual, multipliers=result.g)
+
+
+def _refuse_contradiction(seen, result):
+    """A dual above every objective that is possible at all proves that no tables meet the exact evidence."""
+    problem, evidence = seen.problem, seen.problem.evidence
+    if result.violation <= 1e-6 * problem.total or max(result.history["dual"]) <= problem.highest():
+        return
+    off = np.abs(result.cells[evidence.index] - evidence.y)
+    off[np.isfinite(evidence.lower) & np.isfinite(evidence.upper)] = 0.0
+    off[: evidence.n_gaussian + evidence.n_poisson] = 0.0
+    table = seen.names[evidence.source[int(np.argmax(off))]]
+    raise DataError(
+        f"No tables of the model meet the exact evidence; the table over {table} is off by {off.max():.6g}.",
+        hint="correct it, allow more moves in the potentials, or state its noise.",
+    )
+
+
+def _by_gaussian(seen, tol, max_iter) -> CountsFit:
+    problem = gaussian_problem(seen.problem)
+    result = maximise_dual(problem, tol, max_iter)
+    if not result.converged:
+        warn_not_converged(result.n_iter, result.gap, tol * abs(result.objective), stacklevel=4)
+    tables = gaussian_edge_tables(problem, result.g)
+    counts = seen.layout.counts(result.cells, tables.__getitem__, problem.total)
+    return _fit(seen, counts, result, "gaussian", dual=result.dual)
+
+
+def _by_gradient(seen, method, tol, max_iter, smoothing) -> CountsFit:
+    if not seen.smooth:
+        raise DataError(
+            f"Method {method!r} follows gradients, which exact counts and bounds don't have.",
+            hint="use method='dual', or state a small Gaussian noise.",
+        )
+    run = Run(seen.problem, lambda cells: seen.loss(cells, smoothing), tol, max_iter)
+    found = GRADIENT[method](run)
+    if found.concave:
+        warnings.warn(
+            "The noise or energy is not log-concave along the way: the answer is a stationary point, without a gap.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return _from_solution(seen, found, method, tol)
+
+
+def _from_solution(seen, found, method, tol) -> CountsFit:
+    if not found.converged and not found.concave:
+        reached = found.gap if found.gap is not None else found.violation
+        warn_not_converged(found.n_iter, reached, tol * abs(found.objective), stacklevel=5)
+    if found.beliefs is not None:
+        counts = seen.layout.counts_of(found.beliefs, seen.problem.total)
+    else:
+        counts = seen.layout.counts(found.cells, found.tables.__getitem__, seen.problem.total)
+    dual = None if found.gap is None else found.objective - found.gap
+    return _fit(seen, counts, found, method, dual=dual)
+
+
+def _by_enumeration(seen: Observed) -> CountsFit:
+    problem, layout = seen.problem, seen.layout
+    (cells, tables), (mean_cells, mean_tables), log_evidence = exact_tables(problem, seen.log_likelihood)
+    counts = layout.counts(cells, tables.__getitem__, problem.total)
+    mean = layout.counts(mean_cells, mean_tables.__getitem__, problem.total)
     return CountsFit(
         answer=counts.nodes,
-        objective=result.objective,
+        objective=problem.regulariser(cells, tables) + problem.evidence.loss(cells)[0],
+        n_iter=1,
+        converged=True,
+        history={"log_evidence": [log_evidence]},
+        nodes=counts.nodes,
+        edges=counts.edges,
+        cliques=counts.cliques,
+        n=problem.total,
+        method="exact",
+        mean=mean,
+    )
+
+
+def _fit(seen, counts, result, method, **more) -> CountsFit:
+    return CountsFit(
+        answer=counts.nodes,
+        objective=float(result.objective),
         gap=result.gap,
         n_iter=result.n_iter,
         converged=result.converged,
@@ -94,11 +219,7 @@ def _dual(seen: Observed, tol, max_iter, start) -> CountsFit:
         edges=counts.edges,
         cliques=counts.cliques,
         n=seen.problem.total,
-        dual=result.dual,
         violation=result.violation,
-        multipliers=result.g,
-        method="dual",
+        method=method,
+        **more,
     )
-
-
-METHODS = {"dual": _dual}

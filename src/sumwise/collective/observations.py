@@ -30,6 +30,7 @@ class Observed:
     problem: CountProblem
     extras: list[tuple[np.ndarray, Callable]] = field(default_factory=list)  # (cells, counts -> (value, gradient))
     names: list[str] = field(default_factory=list)  # how messages call each table
+    tables: list[tuple[int, np.ndarray, Any]] = field(default_factory=list)  # (node, its cells, Table)
 
     def loss(self, cells, smoothing=0.0):
         """``-log p(y | cells)`` plus energies, and its gradient."""
@@ -39,6 +40,17 @@ class Observed:
             value += float(more)
             gradient[index.ravel()] += np.asarray(slope, dtype=float).ravel()
         return value, gradient
+
+    def log_likelihood(self, node, values):
+        """log p(y | table) for every row of `values`, tables of one node."""
+        out = np.zeros(len(values))
+        for at, cells, table in self.tables:
+            if at == node:
+                counts = values[:, cells.ravel()].reshape(len(values), *table.shape)
+                logs = np.asarray(table.noise.log_density(table.counts, counts))
+                out += logs.reshape(len(values), -1).sum(axis=1)
+                out += np.where(_within(table, counts), 0.0, -np.inf)
+        return out
 
     @property
     def smooth(self):
@@ -56,9 +68,11 @@ def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:
     layout = model.layout(groups)
     offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
     forbidden = np.zeros(offsets[-1], dtype=bool)
-    parts, extras = [], []
+    parts, extras, placed = [], [], []
     for number, table in enumerate(listed):
-        index = layout.cell_index(layout.node_of(table.attributes), table.attributes, offsets)
+        node = layout.node_of(table.attributes)
+        index = layout.cell_index(node, table.attributes, offsets)
+        placed.append((node, index - offsets[node], table))
         known = _KINDS.get(type(table.noise))
         if known is None:
             extras.append((index, _user_noise(table)))
@@ -75,7 +89,7 @@ def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:
     problem = layout.problem(parts, total, forbidden)
     names = [title(t.attributes) for t in listed]
     _check_possible(problem, names)
-    return Observed(layout, problem, extras, names)
+    return Observed(layout, problem, extras, names, placed)
 
 
 def _population(tables: Any, n: Any) -> float:
@@ -180,6 +194,16 @@ def _bounds(table, index, number, forbidden):
         for m, y, a, b in ((top, high, 0.0, np.inf), (foot, low, -np.inf, 0.0))
         if m.any()
     ]
+
+
+def _within(table, counts):
+    """Whether withheld cells keep to their bounds, for a stack of tables."""
+    if table.bounds is None:
+        return np.ones(len(counts), dtype=bool)
+    low, high = table.bounds
+    hidden = np.isnan(table.counts)
+    fine = ~hidden | ((counts >= low) & (counts <= high))
+    return fine.reshape(len(counts), -1).all(axis=1)
 
 
 def _user_noise(table):

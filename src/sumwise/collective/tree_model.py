@@ -111,7 +111,7 @@ class TreeModel(PopulationModel):
 
     def _build(self, wide):
         domain, device = self.domain, self.device
-        labels = [(a,) for a in domain]
+        labels: list[tuple[str, ...]] = [(a,) for a in domain]
         zero = {a: np.zeros(domain[a]) for a in domain}
         base = [as_device(self.log_potentials.get(a, zero[a]), device) for a in domain]
         number = {a: i for i, a in enumerate(domain)}
@@ -128,7 +128,7 @@ class TreeModel(PopulationModel):
             labels.append(pair)
         shapes = tuple(tuple(domain[a] for a in label) for label in labels)
         sizes = [int(np.prod(s)) for s in shapes]
-        return Layout(tuple(labels), shapes, Forest(sizes, edges), tuple(base), pairs, device=device)
+        return Layout(tuple(labels), shapes, Forest(tuple(sizes), tuple(edges)), tuple(base), pairs, device=device)
 
     def __repr__(self) -> str:
         kind = "sparse" if any(sparse.issparse(t) for t in self.log_potentials.values()) else "dense"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.edges import log_sum_exp, namespace, softmax
+from sumwise.kernels.edges import log_sum_exp, softmax
 
 __all__ = ["Beliefs", "Forest", "edge_counts", "node_counts", "node_tangent", "propagate"]
 
@@ -217,6 +217,19 @@ def node_tangent(forest, beliefs, direction):
     return acc
 
 
-def as_flat(arrays):
-    """One vector from a list of vectors."""
-    return namespace(arrays[0]).concatenate([a.ravel() for a in arrays]) if arrays else np.zeros(0)
+def edge_tangent(forest, beliefs, direction):
+    """Change of the logs of (cavity, inner) of every step when the node log-potentials move along `direction`.
+
+    The table of a step's edge then changes by ``table * (d_i + d_j - mean)``.
+    """
+    acc, up, inner = list(direction), [], []
+    for k, (child, parent, e, _) in enumerate(forest.steps):
+        inner.append(acc[child])
+        up.append(forest.edges[e][2].tangent(beliefs.memo_up[k], acc[child]))
+        acc[parent] = acc[parent] + up[-1]
+    cavity: list = [None] * len(up)
+    for k in range(len(up) - 1, -1, -1):
+        child, parent, e, _ = forest.steps[k]
+        cavity[k] = acc[parent] - up[k]
+        acc[child] = acc[child] + forest.edges[e][2].tangent(beliefs.memo_down[k], cavity[k])
+    return cavity, inner

@@ -80,6 +80,26 @@ class CountProblem:
         mean = np.bincount(self.node, cells * change, len(self.forest.sizes)) / self.total
         return cells * (change - mean[self.node])
 
+    def highest(self):
+        """A number above the objective of every point that meets the exact evidence (infinite with poisson counts)."""
+        evidence, n = self.evidence, self.total
+        if evidence.n_poisson:
+            return np.inf
+        worst = 0.0
+        for start, end in zip(self.offsets[:-1], self.offsets[1:]):
+            worst += _range(self.base[start:end])
+        worst += sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
+        ends = np.maximum(np.abs(evidence.low), np.abs(evidence.high))
+        soft = np.isfinite(ends)
+        far = np.abs(evidence.y) + n
+        linear = float((ends[soft] * far[evidence.n_gaussian :][soft]).sum())
+        square = 0.5 * float((far[: evidence.n_gaussian] ** 2 / evidence.var).sum())
+        return self.constant + n * worst + linear + square + evidence.constant - float(evidence.shift.min()) * n
+
+    def variances(self, cells):
+        """Variances of the cells for rare states: their counts."""
+        return cells
+
     def edge_tables(self, beliefs):
         """Tables of all edges (see `edge_counts`)."""
         return [_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
@@ -101,6 +121,11 @@ class CountProblem:
             for node, margin in zip((first, second), edge_margins(operator, table)):
                 worst = max(worst, float(np.abs(margin - nodes[node]).max()))
         return worst
+
+
+def _range(theta):
+    """Largest absolute value of the finite entries."""
+    return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
 
 
 def edge_margins(operator, table):

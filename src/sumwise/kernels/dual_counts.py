@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
         if ratio > _LEAST:
             point = new
             done = watch.record(point)
-    best = watch.best
+    best: _Point = watch.best
     return DualResult(
         cells=best.cells,
         beliefs=best.beliefs,
@@ -129,7 +130,8 @@ class _Watch:
     """Keeps the history and the best point, and says when to stop."""
 
     def __init__(self, problem, tol):
-        self.problem, self.tol, self.best, self.start = problem, tol, None, None
+        self.problem, self.tol, self.start = problem, tol, None
+        self.best: Any = None
         self.time = process_time()
         names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
         self.history = {name: [] for name in names}
@@ -161,7 +163,7 @@ def _step(problem, point, low, high, reach, last, max_products):
     """
     evidence, index = problem.evidence, problem.evidence.index
     foot, top = _room(problem, point, low, high)
-    movable = point.cells[index] > 0
+    movable = problem.variances(point.cells)[index] > 0
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
@@ -191,10 +193,10 @@ def _step(problem, point, low, high, reach, last, max_products):
 class _Model:
     """The quadratic model of -D at a point, and two ways to lower it by conjugate gradients."""
 
-    problem: object
+    problem: Any
     point: _Point
     curvature: np.ndarray
-    hessian: object
+    hessian: Any
     foot: np.ndarray
     top: np.ndarray
     movable: np.ndarray
@@ -287,7 +289,7 @@ def _limits(x, p, foot, top):
 def _preconditioner(problem, point, curvature, free):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
     index = problem.evidence.index
-    n = point.cells[index]
+    n = problem.variances(point.cells)[index]
     times = np.bincount(index, minlength=problem.n_cells)[index]
     inverse = np.where(free, 1.0 / np.maximum(curvature + times * n, 1e-300), 0.0)
     u = inverse * n

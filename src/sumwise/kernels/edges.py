@@ -15,6 +15,7 @@ belief propagation needs no cases. Arrays are NumPy arrays or torch tensors; a l
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +27,7 @@ _TINY = 1e-280
 _FLUSH = 1e-300
 
 
-def namespace(x):
+def namespace(x) -> Any:
     """The module whose functions work on `x`: numpy, or torch when `x` is a tensor."""
     if isinstance(x, np.ndarray) or np.isscalar(x):
         return np
@@ -34,7 +35,7 @@ def namespace(x):
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
-def log_sum_exp(x, axis=-1):
+def log_sum_exp(x, axis=-1) -> Any:
     """``log sum exp`` along an axis; ``-inf`` where all entries are."""
     xp = namespace(x)
     top = xp.amax(x, axis=axis, keepdims=True)
@@ -43,14 +44,14 @@ def log_sum_exp(x, axis=-1):
     return out.squeeze(axis)
 
 
-def softmax(x):
+def softmax(x) -> Any:
     """``exp(x)`` normalised along the last axis."""
     xp = namespace(x)
     weights = xp.exp(x - xp.amax(x, axis=-1, keepdims=True))
     return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
-def _log(x):
+def _log(x) -> Any:
     xp = namespace(x)
     if xp is np:
         with np.errstate(divide="ignore"):
@@ -173,7 +174,7 @@ class SparseEdge:
     array([0.905, 0.919])
     """
 
-    def __init__(self, theta, device=None):
+    def __init__(self, theta: Any, device=None):
         theta = sparse.coo_array(theta)
         stored = theta.data > -np.inf
         first, second, data = theta.row[stored], theta.col[stored], np.asarray(theta.data, float)[stored]
@@ -186,8 +187,8 @@ class SparseEdge:
         self.cols = _segment_max(scaled, second, theta.shape[1])
         scaled = np.exp(scaled - self.cols[second])
         scaled[scaled < _FLUSH] = 0.0
-        self.back = sparse.csr_array((scaled, (self.first, self.second)), shape=theta.shape)
-        self.forth = self.back.T.tocsr()
+        self.back: Any = sparse.csr_array((scaled, (self.first, self.second)), shape=theta.shape)
+        self.forth: Any = self.back.T.tocsr()
         self._device = device
         if device is not None:
             self._to_torch(device)
@@ -275,13 +276,13 @@ class SparseEdge:
         return out
 
 
-def _segment_max(values, index, length):
+def _segment_max(values, index, length) -> Any:
     out = np.full(length, -np.inf)
     np.maximum.at(out, index, values)
     return np.where(np.isfinite(out), out, 0.0)
 
 
-def _host(x):
+def _host(x) -> Any:
     return x if isinstance(x, np.ndarray) or np.isscalar(x) else x.detach().cpu().numpy()
 
 
@@ -346,7 +347,7 @@ class MarginEdge:
         total = xp.sum(weights, axis=-1)
         return _log(total) + top[..., 0], (weights, total)
 
-    def tangent(self, memo, dx):
+    def tangent(self, memo: Any, dx):
         if memo is None:
             return self._spread(dx)
         weights, total = memo
@@ -368,5 +369,5 @@ class MarginEdge:
         return self._spread(mask) if back else self._fold(mask).any(-1)
 
 
-def _permute(x, order):
+def _permute(x, order) -> Any:
     return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)

@@ -82,8 +82,9 @@ class Evidence:
             gap += 0.5 * float((((n[s] - self.y[s]) - self.var * g[s]) ** 2 / self.var).sum())
         if self.n_poisson:
             u = (self.rate - g[p]) * n[p] / self.y[p]
-            with np.errstate(divide="ignore"):
-                gap += float((self.y[p] * np.maximum(u - 1.0 - np.log(u), 0.0)).sum())
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = np.where(u > 0, u - 1.0 - np.log(u), np.inf)
+            gap += float((self.y[p] * np.maximum(each, 0.0)).sum())
         if len(self.low):
             off = n[e] - self.y[e]
             end = np.where(off > 0, self.high, self.low)
@@ -137,7 +138,7 @@ def gather(parts, n_cells):
     chosen = {"gaussian": [], "poisson": [], "linear": []}
     constant = 0.0
     for given in parts:
-        part = given
+        part: dict = given
         constant += part["constant"]
         if part["kind"] == "poisson":
             zero = part["y"] == 0

@@ -45,7 +45,8 @@ def _entropy_part(problem, cells, tables):
 def sample_tables(problem, beliefs, rng):
     """Draw node counts (flat) and edge tables of a population, by multinomial splits from the roots down."""
     forest, total = problem.forest, int(problem.total)
-    nodes, tables = [None] * len(forest.sizes), [None] * len(forest.edges)
+    nodes: list = [None] * len(forest.sizes)
+    tables: list = [None] * len(forest.edges)
     for root in forest.roots:
         nodes[root] = rng.multinomial(total, _probabilities(softmax(beliefs.nodes[root])))
     for k in range(len(forest.steps) - 1, -1, -1):
