@@ -1,4 +1,4 @@
-"""Spark: its own sources, its session, and what it says when it can't start; counting is tested in test_run."""
+"""Spark: its own sources, its session, and what it says when it can't start; counting is tested in test_rows_to_tables."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Survey: what is asked of the rows first; errors are tested through aggregate in test_run."""
+"""Survey: what is asked of the rows first; errors are tested through aggregate in test_rows_to_tables."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,26 @@ def test_distinct_values_are_sorted(engine):
 
 def test_nan_is_missing(engine):
     with pytest.raises(DataError, match="'n' is missing in 1 of 3 rows"):
-        survey.distinct_values(engine, ["n"], "")
+        survey.check_present(engine, ["n"], "")
+
+
+def test_range_of_whole_numbers_is_noted():
+    with DuckDBEngine({"i": [3, -1, 7]}, ("i",)) as opened:
+        survey.check_present(opened, ["i"], "")
+        assert opened.columns["i"].range == (-1, 7)
+
+
+def test_levels_that_no_row_has_are_dropped():
+    encoding = Encoding({"a": Levels("a", (5, 6, 7)), "b": Levels("b", ("x", "y"))})
+    counts = np.array([[1.0, 2.0], [0.0, 0.0], [0.0, 4.0]])
+    sums = np.array([[[1.0], [2.0]], [[0.0], [0.0]], [[0.0], [4.0]]])
+    found, tables = survey.without_empty_levels(
+        encoding, ("a",), [("a", "b"), ("b", "a")], [(counts, sums), (counts.T, counts.T)]
+    )
+    assert found["a"] == Levels("a", (5, 7))
+    assert tables[0][0].tolist() == [[1, 2], [0, 4]]
+    assert tables[0][1].shape == (2, 2, 1)
+    assert tables[1][0].tolist() == [[1, 0], [2, 4]]
 
 
 def test_boolean_label_is_zero_and_one(engine):
@@ -46,7 +65,7 @@ def test_label_of_too_many_values_is_refused():
 
 def test_full_encoding_adds_plain_columns_and_parts_of_crosses(engine):
     given = Encoding({"n": Cuts("n", (2,), "missing"), "m": Cuts("n", (5,), "missing"), "nm": Cross(("n", "m"), 4)})
-    full = survey.full_encoding(CountPlan(ROWS, ["a", "nm"], encoding=given), engine)
+    full, _ = survey.full_encoding(CountPlan(ROWS, ["a", "nm"], encoding=given), engine)
     assert full.attributes == ("a", "nm", "n", "m")
     assert full["a"] == Levels("a", ("x", "y"))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_aggregate import count_by_loop
-from sumwise.kernels.counting import BLOCK, add_counts, add_weighted, dealt_out, layout, unpacked
+from sumwise.kernels.counting import BLOCK, add_counts, add_weighted, covering, dealt_out, layout, unpacked
 
 SUBSETS = [(0,), (0, 1), (2, 0), (0, 1, 2), (2,)]
 
@@ -73,3 +73,32 @@ def test_wide_codes_are_counted_too():
     label = np.ones(3, np.uint8)
     add_counts(codes, label, np.array([70_001]), members, starts, offsets, dealt_out(offsets, 1), out)
     assert unpacked(out)[0][70_000] == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.integers(1, 30), min_size=3, max_size=7),
+    st.sets(st.frozensets(st.integers(0, 6), min_size=1, max_size=3), min_size=1, max_size=20),
+    st.sampled_from([1, 50, 1000]),
+)
+def test_covering_has_a_home_for_every_subset(sizes, drawn_subsets, most):
+    subsets = [tuple(a for a in s if a < len(sizes)) or (0,) for s in drawn_subsets]
+    joints, home = covering(subsets, sizes, most)
+    assert len(joints) <= len(subsets)
+    for s, h in zip(subsets, home):
+        assert set(s) <= set(joints[h])
+    for joint in joints:
+        cells = np.prod([sizes[a] for a in joint])
+        assert cells <= most or any(set(joint) == set(s) for s in subsets)
+
+
+def test_covering_of_all_pairs_needs_far_fewer_increments():
+    sizes = [3, 5, 8, 10, 12, 16, 20, 30, 40, 50, 70, 90, 150, 250, 400, 500, 700, 850, 1000]
+    pairs = [(i, j) for i in range(19) for j in range(i + 1, 19)]
+    joints, _ = covering(pairs, sizes)
+    assert len(joints) <= 125
+
+
+def test_covering_of_very_many_subsets_is_left_as_it_is(monkeypatch):
+    monkeypatch.setattr("sumwise.kernels.counting.MOST_SUBSETS", 2)
+    assert covering([(0,), (1,), (0, 1)], [2, 2])[0] == [(0,), (1,), (0, 1)]

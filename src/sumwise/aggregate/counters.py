@@ -78,8 +78,9 @@ class Counter:
         self.n_threads = min(n_threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         self.sizes = np.array([*sizes, *([] if n_classes is None else [n_classes])], dtype=np.int64)
         extra = () if n_classes is None else (len(sizes),)
-        counted = [s + extra for s in self.subsets]
-        self.members, self.starts, self.offsets = counting.layout(counted, self.sizes)
+        self.wanted = [s + extra for s in self.subsets]
+        self.joints, self.home = counting.covering(self.wanted, self.sizes.tolist())
+        self.members, self.starts, self.offsets = counting.layout(self.joints, self.sizes)
         self.order = counting.dealt_out(self.offsets, self.n_threads)
         self.dtype = np.uint16 if self.sizes.max() <= 2**16 else np.uint32
         self.rows = 0
@@ -121,7 +122,7 @@ class Counter:
         self.rows += n
 
     def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Counts and label sums of all cells, table after table."""
+        """Counts and label sums of all cells of the joint tables that are counted, one after the other."""
         if self.weighted:
             return self.totals[:, 0], self.totals[:, 1]  # type: ignore[index]
         counts, sums = counting.unpacked(self._packed)
@@ -140,17 +141,20 @@ class Counter:
         return self.shaped(*self.cells())
 
     def shaped(self, counts: np.ndarray, sums: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Flat cells, as `cells` gives them, cut into tables."""
+        """Flat cells of the joint tables, as `cells` gives them, summed and cut into the tables asked for."""
         out = []
-        for t, subset in enumerate(self.subsets):
-            cells = slice(self.offsets[t], self.offsets[t + 1])
-            shape = tuple(int(self.sizes[a]) for a in subset)
-            if self.n_classes is None:
-                out.append((counts[cells].reshape(shape).astype(float), sums[cells].reshape(shape).astype(float)))
-            else:
-                by_class = counts[cells].reshape(*shape, self.n_classes).astype(float)
-                out.append((by_class.sum(axis=-1), by_class))
+        for t in range(len(self.wanted)):
+            c, s = self._margin(counts, t).astype(float), self._margin(sums, t).astype(float)
+            out.append((c, s) if self.n_classes is None else (c.sum(axis=-1), c))
         return out
+
+    def _margin(self, flat: np.ndarray, t: int) -> np.ndarray:
+        joint, wanted = self.joints[self.home[t]], self.wanted[t]
+        cells = slice(self.offsets[self.home[t]], self.offsets[self.home[t] + 1])
+        whole = flat[cells].reshape([int(self.sizes[a]) for a in joint])
+        summed = whole.sum(axis=tuple(i for i, a in enumerate(joint) if a not in wanted))
+        left = [a for a in joint if a in wanted]
+        return summed.transpose([left.index(a) for a in wanted])
 
     def _flush(self) -> None:
         counts, sums = counting.unpacked(self._packed)

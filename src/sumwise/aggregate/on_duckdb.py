@@ -213,7 +213,7 @@ def _column(name: str, i: int, described: str) -> Column:
     if kind.endswith("]"):  # lists and arrays
         return Column(name, f"c{i}", "other")
     if kind.startswith(NUMBERS):
-        return Column(name, f"c{i}", "number", floating)
+        return Column(name, f"c{i}", "number", floating, whole=kind.endswith("INT") or kind == "INTEGER")
     if kind == "BOOLEAN":
         return Column(name, f"c{i}", "bool")
     if kind.startswith(TEXTS):

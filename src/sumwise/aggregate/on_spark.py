@@ -285,7 +285,8 @@ class _Part:
 def _column(name: str, i: int, described: str) -> Column:
     sql = f"c{i}"
     if described.startswith(NUMBERS):
-        return Column(name, sql, "number", described in ("float", "double"))
+        whole = described in ("byte", "short", "integer", "long")
+        return Column(name, sql, "number", described in ("float", "double"), whole=whole)
     if described == "boolean":
         return Column(name, sql, "bool")
     if described in ("date", "timestamp", "timestamp_ntz"):

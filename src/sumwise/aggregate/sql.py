@@ -78,6 +78,8 @@ class Column:
     kind: str  # "text", "number", "bool" or "other"
     floating: bool = False  # NaN is possible
     plain_text: bool = True  # text as such; else it is cast to text (dates, categories)
+    whole: bool = False  # an integer type
+    range: tuple[int, int] | None = None  # where it is known: no value is missing, all are whole and within
 
     def missing(self) -> str:
         """SQL that is true where the value is missing."""
@@ -276,6 +278,8 @@ def _consecutive(values: tuple) -> bool:
 
 def _shifted(column: Column, rule: Levels, unseen: str, missing: str) -> str:
     low, high = rule.values[0], rule.values[-1]
+    if column.range is not None and low <= column.range[0] and column.range[1] <= high:
+        return f"(CAST({column.sql} AS INTEGER) - {low})"
     whole = f" AND {column.sql} = floor({column.sql})" if column.floating else ""
     return (
         f"CASE WHEN {column.missing()} THEN {missing} WHEN {column.sql} BETWEEN {low} AND {high}{whole} "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,20 @@ from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
 from sumwise.rules import Cross, Levels, canonical, kind_of
 
-__all__ = ["EngineSummary", "check_rows", "classes_of", "distinct_values", "full_encoding", "refuse_unseen"]
+__all__ = [
+    "EngineSummary",
+    "check_present",
+    "check_rows",
+    "classes_of",
+    "distinct_values",
+    "full_encoding",
+    "refuse_unseen",
+    "without_empty_levels",
+]
 
 MAX_CLASSES = 1000
+MAX_RANGE = 2**15
+MAX_RANGE_CELLS = 2**25
 
 
 def check_rows(plan: CountPlan, engine: Any) -> int:
@@ -54,19 +67,30 @@ def _sum(predicate: str, name: str) -> str:
     return f"sum(CASE WHEN {predicate} THEN 1 ELSE 0 END) AS {name}"
 
 
+def check_present(engine: Any, names: Sequence[str], where: str) -> None:
+    """Refuse missing values, and note the range of whole numbers, in one pass over some columns."""
+    if not names:
+        return
+    columns: list[Column] = [engine.columns[n] for n in names]
+    select = [_sum(c.missing(), f"m{i}") for i, c in enumerate(columns)]
+    for i, c in enumerate(columns):
+        select += [f"min({c.sql}) AS low{i}", f"max({c.sql}) AS high{i}"] if c.whole else []
+    found = engine.table(f"SELECT count(*) AS n, {', '.join(select)} FROM source AS s{where}").to_pylist()[0]
+    for i, c in enumerate(columns):
+        if found[f"m{i}"]:
+            raise DataError(
+                f"Column {c.name!r} is missing in {int(found[f'm{i}'])} of {found['n']} rows.",
+                hint="leave such rows out by where=[...], or make missing a level with an Encoding.",
+            )
+        if c.whole and found["n"]:
+            engine.columns[c.name] = replace(c, range=(int(found[f"low{i}"]), int(found[f"high{i}"])))
+
+
 def distinct_values(engine: Any, names: Sequence[str], where: str) -> dict[str, tuple]:
-    """The sorted distinct values of some columns, in one pass; missing values are an error."""
+    """The sorted distinct values of some columns, in one pass."""
     if not names:
         return {}
     columns: list[Column] = [engine.columns[n] for n in names]
-    counts = ", ".join(_sum(c.missing(), f"m{i}") for i, c in enumerate(columns))
-    missing = engine.table(f"SELECT count(*) AS n, {counts} FROM source AS s{where}").to_pylist()[0]
-    for i, c in enumerate(columns):
-        if missing[f"m{i}"]:
-            raise DataError(
-                f"Column {c.name!r} is missing in {int(missing[f'm{i}'])} of {missing['n']} rows.",
-                hint="leave such rows out by where=[...], or make missing a level with an Encoding.",
-            )
     inner = ", ".join(f"{c.value(engine.dialect)} AS v{i}" for i, c in enumerate(columns))
     sets = ", ".join(f"(v{i})" for i in range(len(columns)))
     listed = ", ".join(f"v{i}" for i in range(len(columns)))
@@ -83,17 +107,64 @@ def _sorted(column: Any, name: str, engine: Any) -> tuple:
     return tuple(sorted(values))
 
 
-def full_encoding(plan: CountPlan, engine: Any) -> Encoding:
-    """A rule for every attribute of the plan: from its encoding, its domain, or the rows themselves."""
+def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ...]]:
+    """A rule for every attribute of the plan: from its encoding, its domain, or the rows themselves.
+
+    Also the attributes whose levels are all whole numbers from the least to the largest, which spares a search for
+    the distinct ones: counting will show which of them occur, and `without_empty_levels` keeps those.
+    """
     given = {} if plan.encoding is None else plan.encoding.rules
     plain = [a for a in plan.attributes if a not in given]
+    ranges: dict[str, tuple] = {}
     if plan.domain is not None:
         levels = {a: plan.domain.levels(a) for a in plain}
     else:
-        levels = distinct_values(engine, plain, condition(engine.columns, plan.where, engine.dialect))
+        where = condition(engine.columns, plan.where, engine.dialect)
+        check_present(engine, plain, where)
+        ranges = _ranges(plan, plain, given, engine)
+        levels = {**ranges, **distinct_values(engine, [a for a in plain if a not in ranges], where)}
     rules = {a: given.get(a) or Levels(a, levels[a]) for a in plan.attributes}
     parts = {p: given[p] for r in rules.values() if isinstance(r, Cross) for p in r.of if p not in rules}
-    return Encoding({**rules, **parts})
+    return Encoding({**rules, **parts}), tuple(ranges)
+
+
+def _ranges(plan: CountPlan, plain: list[str], given: dict, engine: Any) -> dict[str, tuple]:
+    counted = {a for s in plan.wanted for a in s}
+    if plan.weight is not None:  # a level of weightless rows occurs, and counts nothing
+        return {}
+    ranges = {}
+    for a in plain:
+        known = engine.columns[a].range
+        if known is not None and a in counted and a not in engine.categories and known[1] - known[0] < MAX_RANGE:
+            ranges[a] = tuple(range(known[0], known[1] + 1))
+    sizes = {a: len(ranges[a]) if a in ranges else len(given[a].levels) if a in given else 1 for a in counted}
+    cells = sum(math.prod(sizes[a] for a in s) for s in plan.wanted)
+    return ranges if cells <= MAX_RANGE_CELLS else {}
+
+
+def without_empty_levels(
+    encoding: Encoding, attributes: tuple[str, ...], subsets: Sequence[tuple[str, ...]], counted: list
+) -> tuple[Encoding, list]:
+    """Drop the levels of some attributes that no row has, from the encoding and from the tables."""
+    kept = {}
+    for a in attributes:
+        t = next(i for i, s in enumerate(subsets) if a in s)
+        counts = counted[t][0]
+        occurs = counts.sum(axis=tuple(i for i, b in enumerate(subsets[t]) if b != a)) > 0
+        if not occurs.all():
+            kept[a] = np.flatnonzero(occurs)
+    if not kept:
+        return encoding, counted
+    rules = dict(encoding.rules)
+    for a, index in kept.items():
+        rules[a] = Levels(a, tuple(rules[a].values[i] for i in index))
+    out = []
+    for subset, arrays in zip(subsets, counted):
+        for axis, a in enumerate(subset):
+            if a in kept:
+                arrays = tuple(np.take(x, kept[a], axis=axis) for x in arrays)  # noqa: PLW2901
+        out.append(arrays)
+    return Encoding(rules), out
 
 
 def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
@@ -119,7 +190,7 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
     return values
 
 
-def refuse_unseen(plan: CountPlan, encoding: Encoding, engine: Any, statement_of: Any) -> None:
+def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> None:
     """Say which attribute has a value without a level, which value, and in how many rows."""
     for name in encoding.attributes:
         rule = encoding[name]

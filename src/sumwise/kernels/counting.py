@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-__all__ = ["FLUSH_ROWS", "add_counts", "add_weighted", "dealt_out", "layout", "unpacked"]
+__all__ = ["FLUSH_ROWS", "add_counts", "add_weighted", "covering", "dealt_out", "layout", "unpacked"]
 
 FLUSH_ROWS = 2**31 - 1  # a packed counter holds fewer than 2**32 rows; half of it leaves the sign bit alone
 BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
+JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
+MOST_SUBSETS = 2000  # beyond it the search for a covering would take longer than it saves
 
 
 def layout(subsets, sizes):
@@ -48,6 +50,68 @@ def layout(subsets, sizes):
     return members, starts, offsets
 
 
+def covering(subsets, sizes, most_cells=JOINT_CELLS):
+    """Joint tables, fewer than the subsets, whose margins are the subsets' tables.
+
+    A row costs one increment per joint table, so a joint table of four attributes that stays in the cache saves
+    five of the six increments of its pairs. Greedy: each joint table begins as an uncovered subset and takes on
+    the attribute that covers most further ones, as long as it has at most ``most_cells`` cells.
+
+    Parameters
+    ----------
+    subsets : sequence of tuples of int
+    sizes : sequence of int
+    most_cells : int
+        A subset with more cells than this is counted as it is.
+
+    Returns
+    -------
+    joints : list of tuples of int
+    home : list of int
+        Which joint table each subset is a margin of.
+
+    Examples
+    --------
+    >>> from sumwise.kernels.counting import covering
+    >>> covering([(0, 1), (0, 2), (1, 2), (2, 3)], sizes=[2, 3, 4, 5000])
+    ([(0, 1, 2), (2, 3)], [0, 0, 0, 1])
+    """
+    wanted = [frozenset(s) for s in subsets]
+    joints: list[tuple[int, ...]] = []
+    home = [-1] * len(wanted)
+    extend = len(wanted) <= MOST_SUBSETS
+    for start, subset in enumerate(wanted):
+        if home[start] >= 0:
+            continue
+        joint = set(subset)
+        cells = _product(joint, sizes)
+        open_ = [(i, s) for i, s in enumerate(wanted) if home[i] < 0] if extend else [(start, subset)]
+        while cells <= most_cells:
+            gains: dict[int, int] = {}
+            for _, s in open_:
+                rest = s - joint
+                if len(rest) == 1:
+                    gains[next(iter(rest))] = gains.get(next(iter(rest)), 0) + 1
+            fitting = [a for a in gains if cells * sizes[a] <= most_cells]
+            if not fitting:
+                break
+            best = max(fitting, key=lambda a: (gains[a], -sizes[a], -a))
+            joint.add(best)
+            cells *= int(sizes[best])
+        for i, s in open_:
+            if s <= joint:
+                home[i] = len(joints)
+        joints.append(tuple(subsets[start]) if joint == subset else tuple(sorted(joint)))
+    return joints, home
+
+
+def _product(attributes, sizes):
+    cells = 1
+    for a in attributes:
+        cells *= int(sizes[a])
+    return cells
+
+
 def dealt_out(offsets, n_threads):
     """An order of the tables in which each thread's share of a static schedule holds large and small ones alike.
 
@@ -65,9 +129,15 @@ def dealt_out(offsets, n_threads):
 @njit(cache=True, nogil=True, inline="always")
 def _cells_of_block(codes, sizes, members, first, last, begin, m, cell):
     a = codes[members[first]]
+    if last - first == 1:
+        for i in range(m):
+            cell[i] = a[begin + i]
+        return
+    b = codes[members[first + 1]]
+    size = np.uint32(sizes[members[first + 1]])
     for i in range(m):
-        cell[i] = a[begin + i]
-    for k in range(first + 1, last):
+        cell[i] = np.uint32(a[begin + i]) * size + np.uint32(b[begin + i])
+    for k in range(first + 2, last):
         b = codes[members[k]]
         size = np.uint32(sizes[members[k]])
         for i in range(m):

@@ -81,7 +81,7 @@ def _options(engine: str, master: str | None, threads: int | None, memory_limit:
 
 def _columns(source: str, engine: str, table: str | None, options: dict[str, Any]) -> dict[str, str]:
     """The columns of the source, and what they hold."""
-    from sumwise.aggregate.run import opened
+    from sumwise.aggregate.rows_to_tables import opened
 
     with opened(source, (), engine, table, **options) as found:
         return {c.name: c.kind for c in found.columns.values()}

@@ -43,8 +43,8 @@ def test_without_label_bags_come_alone(rows):
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"b": [1, None], "x": [1, 2]}, {}, "Column 'b' is missing in 1 rows"),
-        ({"b": [1, 2], "x": [1, None]}, {}, "Column 'x' is missing in 1 rows"),
+        ({"b": [1, None], "x": [1, 2]}, {}, "Column 'b' is missing in 1 of 2"),
+        ({"b": [1, 2], "x": [1, None]}, {}, "Column 'x' is missing in 1 of 2"),
         ({"b": [1, 2], "x": ["u", None]}, {}, "Column 'x' is missing in 1 of 2"),
         ({"b": [1, 2], "x": [1, 2]}, {"features": "x"}, "features is 'x'"),
         ({"b": [1, 2], "x": [1, 2]}, {"features": []}, r"features is \[\]"),

@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.aggregate import sql, survey
 from sumwise.aggregate.plan import CountPlan
-from sumwise.aggregate.run import opened
+from sumwise.aggregate.rows_to_tables import opened
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.rules import canonical
@@ -82,8 +82,8 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
     columns = engine.columns
     where = sql.condition(columns, plan.where, engine.dialect)
     text = [f for f in features if columns[f].kind not in ("number", "bool")]
+    survey.check_present(engine, plan.attributes, where)
     levels = survey.distinct_values(engine, text, where)
-    _refuse_missing(plan, engine, where)
     statement = sql.Statement(engine.dialect, where=where)
     statement.add(columns[bag].value(engine.dialect), "b")
     for i, f in enumerate(features):
@@ -100,18 +100,6 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
     order = ", ".join(str(i + 1) for i in range(len(statement.select)))
     found = engine.table(f"{statement.text('source')} ORDER BY {order}")
     return _bags(found, features, levels, classes)
-
-
-def _refuse_missing(plan: CountPlan, engine: Any, where: str) -> None:
-    columns = [engine.columns[a] for a in plan.attributes]
-    counts = ", ".join(f"sum(CASE WHEN {c.missing()} THEN 1 ELSE 0 END) AS m{i}" for i, c in enumerate(columns))
-    found = engine.table(f"SELECT {counts} FROM source AS s{where}").to_pylist()[0]
-    for i, c in enumerate(columns):
-        if found[f"m{i}"]:
-            raise DataError(
-                f"Column {c.name!r} is missing in {int(found[f'm{i}'])} rows.",
-                hint="leave such rows out by where=[...].",
-            )
 
 
 def _bags(found: Any, features: list[str], levels: dict[str, tuple], classes: tuple | None) -> Any:

@@ -227,6 +227,24 @@ def test_categories_keep_their_order_and_unused_levels():
     assert tables.domain.levels("a") == ("lo", "mid", "hi")
 
 
+@pytest.mark.parametrize("label", [None, "y", "k"])
+def test_gaps_between_whole_numbers_are_no_levels(label):
+    frame = pd.DataFrame({"a": [-5, 20_000, 7, 7], "b": [2**40, 0, 5, 5], "y": [0, 1, 1, 0], "k": ["p", "q", "r", "p"]})
+    tables = aggregate(frame, ["a", "b"], label=label)
+    assert tables == Tables.from_frame(frame, ["a", "b"], label=label)
+    assert tables.domain.levels("a") == (-5, 7, 20_000)
+
+
+def test_level_of_weightless_rows_is_a_level():
+    frame = pd.DataFrame({"a": [0, 1, 3], "w": [1.0, 0.0, 2.0]})
+    assert aggregate(frame, ["a"], order=1, weight="w").domain.levels("a") == (0, 1, 3)
+
+
+def test_attribute_in_no_table_still_has_its_levels():
+    frame = pd.DataFrame({"a": [0, 4], "b": [1, 9]})
+    assert aggregate(frame, ["a", "b"], subsets=["a"]).domain.levels("b") == (1, 9)
+
+
 def test_all_labels_equal_give_label_sums():
     t = aggregate({"a": [0, 1], "y": [1, 1]}, ["a"], label="y", order=1)
     assert t["a"].label_sums.tolist() == [1, 1]

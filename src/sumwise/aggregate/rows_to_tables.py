@@ -132,7 +132,7 @@ def needed_columns(plan: CountPlan) -> tuple[str, ...]:
 def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Tables:
     n_rows = survey.check_rows(plan, engine)
     classes = None if plan.label is None else survey.classes_of(plan, engine)
-    encoding = survey.full_encoding(plan, engine)
+    encoding, ranges = survey.full_encoding(plan, engine)
     sizes = [len(encoding[a].levels) for a in plan.attributes]
     place = {a: i for i, a in enumerate(plan.attributes)}
     subsets = [tuple(place[a] for a in s) for s in plan.wanted]
@@ -142,14 +142,14 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Table
     statement = _statement(plan, encoding, classes, engine)
     with Progress("Counting rows", n_rows, verbose) as progress:
         if counting == "native":
-            fine = engine.count(statement, counter, progress)
-            cells = counter.cells() if fine else None
+            counted = counter.tables() if engine.count(statement, counter, progress) else None
         else:
-            cells = _count_by_sql(statement, counter, engine, plan.label is not None, progress, n_rows)
-    if cells is None:
-        survey.refuse_unseen(plan, encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
+            counted = _count_by_sql(statement, counter, engine, plan.label is not None)
+            progress.step(n_rows)
+    if counted is None:
+        survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
         raise AssertionError  # the line above raises
-    counted = counter.shaped(*cells)
+    encoding, counted = survey.without_empty_levels(encoding, ranges, plan.wanted, counted)
     return _tables(plan, encoding, classes, counted)
 
 
@@ -171,34 +171,34 @@ def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engin
         engine.add_lookup(lookup)
     names = [f"a{i}" for i in range(len(plan.attributes))]
     more = [n for n, given in (("y", plan.label), ("w", plan.weight)) if given is not None]
-    whole = [f"CAST(COALESCE({n}, -1) AS INTEGER) AS {n}" for n in names]
+    kind = "SMALLINT" if all(len(encoding[a].levels) < 2**15 for a in plan.attributes) else "INTEGER"
+    whole = [f"CAST(COALESCE({n}, -1) AS {kind}) AS {n}" for n in names]
     return sql.Statement(engine.dialect, select=[*whole, *more], over=statement)
 
 
-def _count_by_sql(
-    statement: sql.Statement, counter: Counter, engine: Any, labelled: bool, progress: Progress, n_rows: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    inner = statement.text("source")
-    query = sql.grouped(inner, counter.subsets, counter.n_classes, labelled, counter.weighted)
-    found = engine.table(query)
+def _count_by_sql(statement: sql.Statement, counter: Counter, engine: Any, labelled: bool) -> list | None:
+    """Counts and label sums of each table by one GROUPING SETS statement; None if some code is negative."""
+    found = engine.table(
+        sql.grouped(statement.text("source"), counter.subsets, counter.n_classes, labelled, counter.weighted)
+    )
     column = {n: found.column(n) for n in found.column_names}
     value = {n: c.to_numpy().astype(float) for n, c in column.items() if n in ("n", "s")}
     codes = {n: c.fill_null(-2).to_numpy() for n, c in column.items() if n not in value}
     if any((c == -1).any() for c in codes.values()):
         return None
-    counts, sums = np.zeros(int(counter.offsets[-1])), np.zeros(int(counter.offsets[-1]))
-    for t, subset in enumerate(counter.subsets):
+    by_class = counter.n_classes is not None
+    counted = []
+    for subset, wanted in zip(counter.subsets, counter.wanted):
         mine = np.ones(found.num_rows, dtype=bool)
         for name, c in codes.items():
             mine &= (c >= 0) == (name == "y" or int(name[1:]) in subset)
-        members = [f"a{a}" for a in subset] + ([] if counter.n_classes is None else ["y"])
-        shape = [int(counter.sizes[a]) for a in subset] + ([] if counter.n_classes is None else [counter.n_classes])
-        cell = np.ravel_multi_index(tuple(codes[m][mine] for m in members), shape) + counter.offsets[t]
+        cell = tuple(codes[m][mine] for m in [f"a{a}" for a in subset] + (["y"] if by_class else []))
+        counts, sums = (np.zeros([int(counter.sizes[a]) for a in wanted]) for _ in range(2))
         counts[cell] = value["n"][mine]
         if "s" in value:
             sums[cell] = value["s"][mine]
-    progress.step(n_rows)
-    return counts, sums
+        counted.append((counts.sum(axis=-1), counts) if by_class else (counts, sums))
+    return counted
 
 
 def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
