@@ -1,4 +1,4 @@
-"""Spark: its own sources, its session, and what it says when it can't start; counting is tested in test_rows_to_tables."""
+"""Spark: its sources, its session, what it says when it can't start; test_rows_to_tables tests the counting."""
 
 import pandas as pd
 import pytest

@@ -128,7 +128,7 @@ def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ..
     return Encoding({**rules, **parts}), tuple(ranges)
 
 
-def _ranges(plan: CountPlan, plain: list[str], given: dict, engine: Any) -> dict[str, tuple]:
+def _ranges(plan: CountPlan, plain: list[str], given: Any, engine: Any) -> dict[str, tuple]:
     counted = {a for s in plan.wanted for a in s}
     if plan.weight is not None:  # a level of weightless rows occurs, and counts nothing
         return {}
