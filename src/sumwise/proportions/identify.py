@@ -1,0 +1,147 @@
+"""Whether these bags can answer the question: how far their means spread, against what is asked."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise.bags import Bags
+from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.proportions.counts import observe
+
+__all__ = ["Identifiability", "identifiability"]
+
+ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect can't be told
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """What the counts of these bags can tell about each feature's effect.
+
+    Parameters
+    ----------
+    features : tuple of str
+    standard_error : array
+        Of each coefficient, per standard deviation of its feature, from counts alone and without a penalty;
+        infinite where the bags can't tell it from others.
+    between : array
+        Share of each feature's variance that lies between bags.
+    efficiency : array
+        Variance of the coefficient if all labels were known, over its variance from counts: how much aggregation
+        leaves.
+    n_bags, rank : int
+        Bags, and directions of features in which their means differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import identifiability
+    >>> rng = np.random.default_rng(0)
+    >>> bags = Bags.from_arrays([rng.normal(m, 1.0, size=(50, 1)) for m in rng.normal(size=40)])
+    >>> identifiability(bags).answerable
+    array([ True])
+    """
+
+    features: tuple
+    standard_error: np.ndarray
+    between: np.ndarray
+    efficiency: np.ndarray
+    n_bags: int
+    rank: int
+
+    @property
+    def answerable(self) -> np.ndarray:
+        """Whether each feature's effect can be told from counts alone: a standard error below 1 logit per
+        deviation."""
+        return self.standard_error < ROUGH
+
+    @property
+    def verdict(self) -> str:
+        """The finding in a sentence."""
+        n, k = len(self.features), int(self.answerable.sum())
+        if k == n:
+            worst = self.standard_error.max(initial=0.0)
+            return f"{self.n_bags} bags tell the effects of all {n} features (worst standard error {worst:.2g})."
+        few = f", fewer than the {n} features" if self.rank < n else ""
+        return (
+            f"{self.n_bags} bags tell the effects of {k} of {n} features: their means differ in {self.rank} "
+            f"directions{few}. The penalty decides the rest: read single coefficients with care."
+        )
+
+    def to_frame(self):
+        """One row per feature."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "feature": self.features,
+                "standard_error": self.standard_error,
+                "between": self.between,
+                "efficiency": self.efficiency,
+                "answerable": self.answerable,
+            }
+        )
+
+
+def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identifiability:
+    """Say before fitting whether the bags' means spread enough to tell the effect of each feature, and warn if not.
+
+    The information of bag b about the coefficients is that of its expected count: v n_b (mean_b - mean)(mean_b -
+    mean)' for labels of variance v, where known labels would also give what lies within bags.
+
+    Parameters
+    ----------
+    bags : Bags
+    counts : array, optional
+        For the variance of labels; by default one quarter, that of even odds.
+    warn : bool, default True
+        Whether to issue a ``UserWarning`` where some effect can't be told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import identifiability
+    >>> alike = Bags(np.random.default_rng(0).normal(size=(60, 2)), np.arange(0, 61, 20))
+    >>> print(identifiability(alike, warn=False).verdict)
+    3 bags tell the effects of 0 of 2 features: their means differ in 2 directions. The penalty decides the rest: ...
+    """
+    bags = bags.drop_empty()
+    variance = 0.25
+    if counts is not None:
+        shares = observe(bags, counts, totals="match").shares(bags.sizes)
+        overall = (shares * bags.sizes[:, None]).sum(axis=0) / bags.n_rows
+        variance = float((overall * (1.0 - overall)).max())
+    values = np.asarray(bags.values, dtype=np.float64)
+    mean, spread = values.mean(axis=0), values.std(axis=0)
+    used = np.where(spread > 0, spread, 1.0)
+    sums = weighted_sums(values, bags.offsets, np.ones(bags.n_rows))[:, :-1]
+    means = (sums / bags.sizes[:, None] - mean) / used
+    from_counts = variance * means.T @ (bags.sizes[:, None] * means)
+    scaled = (values - mean) / used
+    from_labels = variance * scaled.T @ scaled
+    errors, rank = _errors(from_counts)
+    best, _ = _errors(from_labels)
+    flat = spread == 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        efficiency = np.where(np.isfinite(errors), (best / errors) ** 2, 0.0)
+    between = (bags.sizes[:, None] * means**2).sum(axis=0) / bags.n_rows
+    found = Identifiability(
+        bags.features, np.where(flat, np.inf, errors), between, np.where(flat, 0.0, efficiency), len(bags), rank
+    )
+    if warn and not found.answerable.all():
+        warnings.warn(found.verdict, UserWarning, stacklevel=2)
+    return found
+
+
+def _errors(information):
+    """Standard errors from an information matrix, infinite along its null space; and its rank."""
+    roots, vectors = np.linalg.eigh(information)
+    present = roots > 1e-9 * max(roots.max(initial=0.0), 1e-300)
+    variance = (vectors[:, present] ** 2 / roots[present]).sum(axis=1)
+    lost = (vectors[:, ~present] ** 2).sum(axis=1) > 1e-9
+    return np.where(lost, np.inf, np.sqrt(variance)), int(present.sum())

@@ -1,0 +1,59 @@
+"""Identifiability: spread of bag means against what is asked."""
+
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.proportions import CardinalityClassifier, identifiability
+
+
+def make(n_bags, size, spread, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    return Bags(
+        rng.normal(size=(n_bags * size, d)) + np.repeat(rng.normal(size=(n_bags, d)) * spread, size, axis=0),
+        np.arange(0, n_bags * size + 1, size),
+    )
+
+
+def test_spread_bags_answer_and_alike_bags_do_not():
+    assert identifiability(make(100, 50, 1.0)).answerable.all()
+    with pytest.warns(UserWarning, match="3 bags tell the effects of 0 of 2 features"):
+        found = identifiability(make(3, 10, 0.0))
+    assert not found.answerable.any()
+
+
+def test_fewer_bags_than_features_are_named():
+    found = identifiability(make(4, 30, 1.0, d=6), warn=False)
+    assert found.rank == 3
+    assert np.isinf(found.standard_error).all()
+    assert "differ in 3 directions, fewer than the 6 features" in found.verdict
+    assert (found.efficiency == 0).all()
+
+
+def test_standard_error_is_that_of_the_fit():
+    rng = np.random.default_rng(1)
+    bags = make(60, 30, 0.7)
+    slopes = []
+    for _ in range(60):
+        counts = (rng.random(bags.n_rows) < 0.5).reshape(60, 30).sum(axis=1)
+        slopes.append(
+            CardinalityClassifier(penalty=1e-6, tol=1e-2).fit(bags, counts).coef_[0] * bags.values.std(axis=0)
+        )
+    found = identifiability(bags)
+    np.testing.assert_allclose(np.std(slopes, axis=0), found.standard_error, rtol=0.3)
+
+
+def test_single_rows_lose_nothing_and_constant_features_everything():
+    rows = Bags(np.random.default_rng(2).normal(size=(200, 2)), np.arange(201))
+    np.testing.assert_allclose(identifiability(rows).efficiency, 1.0)
+    flat = rows.with_values(np.column_stack([rows.values, np.ones(200)]))
+    found = identifiability(flat, warn=False)
+    assert found.answerable.tolist() == [True, True, False]
+    frame = found.to_frame()
+    assert frame["feature"].tolist() == ["x0", "x1", "x2"]
+
+
+def test_counts_give_the_variance_of_labels():
+    bags = make(50, 20, 1.0)
+    rare = identifiability(bags, np.r_[np.ones(10), np.zeros(40)], warn=False)
+    assert (rare.standard_error > identifiability(bags, warn=False).standard_error * 2).all()

@@ -1,0 +1,61 @@
+"""Transformers on rows: bags in, bags out; pipelines and grids."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sumwise import Bags
+from sumwise.errors import DataError
+from sumwise.proportions import CardinalityClassifier, OnInstances, on_instances
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(400, 3)) + np.repeat(rng.normal(size=(40, 3)), 10, axis=0)
+    labels = values[:, 0] > 0
+    return Bags(values, np.arange(0, 401, 10), features=["a", "b", "c"]), labels, labels.reshape(40, 10).sum(axis=1)
+
+
+def test_rows_are_scaled_over_all_bags(problem):
+    bags, _, _ = problem
+    step = on_instances(StandardScaler()).fit(bags)
+    out = step.transform(bags)
+    np.testing.assert_allclose(out.values.mean(axis=0), 0.0, atol=1e-12)
+    assert out.features == ("a", "b", "c")
+    np.testing.assert_array_equal(step.transform(bags.values), out.values)
+    np.testing.assert_array_equal(out.offsets, bags.offsets)
+
+
+def test_new_features_get_the_transformers_names(problem):
+    bags, _, _ = problem
+    assert on_instances(PCA(2)).fit_transform(bags).features == ("pca0", "pca1")
+    codes = Bags(np.array([[0.0], [1.0], [2.0]]), np.array([0, 3]), features=["k"])
+    assert on_instances(OneHotEncoder()).fit_transform(codes).features == ("k_0.0", "k_1.0", "k_2.0")
+
+
+def test_pipeline_in_a_grid(problem):
+    bags, labels, counts = problem
+    pipeline = make_pipeline(on_instances(StandardScaler()), on_instances(PCA()), CardinalityClassifier(penalty=1.0))
+    grid = {"oninstances-2__transformer__n_components": [1, 3], "cardinalityclassifier__penalty": [0.1, 1.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(bags, counts)
+    assert search.best_params_["oninstances-2__transformer__n_components"] == 3
+    assert np.mean(search.predict(bags.values) == labels) > 0.8
+    assert search.predict_proba(bags).shape == (400, 2)
+
+
+def test_no_transformer_passes_rows_on(problem):
+    bags, _, _ = problem
+    assert OnInstances().fit_transform(bags) is bags
+
+
+def test_unfitted_and_matrix_are_refused(problem):
+    bags, _, _ = problem
+    with pytest.raises(NotFittedError):
+        on_instances(PCA(1)).transform(bags)
+    with pytest.raises(DataError, match="bags is a ndarray"):
+        on_instances(PCA(1)).fit(bags.values)

@@ -1,0 +1,90 @@
+"""Networks on bag likelihood: what a line can't learn, what a bag shows, and the contract."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sumwise
+from sumwise import Bags
+from sumwise.errors import DataError, NotConverged
+from sumwise.proportions import CardinalityNetwork
+
+pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
+
+
+def ring(n_bags=100, size=5, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_bags * size, 2))
+    labels = (values**2).sum(axis=1) > 1.4
+    return Bags(values, np.arange(0, n_bags * size + 1, size)), labels, labels.reshape(n_bags, size).sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    bags, labels, counts = ring()
+    net = CardinalityNetwork(
+        (32,), penalty=1.0, n_folds=2, n_members=2, learning_rate=0.01, max_epochs=25, patience=25, batch_bags=12
+    )
+    with pytest.warns(NotConverged, match="raise max_epochs"):
+        return net.fit(bags, counts), bags, labels, counts
+
+
+def test_ring_is_learned_where_a_line_fails(fitted):
+    net, bags, labels, counts = fitted
+    assert np.mean(net.linear_.predict(bags.values) == labels) < 0.7
+    assert np.mean(net.predict(bags.values) == labels) > 0.85
+    assert net.gain_ > 0.2
+    assert net.score(bags, counts) > net.linear_.score(bags, counts)
+
+
+def test_saved_network_answers_bit_for_bit_without_torch(fitted, tmp_path):
+    net, bags, _, _ = fitted
+    sumwise.save(net, tmp_path / "net.sumwise")
+    loaded = sumwise.load(tmp_path / "net.sumwise")
+    np.testing.assert_array_equal(loaded.predict_proba(bags.values), net.predict_proba(bags.values))
+
+
+def test_same_seed_same_network():
+    bags, _, counts = ring(20)
+    net = CardinalityNetwork((8,), penalty=1.0, n_members=2, patience=1, learning_rate=0.1, random_state=3)
+    first, second = clone(net).fit(bags, counts), clone(net).fit(bags, counts)
+    np.testing.assert_array_equal(first.predict_proba(bags), second.predict_proba(bags))
+
+
+def test_network_that_sees_its_bag_learns_what_depends_on_it():
+    rng = np.random.default_rng(1)
+    centres = np.repeat(rng.choice([-1.5, 1.5], size=100), 6)
+    values = rng.normal(size=(600, 1))
+    values = np.column_stack([values, centres + 0.3 * rng.normal(size=600)])
+    labels = (values[:, 0] * centres > 0).astype(int)  # the sign of the effect is the bag's
+    bags = Bags(values, np.arange(0, 601, 6))
+    net = CardinalityNetwork(
+        (16,),
+        sees_bag=True,
+        penalty=1.0,
+        n_folds=2,
+        n_members=1,
+        learning_rate=0.03,
+        max_epochs=100,
+        patience=4,
+        batch_bags=20,
+    ).fit(bags, labels.reshape(100, 6).sum(axis=1))
+    assert np.mean(net.predict(bags) == labels) > 0.8
+    alone = net.predict_proba(bags[0])
+    np.testing.assert_allclose(alone, net.predict_proba(bags)[:6])
+
+
+def test_three_classes_one_bag_at_a_time():
+    rng = np.random.default_rng(2)
+    bags = Bags(rng.normal(size=(60, 2)), np.arange(0, 61, 6))
+    counts = rng.multinomial(6, [0.3, 0.3, 0.4], size=10)
+    net = CardinalityNetwork((4,), penalty=1.0, n_members=1, batch_bags=1, patience=1, learning_rate=0.1).fit(
+        bags, counts
+    )
+    np.testing.assert_allclose(net.posterior(bags, counts).reshape(10, 6, 3).sum(axis=1), counts, atol=1e-9)
+
+
+def test_one_bag_is_refused():
+    bags, _, counts = ring(1)
+    with pytest.raises(DataError, match="There is one bag only"):
+        CardinalityNetwork(penalty=1.0).fit(bags, counts)
