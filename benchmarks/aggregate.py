@@ -183,7 +183,8 @@ def compare(folder: Path, n: int) -> dict:
     per = results["ours, codes to counts"]["cpu_s"] / (n * joints) * 1e9
     print(
         f"Floor: {path.stat().st_size / 2**20:,.0f} MiB of Parquet and {codes / 2**20:,.0f} MiB of codes, "
-        f"each read once; {n * 171 / 1e9:.2f} billion increments of pairs,\nof which joint tables leave {n * joints / 1e9:.2f} billion "
+        f"each read once; {n * 171 / 1e9:.2f} billion increments of pairs,\n"
+        f"of which joint tables leave {n * joints / 1e9:.2f} billion "
         f"({joints} per row), at {per:.2f} ns of CPU each."
     )
     return results
