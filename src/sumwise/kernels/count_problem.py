@@ -38,6 +38,7 @@ class CountProblem:
         self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
         self.degrees = self.forest.degrees
         self.node = np.repeat(np.arange(len(self.forest.sizes)), self.forest.sizes)
+        self.closed = bool((self.base == -np.inf).any())
         self.n_passes = 0
         self.n_tangents = 0
 
@@ -74,11 +75,16 @@ class CountProblem:
     def covariance_product(self, beliefs, cells, direction):
         """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
         self.n_tangents += 1
-        change = self.join(node_tangent(self.forest, beliefs, self.split(direction)))
-        # A state of zero count may have an undefined change; it doesn't move.
-        change = np.where(cells > 0, change, 0.0)
-        mean = np.bincount(self.node, cells * change, len(self.forest.sizes)) / self.total
-        return cells * (change - mean[self.node])
+        changes = node_tangent(self.forest, beliefs, self.split(direction))
+        out = np.empty(self.n_cells)
+        for i, change in enumerate(changes):  # node by node: large flat temporaries cost more than the arithmetic
+            here = slice(self.offsets[i], self.offsets[i + 1])
+            n = cells[here]
+            # A state of zero count may have an undefined change; it doesn't move.
+            moved = np.where(n > 0, n * _host(change), 0.0) if self.closed else n * _host(change)
+            moved -= n * (moved.sum() / self.total)
+            out[here] = moved
+        return out
 
     def highest(self):
         """A number above the objective of every point that meets the exact evidence (infinite with poisson counts)."""

@@ -54,7 +54,7 @@ def _evaluate(problem, g):
     evidence = problem.evidence
     beliefs, cells, log_z = problem.infer(-evidence.spread(g, problem.n_cells))
     value, first, second = evidence.conjugate(g)
-    n = cells[evidence.index]
+    n = evidence.pick(cells)
     loss = value + problem.total * log_z - problem.constant - evidence.constant
     gap, violation = evidence.fenchel(g, n)
     return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
@@ -161,15 +161,15 @@ def _step(problem, point, low, high, reach, last, max_products):
 
     Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
     """
-    evidence, index = problem.evidence, problem.evidence.index
+    evidence = problem.evidence
     foot, top = _room(problem, point, low, high)
-    movable = problem.variances(point.cells)[index] > 0
+    movable = evidence.pick(problem.variances(point.cells)) > 0
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
     def hessian(v):
         moved = problem.covariance_product(point.beliefs, point.cells, evidence.spread(v, problem.n_cells))
-        return curvature * v + moved[index]
+        return curvature * v + evidence.pick(moved)
 
     model = _Model(problem, point, curvature, hessian, foot, top, movable)
     precondition, z = model.restart(np.zeros(evidence.size), -point.gradient)
@@ -180,11 +180,12 @@ def _step(problem, point, low, high, reach, last, max_products):
     inside = np.clip(x, foot, top)
     if (inside == x).all():
         return x, wanted, first
-    # Cells that ran into their box: usually the clipped step is good; where it isn't, respect the box on the way.
-    left = -point.gradient - hessian(inside)
-    promised = _promise(point, inside, left)
-    if promised > 0.1 * wanted:
-        return inside, promised, first
+    # Cells that ran into their box: usually a clipped part of the step is good; else respect the box on the way.
+    for part in (1.0, 0.3, 0.1):
+        inside = np.clip(part * x, foot, top)
+        promised = _promise(point, inside, -point.gradient - hessian(inside))
+        if promised > 0.1 * part * (2.0 - part) * wanted:
+            return inside, promised, first
     x, residual = model.solve_boxed(forcing**2 * first, max_products)
     return x, _promise(point, x, residual), first
 
@@ -216,7 +217,7 @@ class _Model:
     def solve_free(self, precondition, z, forcing, max_products):
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
         x, residual = np.zeros_like(z), -self.point.gradient
-        p, rz = z, float(residual @ z)
+        p, rz = z.copy(), float(residual @ z)
         first = rz
         for _ in range(max_products):
             if rz <= 0:
@@ -226,13 +227,14 @@ class _Model:
             if steep <= 0:
                 break
             length = rz / steep
-            x = x + length * p
-            residual = residual - length * hp
+            x += length * p
+            residual -= length * hp
             z = precondition(residual)
             rz, before = float(residual @ z), rz
             if rz <= forcing**2 * first:
                 break
-            p = z + (rz / before) * p
+            p *= rz / before
+            p += z
         return x, residual
 
     def solve_boxed(self, target, max_products):
@@ -288,16 +290,25 @@ def _limits(x, p, foot, top):
 
 def _preconditioner(problem, point, curvature, free):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
-    index = problem.evidence.index
-    n = problem.variances(point.cells)[index]
-    times = np.bincount(index, minlength=problem.n_cells)[index]
-    inverse = np.where(free, 1.0 / np.maximum(curvature + times * n, 1e-300), 0.0)
+    evidence = problem.evidence
+    n = evidence.pick(problem.variances(point.cells))
+    inverse = np.where(free, 1.0 / np.maximum(curvature + evidence.times * n, 1e-300), 0.0)
     u = inverse * n
-    node = problem.node[index]
-    size = len(problem.forest.sizes)
-    rest = np.maximum(problem.total - np.bincount(node, n * u, size), 1e-3 * problem.total)
+    total, spread = _by_node(problem)
+    rest = np.maximum(problem.total - total(n * u), 1e-3 * problem.total)
 
     def apply(r):
-        return inverse * r + u * (np.bincount(node, u * r, size) / rest)[node]
+        return inverse * r + u * spread(total(u * r) / rest)
 
     return apply
+
+
+def _by_node(problem):
+    """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
+    node = problem.node[problem.evidence.index]
+    if len(node) and (np.diff(node) >= 0).all():
+        starts = np.flatnonzero(np.diff(node, prepend=-1))
+        sizes = np.diff(starts, append=len(node))
+        return lambda v: np.add.reduceat(v, starts), lambda x: np.repeat(x, sizes)
+    size = len(problem.forest.sizes)
+    return lambda v: np.bincount(node, v, size), lambda x: x[node]

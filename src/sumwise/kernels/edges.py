@@ -307,45 +307,58 @@ class MarginEdge:
         kept = tuple(self.full[k] for k in self.axes)
         self.shape = (int(np.prod(self.full)), int(np.prod(kept)))
         self._rest = self.shape[0] // self.shape[1]
-        self._plain = self._order == tuple(range(len(self.full)))
-        inverse = np.argsort(self._order)
-        self._split = kept + tuple(self.full[k] for k in rest)
-        self._inverse = tuple(int(k) for k in inverse)
+        self._others = tuple(k - len(self.full) for k in rest)  # counted from the end: batch axes lead
+        self._sorted = self.axes == tuple(sorted(self.axes))
+        self._kept = kept
+        # The margin with its axes in the table's order and a one for every axis that is summed.
+        self._wide = tuple(self.full[k] if k in self.axes else 1 for k in range(len(self.full)))
+        self._turn = tuple(int(k) for k in np.argsort(self.axes))
 
     def _fold(self, x):
         """(..., table) to (..., margin, rest)."""
         lead = x.shape[:-1]
-        if not self._plain:
-            shift = len(lead)
-            x = x.reshape(*lead, *self.full)
-            x = _permute(x, (*range(shift), *(shift + k for k in self._order)))
+        x = x.reshape(*lead, *self.full)
+        x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
         return x.reshape(*lead, self.shape[1], self._rest)
+
+    def _align(self, x):
+        """(..., margin) as it is broadcast against the table."""
+        lead = x.shape[:-1]
+        if not self._sorted:
+            x = x.reshape(*lead, *self._kept)
+            x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
+        return x.reshape(*lead, *self._wide)
 
     def _spread(self, x):
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
-        xp = namespace(x)
-        x = xp.broadcast_to(x[..., None], (*lead, self.shape[1], self._rest))
-        if not self._plain:
-            shift = len(lead)
-            x = x.reshape(*lead, *self._split)
-            x = _permute(x, (*range(shift), *(shift + k for k in self._inverse)))
-        return x.reshape(*lead, self.shape[0])
+        return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
 
     def margin(self, table):
         """Sums of a flattened table (..., cells) over the other axes."""
-        return self._fold(table).sum(-1)
+        lead = table.shape[:-1]
+        total = table.reshape(*lead, *self.full)
+        total = total.sum(self._others) if self._others else total
+        if not self._sorted:  # the kept axes lie in the table's order: put them in the margin's
+            back = np.argsort(self._turn)
+            total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
+        return total.reshape(*lead, self.shape[1])
 
     def send(self, x, back=False, support=None):
         if back:
             return self._spread(x), None
         xp = namespace(x)
-        folded = self._fold(x)
-        top = xp.amax(folded, axis=-1, keepdims=True)
+        lead = x.shape[:-1]
+        cube = x.reshape(*lead, *self.full)
+        top = xp.amax(cube, axis=self._others, keepdims=True) if self._others else cube
         top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-        weights = xp.exp(folded - top)
-        total = xp.sum(weights, axis=-1)
-        return _log(total) + top[..., 0], (weights, total)
+        weights = xp.exp(cube - top).reshape(x.shape)
+        total = self.margin(weights)
+        back_order = np.argsort(self._turn)
+        if not self._sorted:
+            top = top.reshape(*lead, *(self.full[k] for k in sorted(self.axes)))
+            top = _permute(top, (*range(len(lead)), *(len(lead) + int(k) for k in back_order)))
+        return _log(total) + top.reshape(*lead, self.shape[1]), (weights, total)
 
     def tangent(self, memo: Any, dx):
         if memo is None:
@@ -353,7 +366,7 @@ class MarginEdge:
         weights, total = memo
         xp = namespace(dx)
         safe = xp.where(total > 0, total, xp.ones_like(total))
-        return xp.sum(weights * self._fold(dx), axis=-1) / safe
+        return self.margin(weights * dx) / safe
 
     def table(self, a, b, total):
         """Counts of the table's cells; the margin's own axis would repeat them."""

@@ -13,6 +13,7 @@ With ``l(n) = -log p(y | n)`` every observed cell has a multiplier g, the slope 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import xlogy
@@ -45,6 +46,26 @@ class Evidence:
         """Where the three kinds lie."""
         a, b = self.n_gaussian, self.n_gaussian + self.n_poisson
         return slice(0, a), slice(a, b), slice(b, self.size)
+
+    @cached_property
+    def run(self):
+        """Where the observed cells are one run of cells, that run; else None."""
+        if self.size and (np.diff(self.index) == 1).all():
+            return slice(int(self.index[0]), int(self.index[-1]) + 1)
+        return None
+
+    @cached_property
+    def times(self):
+        """How often the cell of each observation is observed."""
+        return np.unique(self.index, return_inverse=True, return_counts=True)[2][self._slot] if self.size else self.y
+
+    @cached_property
+    def _slot(self):
+        return np.unique(self.index, return_inverse=True)[1]
+
+    def pick(self, cells):
+        """The observed ones of all cells."""
+        return cells[self.index] if self.run is None else cells[self.run]
 
     @property
     def lower(self):
@@ -124,9 +145,11 @@ class Evidence:
 
     def spread(self, g, n_cells):
         """Sum of the multipliers at every cell."""
-        if not self.size:
-            return np.zeros(n_cells)
-        return np.bincount(self.index, g, n_cells)
+        if self.run is not None:
+            out = np.zeros(n_cells)
+            out[self.run] = g
+            return out
+        return np.bincount(self.index, g, n_cells) if self.size else np.zeros(n_cells)
 
 
 def gather(parts, n_cells):
