@@ -220,3 +220,14 @@ def test_scikit_learn_splits_by_bag():
     assert cross_validate(MeanLine(), bags, y, cv=3)["test_score"].shape == (3,)
     search = GridSearchCV(MeanLine(), {"ridge": [0.0, 1e6]}, cv=3).fit(bags, y)
     assert search.best_params_ == {"ridge": 0.0}
+
+
+def test_an_index_that_chooses_no_bags_is_refused(bags):
+    for index in ([[0, 1]], None, True, np.True_, (0, 1)):
+        with pytest.raises(DataError, match="Units can't be chosen"):
+            bags[index]
+    assert np.array_equal(bags[np.array(1)], PARTS[1])
+
+
+def test_a_small_weight_after_a_huge_one_is_not_zero():
+    assert Bags.from_arrays([[1.0], [2.0]], weights=[[1e20], [1.0]]).weights.tolist() == [1e20, 1.0]

@@ -1,3 +1,6 @@
+import datetime
+import decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -165,3 +168,54 @@ def test_generator_takes_seeds_and_generators():
 def test_same_length_tells_all_lengths():
     with pytest.raises(DataError, match="rows has 2, cols has 3"):
         checks.same_length(rows=[1, 2], cols=[1, 2, 3], none=None)
+
+
+@pytest.mark.parametrize(
+    ("index", "chosen"),
+    [
+        (1, 1),
+        (-1, 2),
+        (np.uint8(2), 2),
+        (np.array(1), 1),
+        ([2, 0, 0], [2, 0, 0]),
+        ([-1], [2]),
+        ([], []),
+        (np.zeros(0), []),
+        ([True, False, True], [0, 2]),
+        (([0, 1], ...), [0, 1]),
+        (([0, 1], slice(None)), [0, 1]),
+    ],
+)
+def test_unit_index(index, chosen):
+    assert np.array_equal(checks.unit_index(index, 3), chosen)
+
+
+@pytest.mark.parametrize("index", [3, -4, [0, 3], [-4], (3, ...), np.array(7)])
+def test_unit_index_out_of_range(index):
+    with pytest.raises(IndexError, match="There are 3 units"):
+        checks.unit_index(index, 3)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [None, True, np.True_, 1.0, "a", [0.0], ["a"], [[0, 1]], [[0], [0, 1]], [True], (), (0, 1), ([0], 0), slice("a"),
+     {0}, slice(0, 2, 0)],
+)  # fmt: skip
+def test_unit_index_that_chooses_no_units(index):
+    with pytest.raises(DataError, match="Units can't be chosen by"):
+        checks.unit_index(index, 3)
+
+
+def test_names_are_distinct_as_text():
+    with pytest.raises(DataError, match="1 duplicates"):
+        checks.names(["1", 1], 2, "features", "x")
+
+
+def test_dates_as_ids_and_decimals_as_numbers():
+    days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]
+    assert checks.identifiers(days, 2, "units").dtype == "datetime64[D]"
+    assert checks.finite([decimal.Decimal("1.5")], "x").tolist() == [1.5]
+    with pytest.raises(DataError, match=r"above 2\*\*53"):
+        checks.finite([decimal.Decimal(2**53 + 1)], "x")
+    with pytest.raises(DataError, match="NaN or infinite"):
+        checks.finite([decimal.Decimal("NaN")], "x")

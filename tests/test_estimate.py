@@ -1,4 +1,5 @@
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -72,3 +73,11 @@ def test_frozen_equal_shown(estimate):
     assert "&lt;b&gt;" in estimate._repr_html_()
     assert "30 in all" in repr(Estimate(np.zeros(30)))
     assert estimate.describe()["mean width"] == pytest.approx(0.2)
+
+
+def test_copies_are_as_frozen_as_the_original():
+    estimate = Estimate([1.0, 2.0], [0, 1], [3, 3], 0.9)
+    for twin in (copy.deepcopy(estimate), pickle.loads(pickle.dumps(estimate))):
+        assert twin == estimate
+        for array in (twin.values, twin.low, twin.high):
+            assert not array.flags.writeable

@@ -165,3 +165,20 @@ def test_scikit_learn_splits_by_unit(margins):
     search = GridSearchCV(MeanShare(), {"pull": [0.0, 1.0]}, cv=KFold(3)).fit(margins)
     assert search.best_params_["pull"] in (0.0, 1.0)
     assert search.best_estimator_.share_.shape == (2,)
+
+
+def test_copies_are_as_frozen_as_the_original(margins):
+    for twin in (copy.deepcopy(margins), pickle.loads(pickle.dumps(margins)), margins[[0, 0]]):
+        for name in ("rows", "cols", "units", "weights"):
+            assert not getattr(twin, name).flags.writeable, name
+
+
+def test_an_index_that_chooses_no_units_is_refused(margins):
+    for index in ([[0, 1]], None, True, (0, 1)):
+        with pytest.raises(DataError, match="Units can't be chosen"):
+            margins[index]
+
+
+def test_no_units_can_be_described(margins):
+    facts = margins[[]].describe()
+    assert facts["units"] == facts["smallest unit"] == facts["largest unit"] == 0

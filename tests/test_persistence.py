@@ -545,3 +545,32 @@ def same(a, b):
 def test_any_value_comes_back(tmp_path, value):
     save(value, tmp_path / "x")
     assert same(load(tmp_path / "x"), value)
+
+
+@pytest.mark.parametrize("index", [[], [1, 1, 0]])
+def test_parts_with_repeated_units_or_none_come_back(tmp_path, index):
+    margins = Margins([[1, 2], [3, 4]], [[2, 1], [7, 0]], units=["a", "b"], weights=[1, 2], covariates=[[1.0], [5.0]])
+    bags = Bags([[0.0, 1.5], [1.0, 2.5], [0.0, 3.5]], [0, 2, 3], [1, 2, 3], ["a", "b"], ["s", "x"], {"s": ["f", "m"]})
+    for whole in (margins, bags, Bags.from_arrays([[1.0], [2.0]])):
+        save(whole[index], tmp_path / "part.sumwise")
+        assert load(tmp_path / "part.sumwise") == whole[index]
+
+
+@pytest.mark.parametrize(
+    "change", [{"rows": np.ones((3, 2))}, {"units": np.array(["a"] * 3)}, {"row_names": ("a", "a")}]
+)
+def test_parts_are_checked_too(change):
+    part = Margins([[1, 2], [3, 4]], [[2, 1], [7, 0]])[[0, 0]]
+    fields = {name: getattr(part, name) for name in Margins.__slots__} | change
+    with pytest.raises(DataError):
+        Margins._restored(**fields)
+
+
+@pytest.mark.parametrize(
+    "change", [{"ids": np.array([0] * 3)}, {"features": ("a", "a")}, {"offsets": np.array([0, 9, 2])}]
+)
+def test_parts_of_bags_are_checked_too(change):
+    part = Bags([[0.0, 1.0], [2.0, 3.0]], [0, 1, 2])[[0, 0]]
+    fields = {name: getattr(part, name) for name in Bags.__slots__} | change
+    with pytest.raises(DataError):
+        Bags._restored(**fields)

@@ -116,3 +116,11 @@ def test_frozen_equal_copied():
     assert Table("a", [np.nan]) == Table("a", [np.nan])
     assert "Laplace" in repr(table)
     assert "&lt;x&gt;" in Table("<x>", [1])._repr_html_()
+
+
+def test_copies_are_as_frozen_as_the_original():
+    table = Table("a", [np.nan, 2.5], [0.5, 1], Gaussian([1.0, 2.0]), ([1, 0], [4, 9]))
+    for twin in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert twin == table
+        for array in (twin.counts, twin.label_sums, twin.noise.scale, *twin.bounds):
+            assert not array.flags.writeable

@@ -225,12 +225,10 @@ class Bags:
         return (self.values[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:]))
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, tuple):  # scikit-learn asks for [index, ...]
-            index = index[0]
-        if isinstance(index, (int, np.integer)):
-            i = range(self.n_bags)[int(index)]
-            return self.values[self.offsets[i] : self.offsets[i + 1]]
-        chosen = np.arange(self.n_bags)[index]
+        chosen = checks.unit_index(index, self.n_bags)
+        if isinstance(chosen, int):
+            return self.values[self.offsets[chosen] : self.offsets[chosen + 1]]
+        chosen = np.arange(self.n_bags)[chosen]
         sizes = self.sizes[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         rows = self._rows_of(chosen, sizes, offsets)
@@ -262,6 +260,22 @@ class Bags:
             return slice(self.offsets[chosen[0]], self.offsets[chosen[-1] + 1])
         shift = np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
         return np.arange(offsets[-1]) + shift
+
+    @classmethod
+    def _restored(cls, **fields: Any) -> Bags:
+        """Build bags from a file, checked; unlike the constructor, also a part with repeated ids or no bags."""
+        ids = fields.get("ids")
+        if not isinstance(ids, np.ndarray) or 0 < len(ids) == len(set(ids.tolist())):
+            return cls(**fields)
+        checked = {**fields, "ids": None}
+        if not len(ids):  # names and levels can only be checked on a row
+            zeros = np.zeros((1, *np.shape(fields.get("values"))[1:]))
+            checked |= {"values": zeros, "offsets": [0, 1], "weights": None}
+        whole = cls(**checked)
+        checks.same_length(ids=ids, bags=range(len(np.atleast_1d(fields["offsets"])) - 1))
+        part = whole if len(ids) else whole[[]]
+        weights = part.weights if part.weighted else None
+        return _derived(part.values, part.offsets, weights, ids, part.features, part.levels)
 
     def __reduce__(self):  # copies keep ones without memory, and repeated ids
         weights = self.weights if self.weighted else None
@@ -361,8 +375,8 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
         raise DataError(f"There are {len(weights)} weights for {n_rows} rows.")
     if (weights == 1.0).all():  # the same as none
         return np.broadcast_to(np.float64(1.0), n_rows)
-    running = np.concatenate([[0.0], np.cumsum(weights)])
-    zero = (np.diff(running[offsets]) <= 0) & (np.diff(offsets) > 0)
+    above = np.concatenate([[0], np.cumsum(weights > 0)])  # sums of the weights themselves would lose small ones
+    zero = (np.diff(above[offsets]) == 0) & (np.diff(offsets) > 0)
     if zero.any():
         i = int(np.argmax(zero))
         raise DataError(

@@ -6,6 +6,8 @@ Nothing is repaired on the way.
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import difflib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -32,6 +34,7 @@ __all__ = [
     "same_length",
     "same_totals",
     "unique",
+    "unit_index",
     "whole",
 ]
 
@@ -245,7 +248,8 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
     for x in out:
         if not isinstance(x, (str, int)) or isinstance(x, bool):
             raise DataError(f"{what} holds {x!r}, which is no name.", hint="names are text or whole numbers.")
-    return unique(out, what)
+    unique([str(x) for x in out], what)  # 1 and "1" are one name in every file and message
+    return out
 
 
 def unique(items: Sequence, what: str) -> tuple:
@@ -288,6 +292,58 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
         raise DataError(f"{what} is missing at {len(missing)} of {n} places. First: position {missing[0]}.")
     unique(array.tolist(), what)
     return frozen(array)
+
+
+def unit_index(index: Any, n: int) -> int | slice | np.ndarray:
+    """Return an index over `n` units as one position, a slice, or a flat array of positions.
+
+    A position beyond the last unit is an `IndexError`, as in NumPy; anything that doesn't choose units (a second
+    axis, fractions, a mask of another length) is refused. ``[index, ...]`` is how scikit-learn asks.
+
+    Examples
+    --------
+    >>> from sumwise.checks import unit_index
+    >>> unit_index([True, False, True], 3), unit_index(-1, 3)
+    (array([0, 2]), 2)
+    """
+    if isinstance(index, tuple):
+        if not index or not all(x is Ellipsis or (isinstance(x, slice) and x == slice(None)) for x in index[1:]):
+            raise _no_index(index)
+        index = index[0]
+    if isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -n <= index < n:
+        return int(index) % n
+    if index is Ellipsis:
+        return slice(None)
+    try:
+        if isinstance(index, slice):
+            index.indices(n)
+            return index
+        array = np.asarray(index)
+    except (TypeError, ValueError):
+        raise _no_index(index) from None
+    return _positions(array, n, index)
+
+
+def _positions(array: np.ndarray, n: int, index: Any) -> int | np.ndarray:
+    if array.dtype.kind == "b" and array.shape == (n,):
+        return np.flatnonzero(array)
+    if array.ndim == 1 and not array.size:
+        return np.zeros(0, dtype=np.int64)
+    if array.ndim > 1 or array.dtype.kind not in "iu":
+        raise _no_index(index)
+    outside = (array < -n) | (array >= n)
+    if outside.any():
+        raise IndexError(f"There are {n} units; there is no unit at position {array[outside].flat[0]}.")
+    positions = array.astype(np.int64) % n
+    return positions if array.ndim else int(positions)
+
+
+def _no_index(index: Any) -> DataError:
+    simple = isinstance(index, (str, int, float, bool, tuple, type(None)))
+    return DataError(
+        f"Units can't be chosen by {index!r}." if simple else f"Units can't be chosen by a {type(index).__name__}.",
+        hint="give a position, a list of them, a slice, or one True or False per unit.",
+    )
 
 
 def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
@@ -409,7 +465,7 @@ def _as_floats(x: Any, name: str, labels: Any, allow_bool: bool, keep_float32: b
 
 def _from_objects(array: np.ndarray, name: str, labels: Any, allow_bool: bool) -> np.ndarray:
     flat = array.ravel()
-    accepted = (int, float, np.integer, np.floating)
+    accepted = (int, float, np.integer, np.floating, decimal.Decimal)
     for position, x in enumerate(flat):
         boolean = isinstance(x, (bool, np.bool_))
         if (boolean and not allow_bool) or not (boolean or isinstance(x, accepted)):
@@ -418,18 +474,24 @@ def _from_objects(array: np.ndarray, name: str, labels: Any, allow_bool: bool) -
             place = _place(np.unravel_index(position, array.shape), labels)
             what = "missing" if x is None or type(x).__name__ in ("NAType", "NaTType") else f"{x!r}, no number"
             raise DataError(f"{name} holds {what}, first at {place}.", hint="convert, drop or fill such entries.")
-        if isinstance(x, (int, np.integer)) and abs(int(x)) > LARGEST_EXACT:
+        if _beyond_exact(x):
             _too_large(array, name, labels)
     return array.astype(np.float64)
 
 
 def _too_large(array: np.ndarray, name: str, labels: Any) -> None:
-    flat = np.array([abs(int(x)) > LARGEST_EXACT if isinstance(x, (int, np.integer)) else False for x in array.ravel()])
+    flat = np.array([_beyond_exact(x) for x in array.ravel()])
     place = _place(np.unravel_index(int(np.argmax(flat)), array.shape), labels)
     raise DataError(
         f"{name} holds {int(flat.sum())} whole numbers above 2**53, first at {place}: they can't be kept exactly.",
         hint="count in thousands, or give floats if rounding is meant.",
     )
+
+
+def _beyond_exact(x: Any) -> bool:
+    if isinstance(x, decimal.Decimal):
+        return x.is_finite() and abs(x) > LARGEST_EXACT
+    return isinstance(x, (int, np.integer)) and abs(int(x)) > LARGEST_EXACT
 
 
 def _missing(x: Any) -> bool:
@@ -445,6 +507,8 @@ def _as_ids(listed: list, what: str) -> np.ndarray:
             return np.asarray(listed)
         except OverflowError:
             pass  # whole numbers beyond 64 bits stay what they are, like mixed ids
+    if listed and all(type(x) is datetime.date for x in listed):
+        return np.array(listed, dtype="datetime64[D]")
     array = np.empty(len(listed), dtype=object)
     array[:] = listed
     return array

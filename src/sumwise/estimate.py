@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,6 +143,9 @@ class Estimate:
         return words and all(_same(getattr(self, n), getattr(other, n)) for n in ARRAYS)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self):  # a copy is as frozen as the original
+        return Estimate, tuple(getattr(self, f.name) for f in fields(self))
 
     def __repr__(self) -> str:
         told = "" if self.level is None else f", {100 * self.level:g}% interval"

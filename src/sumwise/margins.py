@@ -182,8 +182,8 @@ class Margins:
             "total": float(self.rows.sum()),
             "row totals": dict(zip(self.row_names, self.rows.sum(axis=0).tolist())),
             "col totals": dict(zip(self.col_names, self.cols.sum(axis=0).tolist())),
-            "smallest unit": float(self.totals.min()),
-            "largest unit": float(self.totals.max()),
+            "smallest unit": float(self.totals.min(initial=self.totals.max(initial=0.0))),
+            "largest unit": float(self.totals.max(initial=0.0)),
             "empty units": int((self.totals == 0).sum()),
             "homogeneous units": int(((self.rows > 0).sum(axis=1) == 1).sum()),
             "denominator": self.denominator,
@@ -194,16 +194,11 @@ class Margins:
         return self.n_units
 
     def __getitem__(self, index: Any) -> Margins:
-        if isinstance(index, tuple):  # scikit-learn asks for [index, ...]
-            index = index[0]
-        if isinstance(index, (int, np.integer)):
-            index = [index]
-        part = object.__new__(Margins)
-        for name in self.__slots__:
-            value = getattr(self, name)
-            by_unit = name in ("rows", "cols", "units", "weights", "covariates") and value is not None
-            object.__setattr__(part, name, checks.frozen(np.asarray(value)[index]) if by_unit else value)
-        return part
+        chosen = checks.unit_index(index, self.n_units)
+        chosen = slice(chosen, chosen + 1) if isinstance(chosen, int) else chosen
+        by_unit = ("rows", "cols", "units", "weights", "covariates")
+        fields = ((n, getattr(self, n)) for n in self.__slots__)
+        return _derived(*(v[chosen] if n in by_unit and v is not None else v for n, v in fields))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Margins):
@@ -215,6 +210,24 @@ class Margins:
         return arrays and all(getattr(self, n) == getattr(other, n) for n in words)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def _restored(cls, **fields: Any) -> Margins:
+        """Build margins from a file, checked; unlike the constructor, also a part with repeated or no units."""
+        units = fields.get("units")
+        if not isinstance(units, np.ndarray) or 0 < len(units) == len(set(units.tolist())):
+            return cls(**fields)
+        checked = {**fields, "units": None}
+        if not len(units):  # names can only be checked on a unit
+            sides = {n: np.zeros((1, *np.shape(fields.get(n))[1:])) for n in ("rows", "cols", "covariates")}
+            checked |= {n: zeros for n, zeros in sides.items() if fields.get(n) is not None} | {"weights": None}
+        whole = cls(**checked)
+        checks.same_length(**{n: fields.get(n) for n in ("units", "rows", "cols", "weights", "covariates")})
+        part = whole if len(units) else whole[[]]
+        return _derived(*(units if n == "units" else getattr(part, n) for n in cls.__slots__))
+
+    def __reduce__(self):  # a copy is as frozen as the original, and may have repeated units
+        return _derived, tuple(getattr(self, n) for n in self.__slots__)
 
     def __repr__(self) -> str:
         return facts_text("Margins", self._facts())
@@ -244,6 +257,14 @@ class Margins:
         checks.same_length(units=units, covariates=array)
         self._set("covariates", checks.frozen(array))
         self._set("covariate_names", checks.names(given, array.shape[1], "covariate_names", "z"))
+
+
+def _derived(*fields: Any) -> Margins:
+    """Return margins made of parts that were checked before; units may repeat, as in a bootstrap, or be none."""
+    part = object.__new__(Margins)
+    for name, value in zip(Margins.__slots__, fields):
+        object.__setattr__(part, name, checks.frozen(value) if isinstance(value, np.ndarray) else value)
+    return part
 
 
 def _unit_weights(given: Any, n: int, units: np.ndarray) -> np.ndarray:

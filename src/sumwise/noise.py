@@ -76,6 +76,9 @@ class Noise(ABC):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self):  # a copy is as frozen as the original
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))
+
     def __repr__(self) -> str:
         told = [f"{f.name}={_scale_text(getattr(self, f.name))}" for f in fields(self)]
         return f"{type(self).__name__}({', '.join(told)})"

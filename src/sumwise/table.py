@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,6 +147,9 @@ class Table:
         return arrays and self.attributes == other.attributes and bool(self.noise == other.noise)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self):  # a copy is as frozen as the original
+        return Table, tuple(getattr(self, f.name) for f in fields(self))
 
     def __repr__(self) -> str:
         return facts_text("Table", self._facts())

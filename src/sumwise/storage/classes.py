@@ -111,7 +111,7 @@ def _build(cls: type, fields: dict[str, Any], where: str) -> Any:
         unknown = sorted(set(fields) - known)
         raise DataError(f"{where}: the file gives {unknown} to a {cls.__name__}, which has no such part.")
     try:
-        return cls(**fields)
+        return getattr(cls, "_restored", cls)(**fields)
     except SumwiseError as error:
         raise DataError(f"{where}: {error.message}", hint=error.hint) from error
 
