@@ -54,6 +54,8 @@ def test_text_cell_is_md5():
         (float("nan"), None),
         (None, None),
         (pd.Timestamp("2020-01-02"), "2020-01-02 00:00:00"),
+        (pd.Timestamp("2020-01-02 00:00:00.5"), "2020-01-02 00:00:00.5"),
+        (np.datetime64("2020-01-02T10:00"), "2020-01-02 10:00:00"),
     ],
 )
 def test_canonical_gives_plain_scalars(raw, plain):
@@ -151,6 +153,16 @@ def test_cuts_take_numbers_written_as_text():
 def test_cuts_refuse_text_with_row():
     with pytest.raises(DataError, match=r"1 of 3 values that are not numbers. First: row 1 has 'ten'"):
         Cuts("x", (2,)).codes(pd.Series(["1", "ten", None]))
+
+
+def test_cuts_refuse_complex_numbers():
+    with pytest.raises(DataError, match="complex"):
+        Cuts("x", (2,)).codes(pd.Series([1j]))
+
+
+def test_values_that_cannot_be_hashed_are_no_levels():
+    with pytest.raises(DataError, match="Column 'c' holds values that can't be levels"):
+        Levels("c", ("a",)).codes(pd.Series([[1], [2]], name="c"))
 
 
 def test_cuts_refuse_dates():

@@ -90,8 +90,11 @@ def canonical(value: Any) -> Any:
         return bool(value)
     if isinstance(value, numbers.Integral):
         return int(value)
-    if isinstance(value, datetime.date | np.datetime64):  # a pandas Timestamp is a date too
-        return str(value)
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, datetime.date):  # a pandas Timestamp is a date too
+        text = str(value)
+        return text.rstrip("0") if "." in text else text  # as engines write fractions of a second
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -119,7 +122,10 @@ def factorized(values: Any) -> tuple[np.ndarray, list]:
     """Codes (-1 where missing) and the canonical distinct values of a raw column."""
     import pandas as pd
 
-    codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    try:
+        codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    except TypeError as error:
+        raise DataError(f"Column {values.name!r} holds values that can't be levels: {error}.") from None
     plain = [canonical(v) for v in uniques]
     if None in plain:  # NaN inside an object column
         keep = np.cumsum([v is not None for v in plain]) - 1
@@ -146,6 +152,8 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
 
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise DataError(f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first.")
+    if pd.api.types.is_complex_dtype(values.dtype):
+        raise DataError(f"Column {name!r} holds complex numbers.", hint="cut points need real ones.")
     numeric: Any = pd.to_numeric(values, errors="coerce")
     bad = np.flatnonzero((numeric.isna() & ~values.isna()).to_numpy())
     if len(bad):

@@ -75,10 +75,25 @@ def query(path):
 
 @pytest.mark.parametrize(
     "make",
-    [written_csv, written_gzip, written_tsv, written_parquet, written_folder, written_glob, written_arrow,
-     written_database, query, lambda _: FRAME, lambda _: pl.from_pandas(FRAME), lambda _: pa.Table.from_pandas(FRAME),
-     lambda _: FRAME.to_dict("list")],
-)  # fmt: skip
+    [
+        written_csv,
+        written_gzip,
+        written_tsv,
+        written_parquet,
+        written_folder,
+        written_glob,
+        written_arrow,
+        written_database,
+        query,
+        lambda _: FRAME,
+        lambda _: FRAME.to_dict("list"),
+        lambda _: pl.from_pandas(FRAME),
+        lambda _: pl.from_pandas(FRAME).lazy(),
+        lambda _: pa.Table.from_pandas(FRAME),
+        lambda _: pa.dataset.dataset(pa.Table.from_pandas(FRAME)),
+        lambda _: duckdb.from_df(FRAME),
+    ],
+)
 def test_every_source_gives_the_same_tables(tmp_path, make):
     assert aggregate(make(tmp_path), ATTRIBUTES, label="y") == EXPECTED
 
@@ -141,6 +156,32 @@ def test_parquet_truncated_in_the_middle_is_refused_and_nothing_is_left(tmp_path
 def test_column_of_lists_is_refused():
     with pytest.raises(DataError, match="neither text, numbers nor booleans"):
         aggregate(pa.table({"a": [[1], [2]]}), ["a"], order=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (pa.table({"a": pa.array([2**63], pa.uint64())}), "Column 'a' can't be int64"),
+        ("SELECT 170141183460469231731687303715884105727::HUGEINT AS a", "more than 64 bits"),
+        ("SELECT 1 AS a; DROP TABLE b", "can't be read"),
+    ],
+)
+def test_odd_numbers_and_queries_are_refused(source, words):
+    with pytest.raises(DataError, match=words):
+        aggregate(source, ["a"], order=1)
+
+
+def test_options_that_duckdb_refuses_are_named():
+    with pytest.raises(DataError, match="DuckDB doesn't start"):
+        aggregate(FRAME, ["n"], order=1, memory_limit="lots")
+
+
+def test_table_called_like_ours_is_read(tmp_path):
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as con:
+        for name in ("sumwise_source", "sumwise_k0", "source"):
+            con.execute(f"CREATE TABLE {name} AS SELECT '{name}' AS a")
+    for name in ("sumwise_source", "source"):
+        assert aggregate(tmp_path / "x.duckdb", ["a"], order=1, table=name).domain.levels("a") == (name,)
 
 
 def test_dates_are_levels_as_text():

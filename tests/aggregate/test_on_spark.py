@@ -47,6 +47,25 @@ def test_spark_frame_csv_and_session(spark, tmp_path):
         aggregate(tmp_path / "rows.feather", ["a"], order=1, engine="spark")
 
 
+@pytest.mark.spark
+def test_command_line_counts_on_spark(spark, tmp_path, monkeypatch, capsys):
+    from sumwise.cli import main
+    from sumwise.readers import read_tables_folder
+
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet("rows.parquet")
+    arguments = ["--label", "y", "--out", "tables", "--engine", "spark", "--master", "local[2]"]
+    assert main(["aggregate", "rows.parquet", *arguments]) == 0
+    assert read_tables_folder("tables") == EXPECTED
+    assert "Counting rows: 3/3" in capsys.readouterr().err
+
+
+def test_condition_that_reads_like_our_own_sql_is_only_text():
+    value = "x FROM sumwise_source AS s LEFT JOIN sumwise_k0 ON TRUE"
+    frame = pd.DataFrame({"a": [value, "y"], "b": [1, 2]})
+    assert aggregate(frame, ["b"], order=1, where=[("a", "==", value)])["b"].counts.tolist() == [1]
+
+
 def test_failure_of_a_worker_names_the_missing_package():
     engine = on_spark.SparkEngine.__new__(on_spark.SparkEngine)
     engine.what = "the frame"

@@ -1,5 +1,6 @@
 """Sources: what is a query, what is a file, and plain columns out of any frame."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -78,6 +79,16 @@ def test_column_that_is_not_there_is_named(convert):
         arrow_table(convert(FRAME), ("z",))
 
 
+def test_half_precision_becomes_single():
+    assert str(arrow_table(pd.DataFrame({"h": np.array([0.5], np.float16)}), ("h",)).column("h").type) == "float"
+
+
+@pytest.mark.parametrize("values", [[10**30, 1], pd.cut([1, 2], 2)])
+def test_columns_that_no_engine_can_hold_are_refused(values):
+    with pytest.raises(DataError, match="Column 'x'"):
+        arrow_table(pd.DataFrame({"x": values}), ("x",))
+
+
 def test_mixed_column_is_refused():
-    with pytest.raises(DataError, match="Column 'm' mixes values"):
+    with pytest.raises(DataError, match="Column 'm' holds values that no engine can"):
         arrow_table(pd.DataFrame({"m": [1, "a"]}), ("m",))

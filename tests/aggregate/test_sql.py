@@ -139,4 +139,4 @@ def test_rule_and_column_of_different_kinds_are_refused(rule, column, words):
 def test_spark_statement_sends_lookups_to_all_workers():
     statement = sql.Statement(sql.SPARK)
     statement.add(sql._code(Levels("t", ("a", "b")), {"t": TEXT}, statement), "a0")
-    assert "/*+ BROADCAST(k0) */" in statement.text("source")
+    assert "/*+ BROADCAST(sumwise_k0) */" in statement.text("source")

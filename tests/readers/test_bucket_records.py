@@ -94,6 +94,12 @@ def test_field_of_the_records_that_is_not_there_is_named(tmp_path):
         bucket_records(json_object(tmp_path), ["bucket"], "rows")
 
 
+def test_missing_values_in_a_frame_are_refused():
+    frame = pd.DataFrame({"bucket": pd.array(["1", None], dtype="string")})
+    with pytest.raises(DataError, match="no 'bucket' in 1 of 2 records"):
+        bucket_records(frame, ["bucket"])
+
+
 def test_absent_file_and_odd_source_are_refused():
     with pytest.raises(DataError, match=r"There is no file 'no.csv'"):
         bucket_records("no.csv", ["bucket"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sumwise import checks, frames
+from sumwise import checks
 from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
@@ -42,7 +42,7 @@ class DuckDBEngine:
     >>> import pandas as pd
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> with DuckDBEngine(pd.DataFrame({"a": [1, 2, 2]}), ("a",)) as engine:
-    ...     engine.table("SELECT count(*) AS n FROM source").to_pylist()
+    ...     engine.table("SELECT count(*) AS n FROM sumwise_source").to_pylist()
     [{'n': 3}]
     """
 
@@ -78,17 +78,22 @@ class DuckDBEngine:
     def _open(self, duckdb: Any, source: Any, columns: tuple[str, ...], table: str | None, config: dict) -> None:
         self._errors = duckdb.Error
         database = ":memory:"
-        if not sources.is_query(source) and not frames.is_frame(source) and not isinstance(source, dict):
+        if not sources.is_query(source) and not sources.is_rows(source) and not _is_dataset(source):
             self.what = f"the file {str(source)!r}"
             if sources.file_format(source) == "database":
                 database = str(source)
         try:
             self.connection = duckdb.connect(database, read_only=database != ":memory:", config=config)
         except duckdb.Error as error:
-            raise self._failure(error) from None
+            if database != ":memory:":
+                raise self._failure(error) from None
+            told = str(error).strip().split("\n")[0]
+            raise DataError(
+                f"DuckDB doesn't start: {told}", hint="look at threads and memory_limit, as '2GB'."
+            ) from None
         self.connection.execute("SET enable_progress_bar = false")
         names = self._create_view(source, columns, table, database != ":memory:")
-        described = self.table("DESCRIBE source").to_pylist()
+        described = self.table(f"DESCRIBE {self.dialect.source}").to_pylist()
         true_names = names or [d["column_name"] for d in described]
         found = [_column(name, i, d["column_type"]) for i, (name, d) in enumerate(zip(true_names, described))]
         self.columns = {c.name: c for c in found}
@@ -98,14 +103,18 @@ class DuckDBEngine:
     def _create_view(
         self, source: Any, columns: tuple[str, ...], table: str | None, database: bool
     ) -> list[str] | None:
-        """Create the view ``source`` with columns c0, c1, ...; return the users' names where SQL would lose them."""
-        if frames.is_frame(source) or isinstance(source, dict):
+        """Create the view of the rows, with columns c0, c1, ...; return the users' names where SQL would lose
+        them."""
+        if sources.is_rows(source):
             arrow = sources.arrow_table(source, columns)
             self.categories = sources.categories(source, columns)
-            self.connection.register("given", arrow.rename_columns([f"g{i}" for i in range(len(columns))]))
-            relation, names = "given", list(columns)
+            self.connection.register("sumwise_given", arrow.rename_columns([f"g{i}" for i in range(len(columns))]))
+            relation, names = "sumwise_given", list(columns)
+        elif _is_dataset(source):
+            self.connection.register("sumwise_given", source)
+            relation, names = "sumwise_given", list(source.schema.names)
         elif database:
-            relation, names = _identifier(self._database_table(table)), None
+            relation, names = self._database_table(table), None
         elif sources.is_query(source):
             relation, names = f"({source.strip().rstrip(';')})", None
         else:
@@ -113,7 +122,7 @@ class DuckDBEngine:
         try:
             first = self.connection.sql(f"SELECT * FROM {relation} LIMIT 0").columns
             renamed = ", ".join(f"c{i}" for i in range(len(first)))
-            self.connection.execute(f"CREATE TEMP VIEW source ({renamed}) AS SELECT * FROM {relation}")
+            self.connection.execute(f"CREATE TEMP VIEW {self.dialect.source} ({renamed}) AS SELECT * FROM {relation}")
         except self._errors as error:
             raise self._failure(error) from None
         return names or list(first)
@@ -122,8 +131,8 @@ class DuckDBEngine:
         path = os.fspath(source)
         form = sources.file_format(path)
         if form == "arrow":
-            self.connection.register("given", self._arrow_file(path))
-            return "given", None
+            self.connection.register("sumwise_given", self._arrow_file(path))
+            return "sumwise_given", None
         if form == "csv":
             try:
                 found = self.connection.sql(f"FROM sniff_csv({DUCKDB.literal(path)}, sample_size = -1)").fetchall()
@@ -149,13 +158,14 @@ class DuckDBEngine:
         known = [r[0] for r in self.connection.execute(query).fetchall()]
         if table is not None:
             checks.known(table, known, "table")
-            return table
+            known = [table]
         if len(known) != 1:
             raise DataError(
                 f"{_start(self.what)} has {len(known)} tables.",
                 hint=f"name one by table=...: {', '.join(map(repr, known[:10]))}.",
             )
-        return known[0]
+        database = self.connection.execute("SELECT current_database()").fetchall()[0][0]
+        return f"{_identifier(database)}.main.{_identifier(known[0])}"  # in full: a view of ours may have its name
 
     def table(self, sql: str) -> Any:
         """The result of a query as a pyarrow table."""
@@ -181,7 +191,7 @@ class DuckDBEngine:
     def count(self, statement: Statement, counter: Counter, progress: Any) -> bool:
         """Send the rows of a statement (a0, a1, ..., then y and w) through a counter; False if some code is
         negative."""
-        for batch in self.chunks(statement.text("source")):
+        for batch in self.chunks(statement.text(self.dialect.source)):
             arrays = {name: batch.column(i).to_numpy(zero_copy_only=False) for i, name in enumerate(batch.schema.names)}
             codes = [arrays[f"a{i}"] for i in range(len(arrays) - ("y" in arrays) - ("w" in arrays))]
             if batch.num_rows and min(int(c.min()) for c in codes) < 0:
@@ -219,6 +229,12 @@ def _column(name: str, i: int, described: str) -> Column:
     if kind.startswith(TEXTS):
         return Column(name, f"c{i}", "text", plain_text=kind == "VARCHAR")
     return Column(name, f"c{i}", "other")
+
+
+def _is_dataset(source: Any) -> bool:
+    from pyarrow import dataset
+
+    return isinstance(source, dataset.Dataset)
 
 
 def _identifier(name: str) -> str:

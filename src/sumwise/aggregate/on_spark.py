@@ -8,12 +8,13 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sumwise import checks, frames
+from sumwise import checks
 from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
@@ -101,7 +102,6 @@ class SparkEngine:
         A session to use; it isn't stopped.
     """
 
-    dialect = SPARK
     threads = 1  # of the driver's counter, which only holds the result
 
     def __init__(
@@ -123,7 +123,7 @@ class SparkEngine:
         if session is None:
             session, self._stop = spark_session(master)
         self.session = session
-        self._prefix = f"sumwise_{id(self):x}"
+        self.dialect = replace(SPARK, prefix=f"sumwise_{id(self):x}_")  # a session may have several plans
         self._case = self.session.conf.get("spark.sql.caseSensitive")
         self.session.conf.set("spark.sql.caseSensitive", "true")  # files may have both 'a' and 'A'
         try:
@@ -140,7 +140,7 @@ class SparkEngine:
         if sources.is_query(source):
             self.what = "the query"
             return self._guarded(lambda: self.session.sql(source))
-        if frames.is_frame(source) or isinstance(source, dict):
+        if sources.is_rows(source):
             self.what = "the frame"
             self.categories = sources.categories(source, columns)
             arrow = sources.arrow_table(source, columns)
@@ -164,29 +164,16 @@ class SparkEngine:
         found = [_column(f.name, i, f.dataType.typeName()) for i, f in enumerate(fields)]
         self.columns = {c.name: c for c in found}
         renamed = frame.toDF(*(c.sql for c in found))
-        self.source_view = self._view(renamed, "source")
+        self._view(renamed, self.dialect.source)
 
-    def _view(self, frame: Any, name: str) -> str:
-        """Register under a name of our own; statements say ``source``, ``k0``, ... and are given it by
-        `_resolved`."""
-        view = f"{self._prefix}_{name}"
-        frame.createOrReplaceTempView(view)
-        if view not in self._views:
-            self._views.append(view)
-        return view
-
-    def _resolved(self, sql: str) -> str:
-        # statements are made of our own names and of literals; only names that stand where a relation stands are
-        # replaced
-        out = sql.replace(" FROM source AS ", f" FROM {self._prefix}_source AS ")
-        for view in self._views:
-            alias = view[len(self._prefix) + 1 :]
-            out = out.replace(f" LEFT JOIN {alias} ON ", f" LEFT JOIN {view} AS {alias} ON ")
-        return out
+    def _view(self, frame: Any, name: str) -> None:
+        frame.createOrReplaceTempView(name)
+        if name not in self._views:
+            self._views.append(name)
 
     def table(self, sql: str) -> Any:
         """The result of a query as a pyarrow table."""
-        return self._guarded(lambda: self.session.sql(self._resolved(sql)).toArrow())
+        return self._guarded(lambda: self.session.sql(sql).toArrow())
 
     def chunks(self, sql: str) -> Iterator[Any]:
         """The result of a query as record batches."""
@@ -199,14 +186,14 @@ class SparkEngine:
     def count(self, statement: Statement, counter: Counter, progress: Any) -> bool:
         """Count each partition with the compiled kernel where it lies, and add up the cells; False if some code is
         negative."""
-        coded = self._guarded(lambda: self.session.sql(self._resolved(statement.text("source"))))
+        coded = self._guarded(lambda: self.session.sql(statement.text(self.dialect.source)))
         kind = "double" if counter.weighted else "bigint"
         part = _Part(counter.subsets, counter.sizes.tolist(), counter.n_classes, counter.weighted)
         cells = self._guarded(lambda: coded.mapInArrow(part, f"cell bigint, n {kind}, s {kind}"))
-        self._view(cells, "cells")
+        self._view(cells, f"{self.dialect.prefix}cells")
         found = self._guarded(
             lambda: self.session.sql(
-                f"SELECT cell, sum(n) AS n, sum(s) AS s FROM {self._prefix}_cells GROUP BY cell"
+                f"SELECT cell, sum(n) AS n, sum(s) AS s FROM {self.dialect.prefix}cells GROUP BY cell"
             ).toArrow()
         )
         cell = found.column("cell").to_numpy()

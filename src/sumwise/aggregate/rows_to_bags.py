@@ -98,7 +98,7 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
     for lookup in statement.lookups:
         engine.add_lookup(lookup)
     order = ", ".join(str(i + 1) for i in range(len(statement.select)))
-    found = engine.table(f"{statement.text('source')} ORDER BY {order}")
+    found = engine.table(f"{statement.text(engine.dialect.source)} ORDER BY {order}")
     return _bags(found, features, levels, classes)
 
 

@@ -179,7 +179,9 @@ def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engin
 def _count_by_sql(statement: sql.Statement, counter: Counter, engine: Any, labelled: bool) -> list | None:
     """Counts and label sums of each table by one GROUPING SETS statement; None if some code is negative."""
     found = engine.table(
-        sql.grouped(statement.text("source"), counter.subsets, counter.n_classes, labelled, counter.weighted)
+        sql.grouped(
+            statement.text(engine.dialect.source), counter.subsets, counter.n_classes, labelled, counter.weighted
+        )
     )
     column = {n: found.column(n) for n in found.column_names}
     value = {n: c.to_numpy().astype(float) for n, c in column.items() if n in ("n", "s")}

@@ -9,7 +9,7 @@ from typing import Any
 from sumwise import checks, frames
 from sumwise.errors import DataError
 
-__all__ = ["arrow_table", "categories", "file_format", "is_query"]
+__all__ = ["arrow_table", "categories", "file_format", "is_query", "is_rows"]
 
 FORMATS = {
     ".parquet": "parquet",
@@ -39,6 +39,18 @@ def is_query(source: Any) -> bool:
         return False
     words = source.split(None, 1)
     return len(words) == 2 and words[0].upper() in ("SELECT", "WITH", "FROM")
+
+
+def is_rows(source: Any) -> bool:
+    """Whether a source holds the rows themselves: a frame, or a dict of columns.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import is_rows
+    >>> is_rows({"a": [1]}), is_rows("rows.csv")
+    (True, False)
+    """
+    return isinstance(source, dict) or frames.is_frame(source)
 
 
 def file_format(path: Any) -> str:
@@ -80,6 +92,8 @@ def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:
     """
     import pyarrow as pa
 
+    if hasattr(frame, "to_arrow_table"):  # a DuckDB relation
+        frame = frame.to_arrow_table()
     if isinstance(frame, pa.Table):
         for name in columns:
             checks.known(name, frame.column_names, "column")
@@ -92,7 +106,7 @@ def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:
         pandas = frames.to_pandas(frame, columns)
         arrays = [_from_pandas(pandas[c], c) for c in columns]
         table = pa.Table.from_arrays(arrays, names=list(columns))
-    return pa.Table.from_arrays([_plain(c) for c in table.columns], names=list(columns))
+    return pa.Table.from_arrays([_plain(table.column(c), c) for c in columns], names=list(columns))
 
 
 def _from_pandas(column: Any, name: str) -> Any:
@@ -100,26 +114,37 @@ def _from_pandas(column: Any, name: str) -> Any:
 
     try:
         return pa.Array.from_pandas(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} mixes values that no engine can hold: {error}.", hint="convert it to text."
+            f"Column {name!r} holds values that no engine can: {error}.", hint="convert it to text."
         ) from None
 
 
-def _plain(column: Any) -> Any:
+def _plain(column: Any, name: str) -> Any:
     import pyarrow as pa
     import pyarrow.types as kinds
 
     column = pa.chunked_array(column) if not isinstance(column, pa.ChunkedArray) else column
     if kinds.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = _cast(column, column.type.value_type, name)
+    if kinds.is_float16(column.type):  # neither engine has it
+        column = column.cast(pa.float32())
     if kinds.is_large_string(column.type) or str(column.type) == "string_view":
         column = column.cast(pa.string())
     if kinds.is_unsigned_integer(column.type):  # Spark has none
-        column = column.cast(pa.int64())
+        column = _cast(column, pa.int64(), name)
     if kinds.is_null(column.type):
         column = column.cast(pa.string())
     return column
+
+
+def _cast(column: Any, kind: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"Column {name!r} can't be {kind}: {error}.", hint="turn it into text.") from None
 
 
 def categories(frame: Any, columns: tuple[str, ...]) -> dict[str, tuple]:
@@ -140,7 +165,7 @@ def categories(frame: Any, columns: tuple[str, ...]) -> dict[str, tuple]:
     if dtypes:
         found = {c: dtypes[c] for c in columns if isinstance(dtypes.get(c), pd.CategoricalDtype)}
         return {c: tuple(checks.plain(v) for v in d.categories) for c, d in found.items()}
-    if isinstance(frame, dict):
+    if isinstance(frame, dict) or hasattr(frame, "to_arrow_table"):
         return {}
     table = frames.to_pandas(frame, _dictionary_columns(frame, columns))
     return categories(table, tuple(table.columns)) if table.shape[1] else {}

@@ -39,6 +39,12 @@ class Dialect:
     hex_number: str  # text of hex digits to a number
     backslash: bool  # whether a backslash escapes within a literal
     hint: str = ""  # a hint that small tables are sent to all workers
+    prefix: str = "sumwise_"  # of every relation that we name, so that none of the user's is hidden
+
+    @property
+    def source(self) -> str:
+        """The name of the relation that holds the rows."""
+        return f"{self.prefix}source"
 
     def literal(self, value: Any) -> str:
         """A value as SQL.
@@ -106,6 +112,8 @@ class Lookup:
         import pyarrow as pa
 
         whole = all(isinstance(v, int) for v in self.values)
+        if self.kind == "number" and any(abs(v) >= 2**63 and isinstance(v, int) for v in self.values):
+            raise DataError("A level is a whole number of more than 64 bits.", hint="turn the column into text.")
         kinds = {"text": pa.string(), "bool": pa.bool_(), "number": pa.int64() if whole else pa.float64()}
         return pa.table({"value": pa.array(self.values, kinds[self.kind]), "code": pa.array(self.codes, pa.int32())})
 
@@ -265,7 +273,7 @@ def _looked_up(column: Column, rule: Levels | Target, statement: Statement) -> s
         return f"CASE WHEN {column.missing()} THEN {missing} ELSE {unseen} END"
     if kind == "number" and isinstance(rule, Levels) and _consecutive(rule.values):
         return _shifted(column, rule, unseen, missing)
-    alias = f"k{len(statement.lookups)}"
+    alias = f"{statement.dialect.prefix}k{len(statement.lookups)}"
     left = column.value(statement.dialect)
     statement.lookups.append(Lookup(alias, rule.values, codes, kind))
     statement.joins.append(f"LEFT JOIN {alias} ON {left} = {alias}.value")

@@ -44,7 +44,7 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         select.append(_sum(weight.missing(), "no_weight"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) < 0", "negative"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) = CAST('Infinity' AS DOUBLE)", "infinite"))
-    found = engine.table(f"SELECT {', '.join(select)} FROM source AS s{where}").to_pylist()[0]
+    found = engine.table(f"SELECT {', '.join(select)} FROM {engine.dialect.source} AS s{where}").to_pylist()[0]
     n = int(found["n"])
     if not n:
         raise DataError(
@@ -75,7 +75,9 @@ def check_present(engine: Any, names: Sequence[str], where: str) -> None:
     select = [_sum(c.missing(), f"m{i}") for i, c in enumerate(columns)]
     for i, c in enumerate(columns):
         select += [f"min({c.sql}) AS low{i}", f"max({c.sql}) AS high{i}"] if c.whole else []
-    found = engine.table(f"SELECT count(*) AS n, {', '.join(select)} FROM source AS s{where}").to_pylist()[0]
+    found = engine.table(
+        f"SELECT count(*) AS n, {', '.join(select)} FROM {engine.dialect.source} AS s{where}"
+    ).to_pylist()[0]
     for i, c in enumerate(columns):
         if found[f"m{i}"]:
             raise DataError(
@@ -94,9 +96,8 @@ def distinct_values(engine: Any, names: Sequence[str], where: str) -> dict[str, 
     inner = ", ".join(f"{c.value(engine.dialect)} AS v{i}" for i, c in enumerate(columns))
     sets = ", ".join(f"(v{i})" for i in range(len(columns)))
     listed = ", ".join(f"v{i}" for i in range(len(columns)))
-    found = engine.table(
-        f"SELECT {listed} FROM (SELECT {inner} FROM source AS s{where}) AS v GROUP BY GROUPING SETS ({sets})"
-    )
+    inside = f"SELECT {inner} FROM {engine.dialect.source} AS s{where}"
+    found = engine.table(f"SELECT {listed} FROM ({inside}) AS v GROUP BY GROUPING SETS ({sets})")
     return {c.name: _sorted(found.column(f"v{i}"), c.name, engine) for i, c in enumerate(columns)}
 
 
@@ -171,7 +172,8 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
     """The classes of the label; None where it is 0 and 1."""
     column = engine.columns[plan.label]
     where = condition(engine.columns, plan.where, engine.dialect)
-    sql = f"SELECT DISTINCT {column.value(engine.dialect)} AS v FROM source AS s{where} LIMIT {MAX_CLASSES + 1}"
+    value, most = column.value(engine.dialect), MAX_CLASSES + 1
+    sql = f"SELECT DISTINCT {value} AS v FROM {engine.dialect.source} AS s{where} LIMIT {most}"
     values = tuple(sorted(canonical(v) for v in engine.table(sql).column("v").to_pylist()))
     if set(values) <= {0, 1} and column.kind != "text":
         return None
@@ -201,7 +203,7 @@ def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> None:
         statement.add(column.value(engine.dialect), "v")
         for lookup in statement.lookups:
             engine.add_lookup(lookup)
-        inner = statement.text("source")
+        inner = statement.text(engine.dialect.source)
         sql = f"SELECT v, count(*) AS n FROM ({inner}) AS u WHERE a0 IS NULL GROUP BY v ORDER BY n DESC, v LIMIT 1000"
         found = engine.table(sql).to_pylist()
         if found:
@@ -221,7 +223,9 @@ class EngineSummary:
     def __init__(self, engine: Any, column: str, where: str, label: str | None = None):
         self.engine, self.where, self.label = engine, where, label
         self.column: Column = engine.columns[column]
-        found = engine.table(f"SELECT {_sum(self.column.missing(), 'm')} FROM source AS s{where}").to_pylist()[0]
+        found = engine.table(
+            f"SELECT {_sum(self.column.missing(), 'm')} FROM {engine.dialect.source} AS s{where}"
+        ).to_pylist()[0]
         self.n_missing = int(found["m"] or 0)
 
     def _kept(self) -> str:
@@ -236,7 +240,7 @@ class EngineSummary:
         """Least and largest number; NaN where there is none."""
         x = self._number()
         found = self.engine.table(
-            f"SELECT min({x}) AS low, max({x}) AS high FROM source AS s{self._kept()}"
+            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{self._kept()}"
         ).to_pylist()[0]
         return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
 
@@ -245,7 +249,7 @@ class EngineSummary:
         function = "quantile_cont" if self.engine.dialect.name == "duckdb" else "percentile"
         array = f"[{', '.join(map(repr, q.tolist()))}]"
         array = array if self.engine.dialect.name == "duckdb" else f"array({array[1:-1]})"
-        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM source AS s{self._kept()}"
+        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM {self.engine.dialect.source} AS s{self._kept()}"
         return np.array(self.engine.table(sql).column("q").to_pylist()[0])
 
     def value_counts(self, label: bool = False) -> tuple[list, np.ndarray, np.ndarray | None]:
@@ -256,9 +260,8 @@ class EngineSummary:
             self._check_binary(column)
             sums = f", sum(CAST({column.sql} AS INTEGER)) AS s"
         value = self.column.value(self.engine.dialect)
-        found = self.engine.table(
-            f"SELECT {value} AS v, count(*) AS n{sums} FROM source AS s{self._kept()} GROUP BY {value}"
-        )
+        kept = f"{self.engine.dialect.source} AS s{self._kept()}"
+        found = self.engine.table(f"SELECT {value} AS v, count(*) AS n{sums} FROM {kept} GROUP BY {value}")
         values = [canonical(v) for v in found.column("v").to_pylist()]
         kind_of(tuple(values), self.column.name)
         known = self.engine.categories.get(self.column.name)
@@ -273,9 +276,9 @@ class EngineSummary:
             raise DataError(f"The label {column.name!r} must be 0 or 1; it is {column.kind}.")
         bad = f"({column.missing()} OR CAST({column.sql} AS DOUBLE) NOT IN (0, 1))"
         where = f"{self.where} {'AND' if self.where else 'WHERE'} {bad}"
-        found = self.engine.table(f"SELECT count(*) AS n, min({column.sql}) AS v FROM source AS s{where}").to_pylist()[
-            0
-        ]
+        found = self.engine.table(
+            f"SELECT count(*) AS n, min({column.sql}) AS v FROM {self.engine.dialect.source} AS s{where}"
+        ).to_pylist()[0]
         if found["n"]:
             raise DataError(
                 f"The label {column.name!r} must be 0 or 1; {found['n']} rows are not. One has {found['v']!r}.",

@@ -36,7 +36,11 @@ def bucket_records(source: Any, wanted: list[str], records: str | None = None) -
     """
     if isinstance(source, dict) or frames.is_frame(source):
         table = frames.to_pandas(source, wanted, what="the report")
-        return list(zip(*(([None if x != x else checks.plain(x) for x in table[c].tolist()]) for c in wanted)))
+        for c in wanted:
+            absent = int(table[c].isna().to_numpy().sum())
+            if absent:
+                raise DataError(f"The report has no {c!r} in {absent} of {len(table)} records.")
+        return list(zip(*([checks.plain(x) for x in table[c].tolist()] for c in wanted)))
     if not isinstance(source, str | PathLike):
         raise DataError(f"The report is a {type(source).__name__}.", hint="give a path or a data frame.")
     path = Path(source)
