@@ -141,15 +141,18 @@ class _Watch:
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
             values.append(x)
-        self.start = objective if self.start is None else max(self.start, objective)
+        if np.isfinite(objective):
+            self.start = objective if self.start is None else max(self.start, objective)
         if self.best is None or self._merit(point) <= self._merit(self.best):
             self.best = point
         return self._enough(point, objective)
 
     def _merit(self, point):
-        return point.gap + abs(point.loss) * point.violation / self.problem.total
+        return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
 
     def _enough(self, point, objective):
+        if not np.isfinite(point.gap):
+            return False
         size = abs(objective)
         scale = min(size, max(self.start - objective, 1e-4 * size))
         floor = 1e-13 * (self.problem.total + size)

@@ -176,12 +176,17 @@ class SparseEdge:
 
     def __init__(self, theta: Any, device=None):
         theta = sparse.coo_array(theta)
-        stored = theta.data > -np.inf
-        first, second, data = theta.row[stored], theta.col[stored], np.asarray(theta.data, float)[stored]
-        order = np.lexsort((second, first))
-        first, second, data = first[order], second[order], data[order]
+        first, second, data = theta.row, theta.col, np.asarray(theta.data, float)
+        stored = data > -np.inf
+        if not stored.all():
+            first, second, data = first[stored], second[stored], data[stored]
+        place = first.astype(np.int64) * theta.shape[1] + second
+        if not (np.diff(place) > 0).all():
+            order = np.argsort(place)
+            first, second, data = first[order], second[order], data[order]
         self.shape = theta.shape
-        self.first, self.second, self.theta = first.astype(np.int32), second.astype(np.int32), data
+        self.first, self.second = first.astype(np.int32, copy=False), second.astype(np.int32, copy=False)
+        self.theta = data
         self.rows = _segment_max(data, first, theta.shape[0])
         scaled = data - self.rows[first]
         self.cols = _segment_max(scaled, second, theta.shape[1])
