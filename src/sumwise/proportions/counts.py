@@ -132,7 +132,7 @@ def at_least_one(labels: Any, sizes: Any) -> np.ndarray:
     >>> at_least_one([1, 0], [5, 4]).tolist()
     [(1.0, 5.0), (0.0, 0.0)]
     """
-    positive = checks.whole(labels, "labels", ndim=1)
+    positive = checks.whole(labels, "labels", ndim=1, allow_bool=True)
     if (positive > 1).any():
         raise DataError(f"labels holds {positive.max():g}.", hint="1 for a bag with at least one, 0 for one with none.")
     return intervals(positive, positive * checks.whole(sizes, "sizes", ndim=1))

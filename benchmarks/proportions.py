@@ -1,0 +1,335 @@
+"""Label proportions: exact inference in bags, fits and accuracies, beside rivals in the same run.
+
+    python benchmarks/proportions.py                 # everything (about 15 minutes on two cores)
+    python benchmarks/proportions.py kernels adult   # some parts: kernels, multiclass, large, adult, franco, puma
+    python benchmarks/proportions.py adult --seeds 1
+
+CPU seconds (both threads together) after compilation. Prints tables and writes benchmarks/results/proportions.json.
+Adult, franco and puma need the public data sets (see `sumwise datasets`); they are skipped, with a line, where absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.metrics import roc_auc_score
+
+from sumwise import Bags
+from sumwise.errors import DataError
+from sumwise.kernels.cardinality import count_posterior, exact_counts
+from sumwise.kernels.cardinality_vectors import class_posterior
+from sumwise.proportions import CardinalityClassifier, CardinalityNetwork
+from sumwise.proportions.linear import mean_embedding_start
+
+RESULTS = Path(__file__).parent / "results" / "proportions.json"
+
+
+def cpu(work, repeats=3):
+    """The least CPU seconds of a few runs, and what the last gave."""
+    best, result = np.inf, None
+    for _ in range(repeats):
+        begin = time.process_time()
+        result = work()
+        best = min(best, time.process_time() - begin)
+    return best, result
+
+
+def table(title, rows):
+    print(f"\n{title}")
+    names = list(rows[0])
+    shown = [[f"{r[n]:.4g}" if isinstance(r[n], float) else str(r[n]) for n in names] for r in rows]
+    widths = [max(len(n), *(len(s[k]) for s in shown)) for k, n in enumerate(names)]
+    for line in [names, *shown]:
+        print("  " + "  ".join(text.rjust(w) for text, w in zip(line, widths)))
+    return rows
+
+
+def kernels():
+    """One bag: time and agreement of the methods; growth; forty deviations off."""
+    rng = np.random.default_rng(0)
+    rows, times = [], {}
+    for n in (1_000, 10_000, 100_000, 1_000_000):
+        logits, z = rng.normal(size=n) - 1.0, n // 3
+        reference = count_posterior(logits, [0, n], exact_counts([z]), method="tree").posterior
+        methods = (
+            ["fourier", "saddlepoint", "tree"]
+            + (["banded"] if n <= 100_000 else [])
+            + (["direct"] if n <= 1000 else [])
+        )
+        for method in methods:
+            spent, got = cpu(
+                lambda m=method, x=logits, c=z: count_posterior(x, [0, len(x)], exact_counts([c]), method=m),
+                1 if method == "banded" and n > 10_000 else 3,
+            )
+            times.setdefault(method, []).append((n, spent))
+            rows.append(
+                {"n": n, "method": method, "cpu_s": spent, "off_tree": float(np.abs(got.posterior - reference).max())}
+            )
+    out = {"one bag": table("Posterior of every member of one bag", rows)}
+    growth = []
+    for method, found in times.items():
+        big = [(n, t) for n, t in found if n >= 10_000]
+        if len(big) > 1:
+            slope = np.polyfit(*np.log(np.array(big)).T, 1)[0]
+            growth.append({"method": method, "exponent": float(slope)})
+    out["growth"] = table("Fitted exponent of time in n (n log(n)^2 is about 1.17 here)", growth)
+    logits = rng.normal(size=2000)
+    p = expit(logits)
+    z = int(p.sum() + 40 * np.sqrt((p * (1 - p)).sum()))
+    some = np.array([int(np.argmin(logits)), 0, 1000, int(np.argmax(logits))])
+    exact = _decimal(logits, z, some)
+    far = []
+    for method in ("direct", "banded", "tree", "fourier", "saddlepoint"):
+        got = count_posterior(logits, [0, 2000], exact_counts([z]), method=method).posterior[some]
+        far.append({"method": method, "error": float(np.abs(got - exact).max())})
+    out["tail"] = table("Count 40 standard deviations from its mean, n = 2,000: error against 40-digit arithmetic", far)
+    return out
+
+
+def _decimal(logits, z, members):
+    """Posteriors of some members in 40-digit arithmetic, from the generating polynomial of the others."""
+    from decimal import Decimal, localcontext
+
+    with localcontext() as context:
+        context.prec = 40
+        odds = [Decimal(float(x)).exp() for x in logits]
+        out = []
+        for i in members:
+            poly = [Decimal(1)] + [Decimal(0)] * z  # elementary symmetric functions of the others' odds
+            for k, w in enumerate(odds[:i] + odds[i + 1 :]):
+                for s in range(min(z, k + 1), 0, -1):
+                    poly[s] += w * poly[s - 1]
+            one = odds[i] * poly[z - 1]
+            out.append(float(one / (one + poly[z])))
+    return np.array(out)
+
+
+def _line(task, method, spent, off, got):
+    return {"task": task, "method": method, "cpu_s": spent, "off_direct": off, "estimate": float(got.error.max())}
+
+
+def multiclass():
+    """Class counts: one gradient of 100 bags of 100 with 4 classes, and large bags."""
+    rng = np.random.default_rng(0)
+    rows = []
+    logits, counts = rng.normal(size=(10_000, 4)), rng.multinomial(100, [0.4, 0.3, 0.2, 0.1], size=100)
+    offsets = np.arange(101) * 100
+    reference = class_posterior(logits, offsets, counts, method="direct").posterior
+    for method in ("auto", "fourier", "direct", "saddlepoint"):
+        spent, got = cpu(lambda m=method: class_posterior(logits, offsets, counts, method=m), 1)
+        off = float(np.abs(got.posterior - reference).max())
+        rows.append(_line("100 bags of 100, 4 classes", method, spent, off, got))
+    for n, c, method in ((20_000, 3, "fourier"), (100_000, 10, "saddlepoint"), (1_000_000, 5, "saddlepoint")):
+        logits, counts = rng.normal(size=(n, c)), rng.multinomial(n, np.ones(c) / c, size=1)
+        spent, got = cpu(lambda m=method, x=logits, z=counts: class_posterior(x, [0, len(x)], z, method=m), 1)
+        rows.append(_line(f"one bag of {n:,}, {c} classes", method, spent, float("nan"), got))
+    return {"multiclass": table("Class counts", rows)}
+
+
+def large():
+    """979 bags of 1,000 with 50 features."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(979_000, 50)) + np.repeat(0.3 * rng.normal(size=(979, 50)), 1000, axis=0)
+    labels = rng.random(979_000) < expit(values @ (0.3 * rng.normal(size=50)))
+    bags, counts = Bags(values, np.arange(980) * 1000), labels.reshape(979, 1000).sum(axis=1)
+    spent, clf = cpu(lambda: CardinalityClassifier(penalty=1.0).fit(bags, counts), 1)
+    auc = roc_auc_score(labels, clf.predict_proba(values)[:, 1])
+    rows = [
+        {
+            "bags": 979,
+            "rows": 979_000,
+            "features": 50,
+            "cpu_s": spent,
+            "steps": clf.fit_.n_iter,
+            "train_auc": float(auc),
+        }
+    ]
+    return {"large": table("A fit with a fixed penalty", rows)}
+
+
+def _encode(train, test, drop):
+    """Numbers standardised, categories as indicators."""
+    import pandas as pd
+
+    numbers = [c for c in train if pd.api.types.is_numeric_dtype(train[c]) and c not in drop]
+    others = [c for c in train if c not in numbers and c not in drop]
+    mean, spread = train[numbers].mean(), train[numbers].std()
+    one = pd.get_dummies(train[others].fillna("?").astype(str))
+    two = pd.get_dummies(test[others].fillna("?").astype(str)).reindex(columns=one.columns, fill_value=False)
+    parts = ((train, one), (test, two))
+    return [np.hstack([((f[numbers] - mean) / spread).to_numpy(), d.to_numpy(float)]) for f, d in parts]
+
+
+def make_bags(values, labels, size, seed, groups=None):
+    """Random bags of a size, or the same within groups."""
+    order = np.random.default_rng(seed).permutation(len(values))
+    if groups is not None:
+        order = order[np.argsort(groups[order], kind="stable")]
+        starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
+        edges = np.concatenate([np.arange(a, b, size) for a, b in zip(starts, np.r_[starts[1:], len(order)])])
+    else:
+        edges = np.arange(0, len(order), size)
+    offsets = np.append(edges, len(order))
+    return Bags(values[order], offsets), np.add.reduceat(labels[order], offsets[:-1])
+
+
+def proportion_loss(bags, counts, penalty):
+    """Rival: logistic model whose mean probability per bag is fitted to the bag's share by cross-entropy."""
+    sizes, x = bags.sizes, bags.values
+    share = counts / sizes
+
+    def cost(theta):
+        p = expit(x @ theta[:-1] + theta[-1])
+        mean = np.clip(np.add.reduceat(p, bags.offsets[:-1]) / sizes, 1e-9, 1 - 1e-9)
+        value = -(share * np.log(mean) + (1 - share) * np.log1p(-mean)).sum() + 0.5 * penalty * (theta[:-1] ** 2).sum()
+        slope = np.repeat((mean - share) / (mean * (1 - mean)) / sizes, sizes) * p * (1 - p)
+        return value, np.append(slope @ x + penalty * theta[:-1], slope.sum())
+
+    start = np.zeros(x.shape[1] + 1)
+    start[-1] = np.log(counts.sum() / (sizes.sum() - counts.sum()))
+    return minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+
+
+def _rivals(bags, counts, test):
+    """Test scores of mean embedding and proportion loss with three penalties each; the best one will count."""
+    share = (counts + 0.5) / (bags.sizes + 1)
+    shares = np.column_stack([1 - share, share])
+    scores = {"mean embedding": [], "proportion loss": []}
+    for penalty in (0.1, 1.0, 10.0):
+        theta = mean_embedding_start(np.ascontiguousarray(bags.values), bags.offsets, shares, penalty)
+        scores["mean embedding"].append(test @ theta[:-1] + theta[-1])
+        theta = proportion_loss(bags, counts, penalty / bags.sizes.mean())
+        scores["proportion loss"].append(test @ theta[:-1] + theta[-1])
+    return scores
+
+
+def adult(seeds):
+    """Test AUC and seconds on Adult: random bags and bags by occupation."""
+    from sumwise import datasets
+
+    data = datasets.adult()
+    train, test = data.train.drop(columns=data.label), data.test.drop(columns=data.label)
+    values, test_values = _encode(train, test, ("fnlwgt", "occupation"))
+    groups = train["occupation"].fillna("?").astype("category").cat.codes.to_numpy()
+    rows = []
+    for kind, by in (("random", None), ("occupation", groups)):
+        for size in (10, 100, 1000):
+            found: dict[str, list] = {}
+            spent = []
+            for seed in range(seeds):
+                bags, counts = make_bags(values, data.y_train, size, seed, by)
+                models = {
+                    "linear": CardinalityClassifier(),
+                    "linear, own intercepts": CardinalityClassifier(random_intercept=True),
+                    "network": CardinalityNetwork(random_intercept=by is not None, max_epochs=40, patience=5),
+                }
+                CardinalityClassifier(penalty=10.0).fit(bags, counts)
+                spent.append(cpu(lambda b=bags, c=counts: CardinalityClassifier(penalty=10.0).fit(b, c), 1)[0])
+                for name, model in models.items():
+                    probs = model.fit(bags, counts).predict_proba(test_values)[:, 1]
+                    found.setdefault(name, []).append(roc_auc_score(data.y_test, probs))
+                for name, scores in _rivals(bags, counts, test_values).items():
+                    found.setdefault(name, []).append(max(roc_auc_score(data.y_test, s) for s in scores))
+            row = {"bags": kind, "size": size} | {name: float(np.mean(v)) for name, v in found.items()}
+            rows.append(row | {"fixed penalty cpu_s": float(np.mean(spent))})
+            table(f"Adult, test AUC, mean of {seeds} seeds", rows[-1:])
+    return {"adult": table(f"Adult, test AUC, mean of {seeds} seeds (penalty, epochs from bags alone)", rows)}
+
+
+def franco(seeds):
+    """Accuracy on published bag assignments of Adult, beside the best published run of each method."""
+    from sumwise import datasets
+
+    published = datasets.franco_published()
+    rows = []
+    for name in datasets.franco_variants():
+        short = name.split("-global")[0]
+        if (
+            not any(w in short for w in ("simple", "hard", "intermediate-large-not-equal-far"))
+            or "mixed" in short
+            or "not" not in short
+        ):
+            continue
+        data = datasets.franco(name)
+        scores = []
+        for seed in range(seeds):
+            mask = np.random.default_rng(seed).random(data.bags.n_rows) < 0.75
+            counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
+            clf = CardinalityClassifier(tol=1e-3).fit(data.bags.subset(mask), counts)
+            scores.append(np.mean(clf.predict(data.bags.values[~mask]) == data.labels[~mask]))
+        theirs = published[published["dataset"] == f"adult-{name}"].groupby("model")["accuracy_test"].mean()
+        rows.append({"variant": short, "ours": float(np.mean(scores)), "best published mean": float(theirs.max())})
+        table("Published bags", rows[-1:])
+    return {"franco": table(f"Published bag assignments, accuracy, mean of {seeds} splits", rows)}
+
+
+def puma(seeds):
+    """Areas of the American Community Survey as bags: who has a bachelor's degree."""
+    import pandas as pd
+
+    from sumwise import datasets
+
+    frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
+    frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
+    labels = (frame["EDU"].astype(int) >= 10).to_numpy().astype(int)
+    numbers = ["AGEP", "NOC", "NPF", "DENSITY"]
+    features = frame[["AGEP", "SEX", "MSP", "HISP", "RAC1P", "NOC", "NPF", "HOUSING_TYPE", "OWN_RENT", "INDP_CAT",
+                                  "PINCP_DECILE", "DVET", "DPHY", "DREM", "DEYE", "DEAR"]].copy()  # fmt: skip
+    for c in features:
+        features[c] = (
+            pd.to_numeric(features[c], errors="coerce").fillna(-1)
+            if c in numbers
+            else features[c].astype("string").fillna("?")
+        )
+    groups = frame["PUMA"].astype("category").cat.codes.to_numpy()
+    found: dict[str, list] = {}
+    for seed in range(seeds):
+        test = np.random.default_rng(seed).random(len(frame)) < 0.3
+        values, test_values = _encode(features[~test], features[test], ())
+        bags, counts = make_bags(values, labels[~test], len(frame), seed, groups[~test])
+        for name, model in (
+            ("linear", CardinalityClassifier()),
+            ("linear, own intercepts", CardinalityClassifier(random_intercept=True)),
+        ):
+            score = model.fit(bags, counts).predict_proba(test_values)[:, 1]
+            found.setdefault(name, []).append(roc_auc_score(labels[test], score))
+        for name, scores in _rivals(bags, counts, test_values).items():
+            found.setdefault(name, []).append(max(roc_auc_score(labels[test], s) for s in scores))
+    rows = [
+        {"method": name, "auc": float(np.mean(v)), "se": float(np.std(v) / np.sqrt(len(v)))}
+        for name, v in found.items()
+    ]
+    return {"puma": table(f"{len(np.unique(groups))} areas, bachelor's degree, test AUC, mean of {seeds} splits", rows)}
+
+
+PARTS = {"kernels": kernels, "multiclass": multiclass, "large": large, "adult": adult, "franco": franco, "puma": puma}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    args = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    warnings.simplefilter("ignore", UserWarning)
+    count_posterior(np.zeros(4), [0, 4], exact_counts([2]))  # compile
+    class_posterior(np.zeros((6, 3)), [0, 6], [[2, 2, 2]])
+    for name in args.parts:
+        work = PARTS[name]
+        try:
+            results |= work(args.seeds) if name in ("adult", "franco", "puma") else work()
+        except DataError as error:
+            print(f"{name}: skipped. {error}")
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
