@@ -1,7 +1,10 @@
 """Estimators on Margins: the cells behind row and column totals."""
 
 from sumwise.ecological.bounds import Bounds
+from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.goodman import Goodman
 from sumwise.ecological.identification import doubts
+from sumwise.ecological.king import King
+from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 
-__all__ = ["Bounds", "Goodman", "doubts"]
+__all__ = ["Bounds", "EcologicalEM", "Goodman", "King", "MultinomialDirichlet", "doubts"]

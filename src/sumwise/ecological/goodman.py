@@ -131,3 +131,13 @@ class Goodman(EcologicalEstimator):
         freedom = max(self.n_units_ - len(self.shares_), 1)
         half = stats.t.ppf(0.5 + level / 2, freedom) * self.standard_errors_
         return self.shares_ - half, self.shares_ + half
+
+    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        if self.constrained:
+            return self.resampled_[rng.integers(self.n_bootstrap, size=n_draws)]
+        spread = self.residual_covariance_
+        values, vectors = np.linalg.eigh(spread / max(float(np.trace(spread)), 1e-300))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
+        z = rng.standard_normal((n_draws, *self.shares_.shape))
+        return self.shares_ + scale[:, None] * (z @ root.T)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
@@ -88,6 +89,18 @@ class EcologicalEstimator(Estimator):
             name="share",
         )
 
+    def sample(self, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
+        """Return draws of `shares_`, (n_draws, R, C): how sure the method is of them all together.
+
+        Parameters
+        ----------
+        n_draws : int, default 1000
+        random_state : int, Generator or None, default 0
+        """
+        self._fitted("shares_")
+        n_draws = checks.at_least(n_draws, "n_draws", 1)
+        return self._sample(int(n_draws), checks.generator(random_state))
+
     def score(self, margins: Margins, y: Any = None) -> float:
         """Return the mean log-likelihood per unit of other units' column totals given their row totals.
 
@@ -105,6 +118,9 @@ class EcologicalEstimator(Estimator):
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
+
+    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        raise DataError(f"{type(self).__name__} has no probability model to draw from.", hint="use EcologicalEM().")
 
     def _store(self, margins: Margins, cells: np.ndarray) -> None:
         """Keep the unit cells (row shares) and everything that follows from them."""

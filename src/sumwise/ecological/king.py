@@ -1,0 +1,236 @@
+"""King: ecological inference by a truncated normal of the groups' shares."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.ecological.identification import check_identified
+from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
+from sumwise.ecological.result import EcologicalEstimator
+from sumwise.errors import DataError, ModelWarning, UnknownName
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.kernels import king as kernel
+from sumwise.kernels import king_checks
+from sumwise.margins import Margins
+
+__all__ = ["King"]
+
+
+class King(EcologicalEstimator):
+    """King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
+
+    For 2 x 2 tables the parameters `phi_` maximise King's posterior with the exact truncation constant; they are then
+    drawn by importance sampling, and every unit's shares are simulated on its tomography line, so that cells lie in
+    the bounds and add up. Totals weight units by the size of the group, the quantity that elections and courts ask
+    for, and not by the size of the unit as some texts write. Units where a group is absent, or where all chose alike,
+    are used as they are.
+
+    Parameters
+    ----------
+    erho, esigma, ebeta : float, default 0.5
+        Priors: the standard deviation of the transformed correlation, of the standard deviations, and how fast means
+        outside [0, 1] are penalised, by ``d**2 / (2 * ebeta)``; 0 leaves a prior out.
+    covariates_b, covariates_w : list of str or None
+        Covariates of `margins` that move the mean of the first and of the second group.
+    strategy : {"iterated", "multivariate"}, default "iterated"
+        For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
+        the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
+        shares at once.
+    n_draws : int, default 1000
+    proposal_scale : float, default 0.5
+        Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
+        King's programs do; 1.0 reaches further into the tails and gives wider intervals.
+    max_iter : int, default 500
+    random_state : int, Generator or None, default 0
+
+    Attributes
+    ----------
+    phi_ : ndarray
+        2 x 2: King's parameters (means, log standard deviations, correlation, covariates) on his scale.
+    phi_covariance_ : ndarray
+    draws_ : ndarray of shape (n_draws, R, C)
+        Draws of `shares_`.
+    disagreement_ : float
+        Iterated R x C: the largest difference between the two ways to a share.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import King
+    >>> rows = [[80, 20], [30, 70], [50, 50], [10, 90], [65, 35]]
+    >>> m = Margins(rows, [[68, 32], [43, 57], [52, 48], [31, 69], [60, 40]])
+    >>> est = King(n_draws=200).fit(m)
+    >>> bool(abs((est.cells_ * m.rows[:, :, None]).sum(axis=1) - m.cols).max() < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        erho=0.5,
+        esigma=0.5,
+        ebeta=0.5,
+        covariates_b=None,
+        covariates_w=None,
+        strategy="iterated",
+        n_draws=1000,
+        proposal_scale=0.5,
+        max_iter=500,
+        random_state=0,
+    ):
+        self.erho = erho
+        self.esigma = esigma
+        self.ebeta = ebeta
+        self.covariates_b = covariates_b
+        self.covariates_w = covariates_w
+        self.strategy = strategy
+        self.n_draws = n_draws
+        self.proposal_scale = proposal_scale
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, margins: Margins, y: Any = None) -> King:
+        """Estimate the cells of `margins`; `y` is ignored."""
+        self._check()
+        check_identified(margins)
+        rng = checks.generator(self.random_state)
+        if (margins.n_rows, margins.n_cols) == (2, 2):
+            self._fit_two(margins, rng)
+        elif min(margins.n_rows, margins.n_cols) < 2:
+            raise DataError(
+                f"King's method needs two groups and two outcomes; there are {margins.n_rows} and {margins.n_cols}.",
+                hint="with one group there is nothing to infer.",
+            )
+        else:
+            self._fit_tables(margins, rng)
+        return self
+
+    def _check(self) -> None:
+        for name in ("erho", "esigma", "ebeta"):
+            checks.at_least(getattr(self, name), name, 0, whole_number=False)
+        checks.at_least(self.n_draws, "n_draws", 10)
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.proposal_scale, "proposal_scale")
+        checks.choice(self.strategy, "strategy", ("iterated", "multivariate"))
+
+    def _priors(self) -> kernel.KingPriors:
+        return kernel.KingPriors(float(self.erho), float(self.esigma), float(self.ebeta))
+
+    def _fit_two(self, margins: Margins, rng: np.random.Generator) -> None:
+        full = margins[margins.totals > 0]
+        data = kernel.KingData(
+            np.ascontiguousarray(full.row_shares[:, 0]),
+            np.ascontiguousarray(full.col_shares[:, 0]),
+            np.array(full.weights, dtype=float),
+            _covariates(full, self.covariates_b, "covariates_b"),
+            _covariates(full, self.covariates_w, "covariates_w"),
+        )
+        priors = self._priors()
+        phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
+        slope = float(np.abs(record.jac).max())
+        converged = slope < 1e-2
+        if not converged:
+            warn_not_converged(record.nit, slope, 1e-2, hint="raise max_iter, or tighten the priors.")
+        self.phi_, self.phi_covariance_ = phi, covariance
+        draws, self.effective_draws_ = kernel.resample(
+            phi, covariance, data, priors, self.n_draws, self.proposal_scale, rng=rng
+        )
+        first, second = kernel.simulate(draws, data, rng=rng)
+        sizes = full.rows
+        totals = np.stack([first @ sizes[:, 0], second @ sizes[:, 1]], axis=1) / sizes.sum(axis=0)
+        self.draws_ = np.stack([totals, 1 - totals], axis=2)
+        cells = np.zeros((margins.n_units, 2, 2))
+        shares = np.stack([first.mean(axis=0), second.mean(axis=0)], axis=1)
+        cells[margins.totals > 0] = np.stack([shares, 1 - shares], axis=2)
+        self._store(margins, cells)
+        self.fit_ = Fit(
+            answer=phi,
+            objective=-float(record.fun),
+            n_iter=int(record.nit),
+            converged=converged,
+            history={"objective": course},
+        )
+
+    def _fit_tables(self, margins: Margins, rng: np.random.Generator) -> None:
+        if self.covariates_b or self.covariates_w:
+            raise DataError("Covariates are for 2 x 2 tables.", hint="merge groups and outcomes, or leave them out.")
+        if self.strategy == "multivariate":
+            done = fit_multivariate(margins, self.n_draws, rng)
+        else:
+            done = fit_iterated(margins, self._priors(), self.n_draws, self.proposal_scale, self.max_iter, rng)
+            self.disagreement_ = done.disagreement
+            if done.disagreement > 0.05:
+                warnings.warn(
+                    f"The two 2 x 2 decompositions disagree by up to {done.disagreement:.3f} in a share (on average "
+                    f"{done.mean_disagreement:.3f}). Hint: strategy='multivariate', or EcologicalEM().",
+                    ModelWarning,
+                    stacklevel=3,
+                )
+        self.draws_ = done.draws
+        self._store(margins, done.cells)
+        self.fit_ = done.fit
+        if not done.fit.converged:
+            warn_not_converged(done.fit.n_iter, done.change, done.tol, hint="raise n_draws.")
+
+    def assumptions(self, margins: Margins, coordinates: Any = None, n_permutations: int = 499) -> dict[str, Any]:
+        """Test what the 2 x 2 model assumes; small p-values speak against it.
+
+        Parameters
+        ----------
+        margins : Margins
+            The units that were fitted.
+        coordinates : array of shape (n_units, 2), optional
+            Where the units are; without them independence across units isn't tested.
+        n_permutations : int, default 499
+
+        Returns
+        -------
+        dict
+            ``truncated_normality``, ``mean_independence`` and ``spatial_independence``, each with a statistic, a
+            p-value and a sentence.
+        """
+        self._fitted("phi_")
+        rng = checks.generator(self.random_state)
+        x, t = margins.row_shares[:, 0], margins.col_shares[:, 0]
+        distance, p_normal = king_checks.normality(x, t, self.phi_[:5], 4000, rng=rng)
+        bend, p_bend = king_checks.curvature_in_x(x, t, margins.totals * margins.weights)
+        found = {
+            "truncated_normality": _told(distance, p_normal, "outcomes follow the fitted truncated normal"),
+            "mean_independence": _told(bend, p_bend, "the groups' mean shares don't change with X"),
+        }
+        if coordinates is not None:
+            place = checks.finite(coordinates, "coordinates", ndim=2)
+            checks.same_length(units=margins.units, coordinates=place)
+            residual = t - np.einsum("ir,r->i", margins.row_shares, self.shares_[:, 0])
+            index, p_near = king_checks.moran(residual, place, int(n_permutations), rng=rng)
+            found["spatial_independence"] = _told(index, p_near, "neighbouring units are independent")
+        return found
+
+    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        tail = (1 - level) / 2
+        low, high = np.quantile(self.draws_, [tail, 1 - tail], axis=0)
+        return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
+
+    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
+
+
+def _told(statistic: float, p_value: float, claim: str) -> dict[str, Any]:
+    verdict = "no evidence against it" if p_value > 0.05 else "the data speak against it"
+    return {"statistic": statistic, "p_value": p_value, "claim": claim, "verdict": verdict}
+
+
+def _covariates(margins: Margins, names: Any, parameter: str) -> np.ndarray:
+    """The covariates of that name, centred, (n, k)."""
+    if not names:
+        return np.zeros((len(margins), 0))
+    known = margins.covariate_names or ()
+    missing = [name for name in names if name not in known]
+    if missing or margins.covariates is None:
+        told = f"the covariates are {', '.join(known)}." if known else "these margins have none."
+        raise UnknownName(f"{parameter} names {missing[0] if missing else names[0]!r}, which isn't there.", hint=told)
+    z = margins.covariates[:, [known.index(name) for name in names]]
+    return z - z.mean(axis=0)

@@ -1,0 +1,202 @@
+"""MultinomialDirichlet: the full posterior over whole tables."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.ecological.calibration import POSTERIOR, beta_interval, beta_sample
+from sumwise.ecological.identification import check_identified
+from sumwise.ecological.result import EcologicalEstimator
+from sumwise.errors import DataError, ModelWarning
+from sumwise.estimate import Estimate
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.kernels import table_sampler as kernel
+from sumwise.kernels.chains import effective_size, split_r_hat
+from sumwise.kernels.entropic_em import common_shares
+from sumwise.kernels.raking import rake
+from sumwise.margins import Margins
+
+__all__ = ["MultinomialDirichlet"]
+
+
+class MultinomialDirichlet(EcologicalEstimator):
+    """The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet shares across units.
+
+    Chains walk over whole tables that have both margins of every unit, by moves between four cells that are drawn
+    exactly from their conditional distribution; nothing needs tuning. They run until split R-hat is below `r_hat` for
+    every share or `max_draws` is reached. A result that hasn't converged isn't given as one: `interval` and
+    `estimate` refuse it.
+
+    Fractional counts are rounded by largest remainders, and a warning says so.
+
+    Parameters
+    ----------
+    shape, rate : float, default 4.0 and 2.0
+        The gamma prior of the Dirichlet concentrations.
+    n_chains : int, default 4
+    n_draws : int, default 300
+        Draws kept per chain in each round, after the first half of the first round is dropped.
+    max_draws : int, default 3000
+        Draws per chain at which to give up.
+    thin : int, default 2
+        Sweeps per draw.
+    r_hat : float, default 1.05
+    calibrated : bool, default True
+        Widen intervals by how much the model's posterior was too narrow on real contests (`POSTERIOR` in
+        ``sumwise.ecological.calibration``); False gives the posterior's own.
+    random_state : int, Generator or None, default 0
+
+    Attributes
+    ----------
+    draws_ : ndarray of shape (n, R, C)
+        Posterior draws of `shares_`.
+    concentrations_ : ndarray of shape (R, C)
+        Posterior mean of the Dirichlet concentrations.
+    r_hat_, effective_size_ : ndarrays of shape (R, C)
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import MultinomialDirichlet
+    >>> rows = [[80, 20], [30, 70], [50, 50], [10, 90], [65, 35]]
+    >>> m = Margins(rows, [[68, 32], [43, 57], [52, 48], [31, 69], [60, 40]])
+    >>> est = MultinomialDirichlet(r_hat=1.2).fit(m)
+    >>> est.total_.sum(axis=0).round(6)
+    array([254., 246.])
+    """
+
+    def __init__(
+        self,
+        shape=4.0,
+        rate=2.0,
+        n_chains=4,
+        n_draws=300,
+        max_draws=3000,
+        thin=2,
+        r_hat=1.05,
+        calibrated=True,
+        random_state=0,
+    ):
+        self.shape = shape
+        self.rate = rate
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.max_draws = max_draws
+        self.thin = thin
+        self.r_hat = r_hat
+        self.calibrated = calibrated
+        self.random_state = random_state
+
+    def fit(self, margins: Margins, y: Any = None) -> MultinomialDirichlet:
+        """Sample the tables of `margins`; `y` is ignored."""
+        self._check()
+        check_identified(margins)
+        rows, cols = _whole(margins)
+        streams = checks.generator(self.random_state).spawn(self.n_chains)
+        states = [self._start(margins, rows, cols, stream) for stream in streams]
+        kept, means, concentrations, course = self._run(states, streams)
+        size = np.maximum(rows.sum(axis=0)[:, None], 1)
+        chains = kept / size
+        self.r_hat_, self.effective_size_ = split_r_hat(chains), effective_size(chains)
+        worst = float(self.r_hat_.max())
+        self.converged_ = bool(worst < self.r_hat)
+        self.draws_ = chains.reshape(-1, *chains.shape[2:])
+        self.concentrations_ = concentrations
+        x = np.broadcast_to(rows[:, :, None], means.shape)
+        self._store(margins, np.divide(means, x, out=np.zeros_like(means), where=x > 0))
+        self.posterior_sd_ = self.draws_.std(axis=0)
+        history = {"r_hat": course}
+        self.fit_ = Fit(objective=worst, n_iter=kept.shape[1], converged=self.converged_, history=history)
+        if not self.converged_:
+            warn_not_converged(kept.shape[1], worst - 1, self.r_hat - 1, hint="raise max_draws or thin.")
+        return self
+
+    def _check(self) -> None:
+        for name in ("shape", "rate"):
+            checks.positive(getattr(self, name), name)
+        checks.at_least(self.n_chains, "n_chains", 2)
+        checks.at_least(self.n_draws, "n_draws", 20)
+        checks.at_least(self.max_draws, "max_draws", self.n_draws)
+        checks.at_least(self.thin, "thin", 1)
+        if not self.r_hat > 1:
+            raise DataError(f"r_hat is {self.r_hat}; it must be above 1.", hint="1.05 is strict, 1.1 is usual.")
+
+    def _start(self, margins: Margins, rows, cols, rng) -> tuple[np.ndarray, np.ndarray]:
+        """Tables and concentrations near a quick fit, scattered by more than the posterior."""
+        overall = np.tile(margins.cols.sum(axis=0) / margins.cols.sum(), (margins.n_rows, 1))
+        near = common_shares(rows + 0.0, cols + 0.0, np.ones(len(rows)), overall, rho=0.005, alpha=2.0, tol=1e-3)
+        mixed = 0.9 * np.exp(near.log_shares) + 0.1 * rng.dirichlet(np.ones(margins.n_cols), margins.n_rows)
+        guide = rake(rows + 0.0, cols + 0.0, np.log(mixed)) * rows[:, :, None]
+        return kernel.north_west(rows, cols, guide), 20 * mixed + 0.05
+
+    def _run(self, states, streams):
+        """Rounds of draws until the chains agree; the first half of the first round is dropped."""
+        parts, means, alphas, course = [], [], [], []
+        done = 0
+        while done < self.max_draws:
+            runs = [
+                kernel.sample_chain(table, alpha, int(self.n_draws), int(self.thin), self.shape, self.rate, rng)
+                for (table, alpha), rng in zip(states, streams)
+            ]
+            done += self.n_draws
+            drop = self.n_draws // 2 if not parts else 0
+            parts.append(np.stack([run[0][drop:] for run in runs]))
+            means.append(np.mean([run[2] for run in runs], axis=0))
+            alphas.append(np.mean([run[1][drop:] for run in runs], axis=(0, 1)))
+            kept = np.concatenate(parts, axis=1)
+            kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
+            course.append(float(split_r_hat(kept).max()))
+            if course[-1] < self.r_hat:
+                break
+        return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), course
+
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """Return `shares_` with names, intervals and bounds; refuse where the chains don't agree."""
+        return super().estimate(level)
+
+    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        self._need_convergence()
+        if self.calibrated:
+            sd = POSTERIOR * self.posterior_sd_
+            return beta_interval(self.shares_, sd, level, self.lower_bound_, self.upper_bound_)
+        tail = (1 - level) / 2
+        low, high = np.quantile(self.draws_, [tail, 1 - tail], axis=0)
+        return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
+
+    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        self._need_convergence()
+        if self.calibrated:
+            bounds = self.lower_bound_, self.upper_bound_
+            return beta_sample(self.shares_, POSTERIOR * self.posterior_sd_, *bounds, n_draws, rng=rng)
+        return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
+
+    def _need_convergence(self) -> None:
+        if not self.converged_:
+            worst = float(self.r_hat_.max())
+            raise DataError(
+                f"The chains don't agree: R-hat is up to {worst:.2f}, the limit is {self.r_hat}.",
+                hint="raise max_draws or thin; shares_ and draws_ hold what there is.",
+            )
+
+
+def _whole(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides as whole numbers with equal totals; a warning where that changes them."""
+    totals = np.round(margins.totals).astype(np.int64)
+    sides = []
+    for side in (margins.rows, margins.cols):
+        total = np.maximum(side.sum(axis=1, keepdims=True), 1e-300)
+        sides.append(kernel.largest_remainder(side * (totals[:, None] / total), totals))
+    moved = max(float(np.abs(a - b).max()) for a, b in zip(sides, (margins.rows, margins.cols)))
+    if moved > 1e-6:
+        changed = int((np.abs(sides[0] - margins.rows).max(axis=1) > 1e-6).sum())
+        warnings.warn(
+            f"Counts are fractional: they were rounded by largest remainders, rows in {changed} of {len(margins)} "
+            f"units, by up to {moved:.2f}. Hint: give whole counts to have them used as they are.",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return sides[0], sides[1]

@@ -1,0 +1,44 @@
+"""Calibrated deviations and beta intervals."""
+
+import numpy as np
+
+from sumwise.ecological.calibration import CHOSEN_ON, REPORTED_ON, beta_interval, beta_sample, calibrated_sd
+
+SHARES = np.array([[0.9, 0.08, 0.02], [0.3, 0.3, 0.4]])
+ZERO, ONE = np.zeros((2, 3)), np.ones((2, 3))
+
+
+def test_choosing_and_reporting_elections_are_apart():
+    assert not set(CHOSEN_ON) & set(REPORTED_ON)
+    assert len(CHOSEN_ON) == len(REPORTED_ON) == 3
+
+
+def test_deviation_grows_with_each_of_its_sources():
+    base = calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]))
+    assert (calibrated_sd(SHARES, 0.05 * ONE, ZERO, np.array([0.5, 0.5])) > base).all()
+    assert (calibrated_sd(SHARES, ZERO, 0.1 * ONE, np.array([0.5, 0.5])) > base).all()
+    smaller = calibrated_sd(SHARES, ZERO, ZERO, np.array([0.05, 0.95]))
+    assert (smaller[0] > base[0]).all()
+
+
+def test_interval_has_its_level_and_keeps_to_the_bounds():
+    low, high = beta_interval(SHARES, 0.03 * ONE, 0.9, ZERO, ONE)
+    draws = beta_sample(SHARES, 0.03 * ONE, ZERO, ONE, 4000, rng=np.random.default_rng(0))
+    inside = ((draws >= low) & (draws <= high)).mean(axis=0)
+    assert np.abs(inside[1] - 0.9).max() < 0.08
+    low, high = beta_interval(SHARES, 0.3 * ONE, 0.99, SHARES - 0.01, SHARES + 0.01)
+    assert (low >= SHARES - 0.01 - 1e-12).all()
+    assert (high <= SHARES + 0.01 + 1e-12).all()
+
+
+def test_interval_holds_estimates_at_the_edge():
+    edge = np.array([[1.0, 0.0]])
+    low, high = beta_interval(edge, 0.02 + 0 * edge, 0.95, 0 * edge, 1 + 0 * edge)
+    assert low[0, 1] == 0
+    assert high[0, 0] == 1
+    assert 0 < high[0, 1] < 0.2
+
+
+def test_draws_sum_to_one():
+    draws = beta_sample(SHARES, 0.05 * ONE, ZERO, ONE, 10, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(draws.sum(axis=2), 1)

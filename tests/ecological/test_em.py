@@ -1,0 +1,170 @@
+"""EcologicalEM: margins, bounds, truth, edges and refusals."""
+
+import numpy as np
+import pytest
+
+import public_data
+from sumwise import Margins
+from sumwise.ecological import Bounds, EcologicalEM
+from sumwise.errors import DataError, ModelWarning, NotConverged
+
+TRUE = np.array([[0.7, 0.2, 0.1], [0.15, 0.25, 0.6]])
+
+
+def precincts(n=40, seed=0, shares=TRUE, rho=0.0, size=400):
+    rng = np.random.default_rng(seed)
+    rows = np.round(rng.dirichlet(np.ones(len(shares)), n) * rng.uniform(0.5, 1.5, (n, 1)) * size)
+    cells = np.zeros((n, *shares.shape))
+    for i in range(n):
+        for r in range(len(shares)):
+            p = rng.dirichlet(shares[r] * (1 - rho) / rho) if rho > 0 else shares[r]
+            cells[i, r] = rng.multinomial(int(rows[i, r]), p)
+    return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells
+
+
+METHODS = [
+    {},
+    {"method": "multinomial"},
+    {"method": "normal", "symmetric": True},
+    {"method": "multinomial", "symmetric": True},
+]
+
+
+@pytest.mark.parametrize("options", METHODS)
+def test_cells_reproduce_both_margins_inside_the_bounds_near_the_truth(options):
+    m, cells = precincts(n=60)
+    est = EcologicalEM(max_iter=3000, **options).fit(m)
+    counts = est.cells_ * m.rows[:, :, None]
+    np.testing.assert_allclose(counts.sum(axis=1), m.cols, atol=1e-6)
+    np.testing.assert_allclose(counts.sum(axis=2), m.rows, atol=1e-6)
+    bounds = Bounds().fit(m)
+    assert (est.cells_ >= bounds.lower_ - 1e-9).all()
+    assert (est.cells_ <= bounds.upper_ + 1e-9).all()
+    truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+    assert np.abs(est.shares_ - truth).max() < 0.06
+    assert est.fit_.converged
+
+
+def test_overdispersion_is_found():
+    close, _ = precincts(n=150, rho=0.0)
+    wide, _ = precincts(n=150, rho=0.03)
+    found = [EcologicalEM(n_groups=0).fit(m).overdispersion_ for m in (close, wide)]
+    assert found[0] < 0.003
+    assert 0.006 < found[1] < 0.06
+
+
+def test_intervals_cover_and_lie_inside_the_bounds():
+    hits, total = 0, 0
+    for seed in range(12):
+        m, cells = precincts(n=40, seed=seed, rho=0.01)
+        est = EcologicalEM().fit(m)
+        low, high = est.interval(0.95)
+        truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+        hits, total = hits + ((low <= truth) & (truth <= high)).sum(), total + truth.size
+        assert (low >= est.lower_bound_ - 1e-12).all()
+        assert (high <= est.upper_bound_ + 1e-12).all()
+    assert hits / total > 0.9  # wider than chance alone asks for: they allow for errors of the model
+
+
+def test_same_seed_same_result_and_draws_agree_with_intervals():
+    m, _ = precincts()
+    first, second = EcologicalEM(random_state=1).fit(m), EcologicalEM(random_state=1).fit(m)
+    np.testing.assert_array_equal(first.standard_errors_, second.standard_errors_)
+    draws = first.sample(500, random_state=2)
+    assert draws.shape == (500, 2, 3)
+    assert np.abs(draws.mean(axis=0) - first.shares_).max() < 0.05
+
+
+def test_homogeneous_empty_and_one_sided_units_are_used_as_they_are():
+    m, _ = precincts(n=30)
+    rows = np.r_[m.rows, [[50, 0], [0, 70], [0, 0], [30, 30]]]
+    cols = np.r_[m.cols, [[50, 0, 0], [0, 10, 60], [0, 0, 0], [60, 0, 0]]]
+    est = EcologicalEM().fit(Margins(rows, cols))
+    counts = est.cells_ * rows[:, :, None]
+    np.testing.assert_allclose(counts.sum(axis=1), cols, atol=1e-6)
+    np.testing.assert_allclose(est.cells_[30, 0], [1, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(est.cells_[31, 1], [0, 1 / 7, 6 / 7], atol=1e-9)
+
+
+def test_fractional_counts_and_many_cells_work():
+    rng = np.random.default_rng(3)
+    cells = rng.gamma(0.3, 5, size=(60, 27, 15))
+    m = Margins(cells.sum(axis=2), cells.sum(axis=1))
+    with pytest.warns(ModelWarning, match="60 units for 405 cells"):
+        est = EcologicalEM(n_groups=2, max_iter=500, tol=1e-3).fit(m)
+    np.testing.assert_allclose((est.cells_ * m.rows[:, :, None]).sum(axis=1), m.cols, atol=1e-6)
+    low, high = est.interval()
+    assert (low <= est.shares_).all()
+    assert (est.shares_ <= high).all()
+
+
+def test_single_unit_gives_the_bounds():
+    with pytest.warns(ModelWarning, match="single unit"):
+        est = EcologicalEM().fit(Margins([[60, 40]], [[80, 20]]))
+    low, high = est.interval(0.9999)
+    assert low[0, 0] < 0.7
+    assert high[0, 0] > 0.95
+
+
+def test_swapping_the_sides_hardly_changes_the_table():
+    m, _ = precincts(n=60)
+    forth = EcologicalEM(n_groups=0).fit(m)
+    back = EcologicalEM(n_groups=0).fit(Margins(m.cols, m.rows))
+    assert np.abs(forth.total_ - back.total_.T).sum() / m.rows.sum() < 0.03
+
+
+def test_early_stop_warns():
+    m, _ = precincts()
+    with pytest.warns(NotConverged, match="Stopped after"):
+        est = EcologicalEM(max_iter=1, n_groups=0, tol=1e-12).fit(m)
+    assert not est.fit_.converged
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "magic"}, "method"),
+        ({"determinant": -1}, "determinant"),
+        ({"prior": -1}, "prior"),
+        ({"dispersion": -0.1}, "dispersion"),
+        ({"n_groups": 1}, "n_groups is 1"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": 0}, "tol"),
+    ],
+)
+def test_bad_parameters_are_refused(options, words):
+    with pytest.raises(DataError, match=words):
+        EcologicalEM(**options).fit(precincts()[0])
+
+
+def test_no_intervals_without_groups():
+    est = EcologicalEM(n_groups=0).fit(precincts()[0])
+    with pytest.raises(DataError, match="no intervals"):
+        est.interval()
+    with pytest.raises(DataError, match="no intervals"):
+        est.sample()
+
+
+def test_many_units_have_errors_by_random_groups(monkeypatch):
+    m, _ = precincts(n=400, rho=0.01)
+    few = EcologicalEM().fit(m)
+    monkeypatch.setattr("sumwise.ecological.em.MANY", 100)
+    many = EcologicalEM().fit(m)
+    np.testing.assert_array_equal(few.shares_, many.shares_)
+    ratio = many.standard_errors_ / few.standard_errors_
+    assert 0.5 < ratio.min() <= ratio.max() < 2
+
+
+def test_given_dispersion_is_kept():
+    assert EcologicalEM(dispersion=0.02, n_groups=0).fit(precincts()[0]).overdispersion_ == 0.02
+
+
+@pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
+def test_a_contest_of_the_reporting_half_beats_the_published_mean():
+    from sumwise import datasets
+
+    errors = []
+    for contest in datasets.contests(dataset="NZ_2008")[::10]:
+        est = EcologicalEM(n_groups=0).fit(contest.margins)
+        errors.append(50 * np.abs(est.total_ - contest.total).sum() / contest.total.sum())
+    assert np.mean(errors) < 7.0

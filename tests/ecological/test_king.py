@@ -1,0 +1,142 @@
+"""King's method as an estimator."""
+
+import time
+
+import numpy as np
+import pytest
+
+import public_data
+from sumwise import Margins
+from sumwise.ecological import Bounds, King
+from sumwise.errors import DataError, ModelWarning, UnknownName
+
+
+def counties(n=60, seed=0, homogeneous=True):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.05, 0.95, n)
+    b, w = (0.4 + 0.1 * rng.normal(size=n)).clip(0, 1), (0.75 + 0.08 * rng.normal(size=n)).clip(0, 1)
+    if homogeneous:
+        x[:2] = [0.0, 1.0]
+        b[2], w[2] = 1.0, 1.0
+    size = rng.uniform(100, 900, n)
+    rows = np.stack([x, 1 - x], axis=1) * size[:, None]
+    yes = (x * b + (1 - x) * w) * size
+    z = rng.normal(size=(n, 1))
+    m = Margins(rows, np.stack([yes, size - yes], axis=1), covariates=z, covariate_names=["z"])
+    return m, np.array([b @ rows[:, 0] / rows[:, 0].sum(), w @ rows[:, 1] / rows[:, 1].sum()])
+
+
+def test_cells_add_up_inside_the_bounds_and_intervals_hold_the_truth():
+    m, truth = counties()
+    est = King(n_draws=300).fit(m)
+    counts = est.cells_ * m.rows[:, :, None]
+    np.testing.assert_allclose(counts.sum(axis=1), m.cols, atol=1e-6)
+    bounds = Bounds().fit(m)
+    present = np.broadcast_to(m.rows[:, :, None] > 0, counts.shape)
+    assert (est.cells_ >= bounds.lower_ - 1e-9)[present].all()
+    assert (est.cells_ <= bounds.upper_ + 1e-9)[present].all()
+    assert np.abs(est.shares_[:, 0] - truth).max() < 0.04
+    low, high = est.interval(0.999)
+    assert (low[:, 0] - 0.02 <= truth).all()
+    assert (truth <= high[:, 0] + 0.02).all()
+    np.testing.assert_allclose(est.cells_[0, 1, 0], m.col_shares[0, 0])
+    np.testing.assert_allclose(est.cells_[1, 0, 0], m.col_shares[1, 0])
+    assert est.fit_.converged
+
+
+def test_totals_weight_units_by_group_size():
+    m, _ = counties()
+    est = King(n_draws=100).fit(m)
+    np.testing.assert_allclose(est.shares_[0, 0], est.cells_[:, 0, 0] @ m.rows[:, 0] / m.rows[:, 0].sum())
+
+
+def test_same_seed_same_draws():
+    m, _ = counties()
+    first, second = (King(n_draws=50, random_state=4).fit(m) for _ in range(2))
+    np.testing.assert_array_equal(first.draws_, second.draws_)
+    assert first.sample(7).shape == (7, 2, 2)
+
+
+def test_covariates_enter_and_unknown_ones_are_refused():
+    m, _ = counties()
+    est = King(covariates_b=["z"], covariates_w=["z"], n_draws=20).fit(m)
+    assert est.phi_.shape == (7,)
+    with pytest.raises(UnknownName, match="covariates_b names 'q'"):
+        King(covariates_b=["q"]).fit(m)
+    bare = Margins(m.rows, m.cols)
+    with pytest.raises(UnknownName, match="these margins have none"):
+        King(covariates_w=["z"]).fit(bare)
+
+
+def test_assumptions_are_tested_with_a_verdict():
+    m, _ = counties(n=100, homogeneous=False)
+    est = King(n_draws=50).fit(m)
+    found = est.assumptions(m, coordinates=np.random.default_rng(0).uniform(size=(100, 2)), n_permutations=49)
+    assert set(found) == {"truncated_normality", "mean_independence", "spatial_independence"}
+    assert all(told["p_value"] > 0.001 for told in found.values())
+    assert found["mean_independence"]["verdict"] == "no evidence against it"
+    with pytest.raises(DataError, match="coordinates"):
+        est.assumptions(m, coordinates=np.zeros((3, 2)))
+
+
+def three_by_three(n=50, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet([1, 1, 1], n) * 300
+    true = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+    cells = rows[:, :, None] * np.array([[rng.dirichlet(30 * p) for p in true] for _ in range(n)])
+    return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.ModelWarning", "ignore::sumwise.errors.NotConverged")
+@pytest.mark.parametrize("strategy", ["iterated", "multivariate"])
+def test_larger_tables_by_both_strategies(strategy):
+    m, truth = three_by_three()
+    est = King(strategy=strategy, n_draws=120).fit(m)
+    np.testing.assert_allclose((est.cells_ * m.rows[:, :, None]).sum(axis=1), m.cols, atol=1e-6)
+    assert np.abs(est.shares_ - truth).max() < 0.12
+    assert est.draws_.shape == (120, 3, 3)
+
+
+def test_disagreement_between_decompositions_is_told():
+    rng = np.random.default_rng(5)
+    rows = rng.dirichlet([3, 3, 3], 12) * 300
+    cols = rng.dirichlet([3, 3, 3], 12) * 300
+    with pytest.warns(ModelWarning, match="decompositions disagree by up to"):
+        est = King(n_draws=20).fit(Margins(rows, cols))
+    assert est.disagreement_ > 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"erho": -1}, "erho"),
+        ({"strategy": "guess"}, "strategy"),
+        ({"n_draws": 1}, "n_draws"),
+        ({"proposal_scale": 0}, "proposal_scale"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_bad_parameters_are_refused(options, words):
+    with pytest.raises(DataError, match=words):
+        King(**options).fit(counties()[0])
+
+
+def test_one_outcome_and_covariates_for_tables_are_refused():
+    with pytest.raises(DataError, match="two groups and two outcomes"):
+        King().fit(Margins([[5, 5], [3, 8], [9, 1], [4, 4]], [[10], [11], [10], [8]]))
+    m, _ = three_by_three()
+    with pytest.raises(DataError, match="Covariates are for 2 x 2"):
+        King(covariates_b=["z"]).fit(m)
+
+
+@pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
+def test_matproii_has_the_reference_implementation_s_answer():
+    from sumwise import datasets
+
+    m = datasets.matproii().margins
+    King(n_draws=10).fit(m)  # compile
+    start = time.process_time()
+    est = King().fit(m)
+    assert time.process_time() - start < 1.0  # 0.35 s on an idle core
+    np.testing.assert_allclose(est.phi_, [1.2671900, 1.9349556, -1.1149542, -1.3270775, 1.6053564], atol=5e-4)
+    np.testing.assert_allclose(est.shares_[:, 0], [0.5712, 0.8178], atol=0.005)

@@ -1,0 +1,100 @@
+"""The hierarchical model: margins, convergence, rounding, refusals."""
+
+import numpy as np
+import pytest
+
+import public_data
+from sumwise import Margins
+from sumwise.ecological import MultinomialDirichlet
+from sumwise.errors import DataError, ModelWarning, NotConverged
+
+
+def precincts(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    true = np.array([[8.0, 2.0], [2.0, 6.0]])
+    rows = np.round(rng.dirichlet([1, 1], n) * 60)
+    cells = np.array([[rng.multinomial(int(x), rng.dirichlet(a)) for x, a in zip(row, true)] for row in rows], float)
+    return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+
+
+def test_posterior_holds_the_truth_and_adds_up():
+    m, truth = precincts()
+    est = MultinomialDirichlet(n_draws=200).fit(m)
+    assert est.fit_.converged
+    assert est.r_hat_.max() < 1.05
+    assert est.effective_size_.min() > 50
+    np.testing.assert_allclose((est.cells_ * m.rows[:, :, None]).sum(axis=1), m.cols, atol=1e-6)
+    low, high = est.interval(0.99)
+    assert (low <= truth).all()
+    assert (truth <= high).all()
+    frame = est.estimate().to_frame()
+    assert (frame["low"] <= frame["share"]).all()
+    assert est.sample(9).shape == (9, 2, 2)
+
+
+def test_calibrated_intervals_are_wider_than_the_posterior_s_own():
+    m, _ = precincts(n=20)
+    wide = MultinomialDirichlet(n_draws=100, r_hat=1.3).fit(m)
+    own = MultinomialDirichlet(n_draws=100, r_hat=1.3, calibrated=False).fit(m)
+    assert np.diff(wide.interval(), axis=0).mean() > 1.5 * np.diff(own.interval(), axis=0).mean()
+    assert own.sample(5).shape == (5, 2, 2)
+
+
+def test_same_seed_same_draws():
+    m, _ = precincts(n=10)
+    first, second = (MultinomialDirichlet(n_draws=20, r_hat=9.0, random_state=3).fit(m) for _ in range(2))
+    np.testing.assert_array_equal(first.draws_, second.draws_)
+
+
+def test_unconverged_chains_are_not_given_as_a_result():
+    m, _ = precincts(n=30)
+    with pytest.warns(NotConverged, match="Stopped after"):
+        est = MultinomialDirichlet(n_draws=20, max_draws=20, r_hat=1.0001).fit(m)
+    assert not est.fit_.converged
+    for ask in (est.interval, est.estimate, est.sample):
+        with pytest.raises(DataError, match="chains don't agree: R-hat is up to"):
+            ask()
+
+
+def test_fractional_counts_are_rounded_and_it_is_said():
+    m, _ = precincts(n=10)
+    with pytest.warns(ModelWarning, match="rounded by largest remainders, rows in 10 of 10 units"):
+        est = MultinomialDirichlet(n_draws=20, r_hat=9.0).fit(Margins(m.rows + 0.4, m.cols + 0.4))
+    assert np.isfinite(est.shares_).all()
+
+
+def test_homogeneous_and_empty_units_pass():
+    m, _ = precincts(n=12)
+    more = Margins(np.r_[m.rows, [[20, 0], [0, 0]]], np.r_[m.cols, [[15, 5], [0, 0]]])
+    est = MultinomialDirichlet(n_draws=20, r_hat=9.0).fit(more)
+    np.testing.assert_allclose(est.cells_[12, 0], [0.75, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"shape": 0}, "shape"),
+        ({"rate": -1}, "rate"),
+        ({"n_chains": 1}, "n_chains"),
+        ({"n_draws": 5}, "n_draws"),
+        ({"max_draws": 10}, "max_draws"),
+        ({"thin": 0}, "thin"),
+        ({"r_hat": 1.0}, "r_hat"),
+    ],
+)
+def test_bad_parameters_are_refused(options, words):
+    with pytest.raises(DataError, match=words):
+        MultinomialDirichlet(**options).fit(precincts(n=10)[0])
+
+
+@pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
+def test_senc_has_the_truth_inside_narrow_intervals():
+    from sumwise import datasets
+
+    senc = datasets.senc()
+    est = MultinomialDirichlet().fit(senc.margins)
+    error = 50 * np.abs(est.total_ - senc.total).sum() / senc.total.sum()
+    assert error < 2.4
+    estimate = est.estimate()
+    assert estimate.covers(senc.shares).sum() >= 8
+    assert np.diff(estimate.interval, axis=0).mean() < 0.08
