@@ -34,6 +34,12 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
     master : str, optional
         ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else ``"local[*]"``. A local
         session listens on 127.0.0.1 alone and keeps its files in a temporary folder.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.on_spark import spark_session
+    >>> session, stop = spark_session("local[2]")  # doctest: +SKIP
+    >>> stop()  # doctest: +SKIP
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -100,6 +106,11 @@ class SparkEngine:
         The master's URL, as ``"local[2]"`` or ``"spark://host:7077"``.
     session : SparkSession, optional
         A session to use; it isn't stopped.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import aggregate
+    >>> aggregate("rows.parquet", ["age", "city"], engine="spark", master="local[2]")  # doctest: +SKIP
     """
 
     threads = 1  # of the driver's counter, which only holds the result

@@ -32,7 +32,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The few words in which engines differ."""
+    """The few words in which engines differ.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import DUCKDB, SPARK
+    >>> DUCKDB.text, SPARK.text, DUCKDB.source
+    ('VARCHAR', 'STRING', 'sumwise_source')
+    """
 
     name: str
     text: str  # the type of text
@@ -77,7 +84,14 @@ SPARK = Dialect("spark", "STRING", "CAST(conv({}, 16, 10) AS BIGINT)", backslash
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the source: what the user calls it, what SQL calls it, and what it holds."""
+    """A column of the source: what the user calls it, what SQL calls it, and what it holds.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import Column
+    >>> Column("it's", "c0", "number", floating=True).missing()
+    '(c0 IS NULL OR isnan(c0))'
+    """
 
     name: str
     sql: str
@@ -100,7 +114,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A small table (value, code) that a statement joins, under its alias."""
+    """A small table (value, code) that a statement joins, under its alias.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import Lookup
+    >>> Lookup("k0", ("x", "y"), (0, 1), "text").arrow().to_pylist()
+    [{'value': 'x', 'code': 0}, {'value': 'y', 'code': 1}]
+    """
 
     alias: str
     values: tuple
@@ -123,6 +144,14 @@ class Statement:
     """One SELECT over the source: what it selects, which lookups it joins, which rows it keeps.
 
     ``outer`` computes more from what was selected, in a SELECT around it; empty where nothing more is needed.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import DUCKDB, Statement
+    >>> statement = Statement(DUCKDB, where=" WHERE c1 > 0")
+    >>> statement.add("c0 + 1", "a0")
+    >>> statement.text("rows")
+    'SELECT c0 + 1 AS a0 FROM rows AS s WHERE c1 > 0'
     """
 
     dialect: Dialect
@@ -151,7 +180,14 @@ class Statement:
 
 
 def condition(columns: dict[str, Column], conditions: Sequence[tuple], dialect: Dialect) -> str:
-    """The WHERE clause of conditions that were checked by the plan; empty where there are none."""
+    """The WHERE clause of conditions that were checked by the plan; empty where there are none.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import DUCKDB, Column, condition
+    >>> condition({"age": Column("age", "c0", "number")}, [("age", ">=", 18)], DUCKDB)
+    ' WHERE (NOT (c0 IS NULL) AND c0 >= 18)'
+    """
     parts = [_one_condition(columns[c], operation, value, dialect) for c, operation, value in conditions]
     return f" WHERE {' AND '.join(parts)}" if parts else ""
 
@@ -209,7 +245,17 @@ def codes_statement(
 
 
 def class_code(column: Column, classes: tuple, statement: Statement) -> str:
-    """SQL of a class's code, by a lookup where it needs one."""
+    """SQL of a class's code, by a lookup where it needs one.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sql import DUCKDB, Column, Statement, class_code
+    >>> statement = Statement(DUCKDB)
+    >>> class_code(Column("kind", "c0", "text"), ("a", "b"), statement)
+    'CASE WHEN (c0 IS NULL) THEN NULL ELSE COALESCE(sumwise_k0.code, NULL) END'
+    >>> statement.joins
+    ['LEFT JOIN sumwise_k0 ON c0 = sumwise_k0.value']
+    """
     return _looked_up(column, Levels(column.name, classes), statement)
 
 

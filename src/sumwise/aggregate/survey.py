@@ -32,7 +32,17 @@ MAX_RANGE_CELLS = 2**25
 
 
 def check_rows(plan: CountPlan, engine: Any) -> int:
-    """The number of rows; none at all, a missing label or an unfit weight is an error."""
+    """The number of rows; none at all, a missing label or an unfit weight is an error.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
+    >>> with DuckDBEngine(rows, ("a", "y")) as engine:
+    ...     survey.check_rows(CountPlan(rows, ["a"], label="y", order=1), engine)
+    3
+    """
     where = condition(engine.columns, plan.where, engine.dialect)
     select = ["count(*) AS n"]
     if plan.label is not None:
@@ -68,7 +78,18 @@ def _sum(predicate: str, name: str) -> str:
 
 
 def check_present(engine: Any, names: Sequence[str], where: str) -> None:
-    """Refuse missing values, and note the range of whole numbers, in one pass over some columns."""
+    """Refuse missing values, and note the range of whole numbers, in one pass over some columns.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
+    >>> with DuckDBEngine(rows, ("a", "y")) as engine:
+    ...     survey.check_present(engine, ["a"], where="")
+    ...     engine.columns["a"].range
+    (5, 7)
+    """
     if not names:
         return
     columns: list[Column] = [engine.columns[n] for n in names]
@@ -89,7 +110,17 @@ def check_present(engine: Any, names: Sequence[str], where: str) -> None:
 
 
 def distinct_values(engine: Any, names: Sequence[str], where: str) -> dict[str, tuple]:
-    """The sorted distinct values of some columns, in one pass."""
+    """The sorted distinct values of some columns, in one pass.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
+    >>> with DuckDBEngine(rows, ("a", "y")) as engine:
+    ...     survey.distinct_values(engine, ["a", "y"], where="")
+    {'a': (5, 7), 'y': ('p', 'q')}
+    """
     if not names:
         return {}
     columns: list[Column] = [engine.columns[n] for n in names]
@@ -113,6 +144,16 @@ def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ..
 
     Also the attributes whose levels are all whole numbers from the least to the largest, which spares a search for
     the distinct ones: counting will show which of them occur, and `without_empty_levels` keeps those.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
+    >>> with DuckDBEngine(rows, ("a", "y")) as engine:
+    ...     encoding, ranges = survey.full_encoding(CountPlan(rows, ["a", "y"]), engine)
+    >>> encoding["a"].levels, ranges
+    ((5, 6, 7), ('a',))
     """
     given = {} if plan.encoding is None else plan.encoding.rules
     plain = [a for a in plan.attributes if a not in given]
@@ -146,7 +187,19 @@ def _ranges(plan: CountPlan, plain: list[str], given: Any, engine: Any) -> dict[
 def without_empty_levels(
     encoding: Encoding, attributes: tuple[str, ...], subsets: Sequence[tuple[str, ...]], counted: list
 ) -> tuple[Encoding, list]:
-    """Drop the levels of some attributes that no row has, from the encoding and from the tables."""
+    """Drop the levels of some attributes that no row has, from the encoding and from the tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.aggregate.survey import without_empty_levels
+    >>> from sumwise.encoding import Encoding
+    >>> from sumwise.rules import Levels
+    >>> counted = [(np.array([1.0, 0.0, 2.0]), np.zeros(3))]
+    >>> encoding, tables = without_empty_levels(Encoding({"a": Levels("a", (5, 6, 7))}), ("a",), [("a",)], counted)
+    >>> encoding["a"].levels, tables[0][0]
+    ((5, 7), array([1., 2.]))
+    """
     kept = {}
     for a in attributes:
         t = next(i for i, s in enumerate(subsets) if a in s)
@@ -169,7 +222,17 @@ def without_empty_levels(
 
 
 def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
-    """The classes of the label; None where it is 0 and 1."""
+    """The classes of the label; None where it is 0 and 1.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
+    >>> with DuckDBEngine(rows, ("a", "y")) as engine:
+    ...     survey.classes_of(CountPlan(rows, ["a"], label="y", order=1), engine)
+    ('p', 'q')
+    """
     column = engine.columns[plan.label]
     where = condition(engine.columns, plan.where, engine.dialect)
     value, most = column.value(engine.dialect), MAX_CLASSES + 1
@@ -193,7 +256,16 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
 
 
 def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> None:
-    """Say which attribute has a value without a level, which value, and in how many rows."""
+    """Say which attribute has a value without a level, which value, and in how many rows.
+
+    Examples
+    --------
+    >>> from sumwise import Domain
+    >>> from sumwise.aggregate import aggregate
+    >>> aggregate({"a": [0, 1, 2, 2]}, ["a"], order=1, domain=Domain({"a": 2}))
+    Traceback (most recent call last):
+    sumwise.errors.UnknownName: Attribute 'a' has no level for 2 rows. Most often: 2, 2 times. Hint: ...
+    """
     for name in encoding.attributes:
         rule = encoding[name]
         if isinstance(rule, Cross):
@@ -218,7 +290,17 @@ def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> None:
 
 
 class EngineSummary:
-    """What fitting an encoding asks of one raw column, computed by an engine."""
+    """What fitting an encoding asks of one raw column, computed by an engine.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> with DuckDBEngine({"x": [1.0, 4.0, None]}, ("x",)) as engine:
+    ...     summary = survey.EngineSummary(engine, "x", where="")
+    ...     summary.n_missing, summary.range()
+    (1, (1.0, 4.0))
+    """
 
     def __init__(self, engine: Any, column: str, where: str, label: str | None = None):
         self.engine, self.where, self.label = engine, where, label

@@ -65,7 +65,7 @@ class Mechanism:
             return values.astype(float)
         measurement = self._measurement(scale, whole)
         flat = values.ravel().astype(np.int64 if whole else np.float64)
-        noisy = np.asarray(measurement(flat.tolist()), dtype=np.float64)
+        noisy = np.asarray(measurement(flat), dtype=np.float64)
         return noisy.reshape(values.shape)
 
     def _measurement(self, scale: float, whole: bool) -> Any:
