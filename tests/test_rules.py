@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sumwise.errors import DataError
-from sumwise.rules import PRIME, Cross, Cuts, Hashed, Levels, Target, canonical, cross_cell, text_cell
+from sumwise.rules import PRIME, Cross, Cuts, Hashed, Levels, Target, cross_cell, text_cell
 
 
 def slow_cross_cell(codes, cells, salt):
@@ -41,32 +41,6 @@ def test_cross_cell_other_salt_other_hash():
 def test_text_cell_is_md5():
     expected = int(hashlib.md5("7:Zürich".encode()).hexdigest()[:8], 16) % 13
     assert text_cell("Zürich", 13, salt=7) == expected
-
-
-@pytest.mark.parametrize(
-    ("raw", "plain"),
-    [
-        (np.int8(3), 3),
-        (3.0, 3),
-        (np.float32(0.5), 0.5),
-        (np.True_, True),
-        ("x", "x"),
-        (float("nan"), None),
-        (None, None),
-        (pd.Timestamp("2020-01-02"), "2020-01-02 00:00:00"),
-        (pd.Timestamp("2020-01-02 00:00:00.5"), "2020-01-02 00:00:00.5"),
-        (np.datetime64("2020-01-02T10:00"), "2020-01-02 10:00:00"),
-    ],
-)
-def test_canonical_gives_plain_scalars(raw, plain):
-    got = canonical(raw)
-    assert got == plain
-    assert type(got) is type(plain)
-
-
-def test_canonical_refuses_objects():
-    with pytest.raises(DataError, match="type dict can't be a level"):
-        canonical({})
 
 
 def test_levels_codes_with_other_and_missing():

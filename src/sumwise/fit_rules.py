@@ -13,18 +13,8 @@ import numpy as np
 
 from sumwise import checks, frames
 from sumwise.errors import DataError
-from sumwise.rules import (
-    RULES,
-    Cross,
-    Cuts,
-    Hashed,
-    Levels,
-    Target,
-    canonical,
-    factorized,
-    kind_of,
-    numbers_of,
-)
+from sumwise.raw_values import canonical, factorized, kind_of, numbers_of
+from sumwise.rules import RULES, Cross, Cuts, Hashed, Levels, Target
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.rows_to_tables import opened
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.rules import canonical
+from sumwise.raw_values import canonical
 
 __all__ = ["aggregate_bags"]
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target, kind_of
+from sumwise.raw_values import kind_of
+from sumwise.rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target
 
 __all__ = [
     "DUCKDB",

@@ -13,7 +13,8 @@ from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.sql import Column, condition
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
-from sumwise.rules import Cross, Levels, canonical, kind_of
+from sumwise.raw_values import canonical, kind_of
+from sumwise.rules import Cross, Levels
 
 __all__ = [
     "EngineSummary",
