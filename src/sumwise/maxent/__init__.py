@@ -1,1 +1,16 @@
 """Classifiers of individuals from contingency tables."""
+
+from sumwise.maxent.best_pair import BestPair
+from sumwise.maxent.cross_logistic import SampledLogistic, skyline
+from sumwise.maxent.max_ent import MaxEntClassifier
+from sumwise.maxent.naive_bayes import NaiveBayesTables
+from sumwise.maxent.tree_augmented import TreeAugmentedNaiveBayes
+
+__all__ = [
+    "BestPair",
+    "MaxEntClassifier",
+    "NaiveBayesTables",
+    "SampledLogistic",
+    "TreeAugmentedNaiveBayes",
+    "skyline",
+]

@@ -1,0 +1,111 @@
+"""The plan of a Gibbs sweep: which attributes are redrawn, and where the rows that it multiplies are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sumwise.kernels.loglinear import Layout
+
+__all__ = ["Plan", "plan"]
+
+
+class Plan(NamedTuple):
+    """Where a sweep finds the rows that it multiplies.
+
+    A visit redraws one attribute, or two together (a block). Factors of a visit are rows of `gather`, which lists
+    cells of the flat tables in an order in which the redrawn attribute varies fastest; a factor's row starts at
+    ``base + sum over its other attributes of stride * level``.
+
+    visits (V, 3): first attribute, second attribute or -1, and the number of rows' parts in use.
+    parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
+    base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
+    far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
+    """
+
+    sizes: np.ndarray
+    visits: np.ndarray
+    parts: np.ndarray
+    base: np.ndarray
+    near: np.ndarray
+    stride: np.ndarray
+    far: np.ndarray
+    far_attribute: np.ndarray
+    far_stride: np.ndarray
+    gather: np.ndarray
+    clique_start: np.ndarray
+    clique_members: np.ndarray
+    member_attribute: np.ndarray
+    member_stride: np.ndarray
+
+
+def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = ()) -> Plan:
+    """Lay out a sweep over all attributes; each pair in `blocks` is redrawn jointly, in place of its two attributes.
+
+    Attributes may stand in one block only.
+    """
+    paired = {a: b for b in blocks for a in b}
+    visits, parts, factors = [], [], []
+    for a in range(len(lay.sizes)):
+        if a not in paired:
+            visits.append((a, -1))
+        elif a == paired[a][0]:
+            visits.append(paired[a])
+    gather: list[np.ndarray] = []
+    filled = 0
+    for first, second in visits:
+        row = []
+        for drawn in ((first,), (second,), (first, second)):
+            begin = len(factors)
+            for c, clique in enumerate(lay.cliques):
+                inside = tuple(a for a in (first, second) if a in clique)
+                if inside == drawn and -1 not in drawn:
+                    table, others = _turned(lay, c, drawn)
+                    factors.append((filled, others))
+                    gather.append(table)
+                    filled += table.size
+            row.append((begin, len(factors)))
+        parts.append(row)
+    nearest = [o[0] if o else (0, 0) for _, o in factors]
+    further = [o[1:] for _, o in factors]
+    pairs = [pair for o in further for pair in o] or [(0, 0)]
+    members = [_strides(lay, clique) for clique in lay.cliques]
+    member_ends = np.concatenate([[0], np.cumsum([len(m) for m in members])])
+    flat_members = [pair for m in members for pair in m]
+    return Plan(
+        _index(lay.sizes),
+        np.array(visits, dtype=np.int64),
+        np.array(parts, dtype=np.int64),
+        _index([b for b, _ in factors]),
+        _index([a for a, _ in nearest]),
+        _index([s for _, s in nearest]),
+        np.concatenate([[0], np.cumsum([len(o) for o in further])]).astype(np.int64),
+        _index([a for a, _ in pairs]),
+        _index([s for _, s in pairs]),
+        np.concatenate(gather),
+        _index(lay.starts[:-1]),
+        member_ends.astype(np.int64),
+        _index([a for a, _ in flat_members]),
+        _index([s for _, s in flat_members]),
+    )
+
+
+def _turned(lay: Layout, c: int, drawn: tuple[int, ...]) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Cells of clique `c` with the drawn attributes last, and the strides of the others."""
+    clique = lay.cliques[c]
+    others = [a for a in clique if a not in drawn]
+    order = [clique.index(a) for a in (*others, *drawn)]
+    table = np.transpose(lay.clique_cells(c), order)
+    steps = [math.prod(table.shape[i + 1 :]) for i in range(len(others))]
+    return table.ravel(), list(zip(others, steps))
+
+
+def _strides(lay: Layout, clique: tuple[int, ...]) -> list[tuple[int, int]]:
+    shape = lay.shape(clique)
+    return [(a, math.prod(shape[i + 1 :])) for i, a in enumerate(clique)]
+
+
+def _index(values) -> np.ndarray:
+    return np.array(list(values), dtype=np.uint64)  # unsigned: no test for negative positions in the inner loop

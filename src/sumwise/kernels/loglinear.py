@@ -1,0 +1,176 @@
+"""Log-linear models over discrete attributes and a class: where parameters live, and exact expectations.
+
+The model is p(x, y) proportional to exp(offset_y + sum over tables t of w_t[y, x_t]) (Gilotte et al. 2022, eq. (1),
+with w = mu for class 0 and mu + theta_y otherwise). Tables that lie within another one share its cells: all work is
+done on the *cliques*, the tables that are within no other, whose cells follow each other in one flat vector.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sumwise.errors import DataError
+
+__all__ = [
+    "ENUMERABLE",
+    "Expectation",
+    "Layout",
+    "class_shares",
+    "enumerate_cells",
+    "layout",
+    "log_weights",
+    "project",
+    "spread",
+]
+
+ENUMERABLE = 4_000_000  # cells of the joint table, classes included, beyond which enumeration is refused
+
+
+class Layout(NamedTuple):
+    """Where the cells of tables are, in flat vectors.
+
+    sizes : levels of each attribute.
+    cliques : attribute positions of each clique, ascending; cells of clique c are ``starts[c]:starts[c + 1]``, C order.
+    terms : the cliques, then the tables within them; parameters of term t are ``term_starts[t]:term_starts[t + 1]``,
+        so the first ``n_cells`` parameters are the cliques' own.
+    cells, params : pairs (a clique's cell, a smaller table's parameter that applies to it).
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]
+    starts: np.ndarray
+    terms: tuple[tuple[int, ...], ...]
+    term_starts: np.ndarray
+    cells: np.ndarray
+    params: np.ndarray
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all cliques."""
+        return int(self.starts[-1])
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters of all terms."""
+        return int(self.term_starts[-1])
+
+    def shape(self, attributes: Iterable[int]) -> tuple[int, ...]:
+        """Levels of some attributes."""
+        return tuple(self.sizes[a] for a in attributes)
+
+    def clique_cells(self, c: int) -> np.ndarray:
+        """Flat positions of the cells of clique `c`, shaped like its table."""
+        return np.arange(self.starts[c], self.starts[c + 1]).reshape(self.shape(self.cliques[c]))
+
+
+class Expectation(NamedTuple):
+    """What an engine returns.
+
+    cells (K, n_cells): probability of a clique's cell together with the class; each clique sums to 1 over both.
+    log_z (K,): log of the sum over x of the unnormalised density, for each class (NaN where the engine has none).
+    """
+
+    cells: np.ndarray
+    log_z: np.ndarray
+
+
+def layout(sizes: Sequence[int], tables: Iterable[Sequence[int]]) -> Layout:
+    """Find the cliques among tables (sets of attribute positions) and lay out their cells."""
+    wanted = sorted({tuple(sorted(t)) for t in tables}, key=lambda t: (-len(t), t))
+    cliques: list[tuple[int, ...]] = []
+    inner: list[tuple[tuple[int, ...], int]] = []
+    for t in wanted:
+        home = next((c for c, clique in enumerate(cliques) if set(t) <= set(clique)), None)
+        if home is None:
+            cliques.append(t)
+        else:
+            inner.append((t, home))
+    shape = [tuple(int(sizes[a]) for a in t) for t in [*cliques, *(t for t, _ in inner)]]
+    ends = np.concatenate([[0], np.cumsum([math.prod(s) for s in shape])]).astype(np.int64)
+    starts = ends[: len(cliques) + 1]
+    cells, params = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for k, (t, home) in enumerate(inner, start=len(cliques)):
+        clique = cliques[home]
+        axes = [clique.index(a) for a in t]
+        index = np.indices(shape[home]).reshape(len(clique), -1)
+        cells.append(np.arange(starts[home], starts[home + 1]))
+        params.append(ends[k] + np.ravel_multi_index(tuple(index[axes]), shape[k]))
+    terms = (*cliques, *(t for t, _ in inner))
+    sizes = tuple(int(s) for s in sizes)
+    return Layout(sizes, tuple(cliques), starts, terms, ends, np.concatenate(cells), np.concatenate(params))
+
+
+def spread(lay: Layout, params: np.ndarray) -> np.ndarray:
+    """Add up all terms on the cliques' cells: (..., n_params) to (..., n_cells)."""
+    n = lay.n_cells
+    flat = params.reshape(-1, params.shape[-1])
+    out = np.stack([row[:n] + np.bincount(lay.cells, weights=row[lay.params], minlength=n) for row in flat])
+    return out.reshape(*params.shape[:-1], n)
+
+
+def project(lay: Layout, cells: np.ndarray) -> np.ndarray:
+    """Sum the cliques' cells onto all terms: (..., n_cells) to (..., n_params); the adjoint of `spread`."""
+    n, extra = lay.n_cells, lay.n_params - lay.n_cells
+    flat = cells.reshape(-1, n)
+    sums = [np.bincount(lay.params - n, weights=row[lay.cells], minlength=extra) for row in flat]
+    return np.concatenate([flat, np.stack(sums)], axis=1).reshape(*cells.shape[:-1], n + extra)
+
+
+def log_weights(mu: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Weights of each class: (K, ...) from mu (...) and theta (1, ...) for two classes, (K, ...) for K.
+
+    With one row of theta the classes are mu and mu + theta; with K rows they are mu + theta_k.
+    """
+    return np.stack([mu, mu + theta[0]]) if len(theta) == 1 else mu + theta
+
+
+def enumerate_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Expectation:
+    """Exact expectations by going through every cell of the joint table.
+
+    weights (K, n_cells): log-potentials of the cliques per class; offsets (K,): log-weight of each class.
+    """
+    n_classes, n_joint = len(weights), math.prod(lay.sizes)
+    if n_joint * n_classes > ENUMERABLE:
+        raise DataError(
+            f"The joint table has {n_joint:.3g} cells times {n_classes} classes; enumeration takes up to "
+            f"{ENUMERABLE:,}.",
+            hint="use engine='tree' where the tables form a tree or nearly one, or engine='gibbs'.",
+        )
+    d = len(lay.sizes)
+    cells, log_z = np.empty((n_classes, lay.n_cells)), np.empty(n_classes)
+    joints = []
+    for k in range(n_classes):
+        energy = np.zeros(lay.sizes)
+        for c, clique in enumerate(lay.cliques):
+            shape = [lay.sizes[a] if a in clique else 1 for a in range(d)]
+            energy += weights[k, lay.starts[c] : lay.starts[c + 1]].reshape(shape)
+        top = energy.max()
+        np.exp(energy - top, out=energy)
+        log_z[k] = top + np.log(energy.sum())
+        joints.append(energy)
+    share = class_shares(log_z + offsets)
+    for k, mass in enumerate(joints):
+        joint = mass * (share[k] / mass.sum())
+        for c, clique in enumerate(lay.cliques):
+            away = tuple(a for a in range(d) if a not in clique)
+            cells[k, lay.starts[c] : lay.starts[c + 1]] = joint.sum(axis=away).ravel()
+    return Expectation(cells, log_z)
+
+
+def log_sum(logs: np.ndarray, axis=None) -> np.ndarray:
+    """Log of the sum of exponentials over an axis, several, or all; the largest term sets the scale."""
+    top = np.max(logs, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.sum(np.exp(logs - top), axis=axis, keepdims=True)) + top
+    return total.squeeze() if axis is None else total.squeeze(axis=axis)
+
+
+def class_shares(log_mass: np.ndarray) -> np.ndarray:
+    """Shares of the classes from their log-masses (K,)."""
+    mass = np.exp(log_mass - log_mass.max())
+    return mass / mass.sum()

@@ -1,0 +1,121 @@
+"""Expectation engines under one signature: where the model's moments come from."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.kernels import gibbs
+from sumwise.kernels.contrastive import Moments
+from sumwise.kernels.loglinear import Layout, enumerate_cells, log_weights, project, spread
+from sumwise.kernels.loglinear_bp import bp_cells, trw_cells
+from sumwise.kernels.loglinear_tree import tree_cells, tree_size
+from sumwise.maxent.sufficient import Sufficient
+
+__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs"]
+
+DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
+QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
+STRONG = 0.6  # share of the smaller entropy that two attributes have in common, from which they are drawn together
+PAIR_CELLS = 1_000  # but not where their table is larger
+
+
+class Parameters(NamedTuple):
+    """mu (P,), theta (C, P) and the classes' offsets (K,)."""
+
+    mu: np.ndarray
+    theta: np.ndarray
+    offsets: np.ndarray
+
+    def copy(self) -> Parameters:
+        """Return the same in arrays of its own."""
+        return Parameters(*(a.copy() for a in self))
+
+
+class Exact:
+    """Moments by a deterministic engine: enumeration, junction tree, or belief propagation."""
+
+    def __init__(self, name: str, found: Sufficient) -> None:
+        self.cells = DETERMINISTIC[name]
+        self.layout, self.n = found.layout, found.n
+
+    def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
+        """Expected moments, twice: there are no halves that differ."""
+        moments, _ = self.with_normaliser(parameters)
+        return moments, moments
+
+    def with_normaliser(self, parameters: Parameters) -> tuple[Moments, float]:
+        """Expected moments and log Z over x and classes."""
+        mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
+        cells, log_z = self.cells(self.layout, log_weights(mu, theta), parameters.offsets)
+        sums = cells[1:] if len(theta) == 1 else cells
+        moments = Moments(self.n * project(self.layout, cells.sum(axis=0)), self.n * project(self.layout, sums))
+        return moments, float(np.logaddexp.reduce(log_z + parameters.offsets))
+
+
+class Gibbs:
+    """Moments by chains that go on from where they were."""
+
+    def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True) -> None:
+        self.layout, self.n = found.layout, found.n
+        self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
+        self.plan = gibbs.plan(found.layout, blocks)
+
+    def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
+        """Expected moments after one sweep, by each half of the chains."""
+        mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
+        weights = log_weights(mu, theta)
+        halves = gibbs.sweep_halves(
+            self.chains, self.plan, weights, theta, parameters.offsets, self.n_threads, self.marginal
+        )
+        return tuple(
+            Moments(self.n / m * project(self.layout, counts), self.n / m * project(self.layout, sums))
+            for counts, sums, m in halves
+        )  # type: ignore[return-value]
+
+
+def choose(name: str, lay: Layout, n_classes: int) -> str:
+    """The engine that "auto" stands for: enumeration or a junction tree where they are quick, else sampling."""
+    if name != "auto":
+        return name
+    if math.prod(map(float, lay.sizes)) * n_classes <= QUICK:
+        return "exact"
+    return "tree" if tree_size(lay) * n_classes <= QUICK else "gibbs"
+
+
+def strong_pairs(found: Sufficient) -> tuple[tuple[int, int], ...]:
+    """Pairs of attributes so tied that one can't move without the other; each attribute once, strongest first."""
+    lay, ties = found.layout, []
+    for t, term in enumerate(lay.terms):
+        if len(term) != 2 or math.prod(lay.shape(term)) > PAIR_CELLS:
+            continue
+        counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
+        tie = _tie(np.maximum(counts, 0.0))
+        if tie > STRONG:
+            ties.append((-tie, term))
+    chosen: list[tuple[int, int]] = []
+    for _, pair in sorted(ties):
+        if not {a for p in chosen for a in p} & set(pair):
+            chosen.append(pair)
+    return tuple(chosen)
+
+
+def _tie(counts: np.ndarray) -> float:
+    """Mutual information over the smaller entropy, 0 to 1."""
+    p = counts / max(counts.sum(), 1e-300)
+    rows, cols = p.sum(axis=1), p.sum(axis=0)
+    entropies = [float(-(q[q > 0] * np.log(q[q > 0])).sum()) for q in (rows, cols)]
+    outer = np.outer(rows, cols)
+    inside = p > 0
+    information = float((p[inside] * np.log(p[inside] / outer[inside])).sum())
+    return information / min(entropies) if min(entropies) > 1e-12 else 0.0
+
+
+def check_name(name: str) -> None:
+    """Refuse an engine that there isn't."""
+    known = ("auto", "gibbs", *DETERMINISTIC)
+    if name not in known:
+        raise DataError(f"engine is {name!r}.", hint=f"one of {', '.join(known)}.")

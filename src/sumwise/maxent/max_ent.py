@@ -1,0 +1,374 @@
+"""MaxEntClassifier: the most even distribution that agrees with all tables, and P(label | features) under it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.errors import DataError
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.kernels import gibbs
+from sumwise.kernels.contrastive import Moments
+from sumwise.maxent import engines
+from sumwise.maxent.engines import Parameters
+from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.queries import Queries
+from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
+from sumwise.progress import Progress
+from sumwise.tables import Tables
+
+__all__ = ["MaxEntClassifier"]
+
+FEWEST_CHAINS = 64
+SECONDS = 1.0  # at least, between two checkpoints
+PAPER = {  # Gilotte et al. 2022, appendix A
+    "penalty_mu": 1.0,
+    "precondition": "diagonal",
+    "rescale": True,
+    "marginalise": True,
+    "average": False,
+    "blocks": (),
+    "decay": 0.0,
+    "n_chains": "tenth",
+}
+
+
+class MaxEntClassifier(Queries):
+    """Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy model.
+
+    The model is p(x, y) proportional to exp(phi(x) . (mu + y theta)), where phi marks the cells that x falls in, over
+    all tables; its prediction is that of a logistic regression with the tables as cross features. Trained by
+    persistent contrastive divergence [1]_, or exactly where the domain allows it.
+
+    Parameters
+    ----------
+    penalty_theta : float or sequence of float, default (1.0, 32.0)
+        L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
+        larger ones.
+    penalty_mu : float, default 1.0
+        L2 penalty on mu, best kept small.
+    engine : {"auto", "gibbs", "exact", "tree", "trw", "loopy"}
+        Where expectations come from: sampling; enumeration; a junction tree; tree-reweighted or loopy belief
+        propagation. "auto" takes an exact one where it is quick, else sampling.
+    solver : {"auto", "steps", "lbfgs"}
+        Steps on the moments (needed for sampling), or L-BFGS on the penalised likelihood (deterministic engines).
+    n_chains : int or "tenth", default 10_000
+        Number of Gibbs chains; "tenth" is a tenth of the population.
+    rescale : bool, default True
+        Compare label sums per count (eq. (6) of [1]_) in steps; the optimum moves a little where ``penalty_mu > 0``.
+    marginalise : bool, default True
+        Use P(label | x) of each chain in place of a drawn label.
+    precondition : {"effects", "diagonal", None}
+        Divide the gradient by the Hessian's diagonal; "effects" besides lets what is a table's own move faster than
+        what tables have in common.
+    step, step_mu : float, optional
+        Step sizes for theta and mu. Default: 0.15 and 0.2 with "effects", else 1 and 5 over the number of terms.
+    decay : float, default 0.02
+        Steps shrink as 1 / (1 + decay t).
+    average : bool, default True
+        Average late iterates.
+    margins : bool, default True
+        Give the smaller tables that the tables imply parameters of their own.
+    blocks : "auto" or sequence of pairs of attributes
+        Attributes that are redrawn together; "auto" finds those that are strongly tied.
+    max_iter : int, default 300
+    tol : float, default 0.1
+        Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
+        taken out.
+    preset : {None, "paper"}
+        "paper" sets what appendix A of [1]_ used, in place of the parameters above that it names.
+    device : {"cpu"}
+    n_jobs : int, default 1
+        Threads; -1 for all cores. The result doesn't depend on it.
+    warm_start : bool, default False
+        Start from the last fit's parameters and chains.
+    checkpoint : path, optional
+        Where training keeps its state; a fit that was interrupted goes on from there, to the same result.
+    verbose : int, default 0
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    theta_, mu_ : ndarray
+        Parameters, (1 or K, P) and (P,); `coefficients` names them.
+    offsets_ : ndarray of shape (K,)
+        Log-weights of the classes.
+    engine_ : str
+    fit_ : Fit
+        With the history of ``misfit``, ``moment_error`` and ``held_out``.
+
+    References
+    ----------
+    .. [1] Gilotte, Ben Yahmed, Rohde (2022), Learning from aggregated data with a maximum entropy model.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.maxent import MaxEntClassifier
+    >>> example = synthetic.xor(10_000, random_state=0)
+    >>> model = MaxEntClassifier(penalty_theta=1e-3).fit(example.expected_tables)
+    >>> model.predict_proba({"x1": [0, 0], "x2": [0, 1], "x3": [0, 1]})[:, 1].round(2)  # section 4.2 of [1]
+    array([0.1, 0.9])
+    """
+
+    def __init__(
+        self,
+        penalty_theta: Any = (1.0, 32.0),
+        penalty_mu: float = 1.0,
+        *,
+        engine: str = "auto",
+        solver: str = "auto",
+        n_chains: Any = 10_000,
+        rescale: bool = True,
+        marginalise: bool = True,
+        precondition: str | None = "effects",
+        step: float | None = None,
+        step_mu: float | None = None,
+        decay: float = 0.02,
+        average: bool = True,
+        margins: bool = True,
+        blocks: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 0.1,
+        preset: str | None = None,
+        device: str = "cpu",
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        checkpoint: str | os.PathLike | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ):
+        self.penalty_theta = penalty_theta
+        self.penalty_mu = penalty_mu
+        self.engine = engine
+        self.solver = solver
+        self.n_chains = n_chains
+        self.rescale = rescale
+        self.marginalise = marginalise
+        self.precondition = precondition
+        self.step = step
+        self.step_mu = step_mu
+        self.decay = decay
+        self.average = average
+        self.margins = margins
+        self.blocks = blocks
+        self.max_iter = max_iter
+        self.tol = tol
+        self.preset = preset
+        self.device = device
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, tables: Tables, held_out: Any = None) -> MaxEntClassifier:
+        """Learn from tables with label sums.
+
+        Parameters
+        ----------
+        tables : Tables
+            Of any orders; pairs of features are the common case.
+        held_out : (frame, labels), optional
+            Individuals to score while training, for the record in ``fit_.history["held_out"]``; they change nothing.
+        """
+        self._check()
+        found = sufficient(tables, self.margins)
+        name = engines.choose(self.engine, found.layout, len(found.shares))
+        solver = self._solver(name)
+        before = self._before(found, tables) if self.warm_start else None
+        self._remember(tables, found.n)
+        self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
+        self.engine_, self.chains_ = name, None
+        penalties = self._penalties(found)
+        if solver == "lbfgs":
+            self._fit_lbfgs(found, penalties, before)
+        else:
+            self._fit_steps(found, penalties, before, tables, held_out)
+        return self
+
+    def coefficients(self) -> Any:
+        """Return theta as a pandas frame: table, levels, class, coefficient."""
+        import pandas as pd
+
+        self._fitted("theta_")
+        lay, names = self._layout(), self.domain_.attributes
+        classes = self.classes_[1:] if len(self.theta_) == 1 else self.classes_
+        rows = []
+        for t, term in enumerate(lay.terms):
+            part = self.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
+            for i, at in enumerate(np.ndindex(*lay.shape(term))):
+                levels = tuple(self.domain_.levels(names[a])[v] for a, v in zip(term, at))
+                rows += [(self.terms_[t], levels, checks.plain(c), part[k, i]) for k, c in enumerate(classes)]
+        return pd.DataFrame(rows, columns=["table", "levels", "class", "coefficient"])
+
+    def _scores(self, codes: np.ndarray) -> np.ndarray:
+        return self._scores_of(self._parameters(), codes)
+
+    def _scores_of(self, parameters: Parameters, codes: np.ndarray) -> np.ndarray:
+        lay = self._layout()
+        scores = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, parameters.theta)
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+        return scores + parameters.offsets
+
+    def _setting(self, name: str) -> Any:
+        return PAPER.get(name, getattr(self, name)) if self.preset == "paper" else getattr(self, name)
+
+    def _check(self) -> None:
+        engines.check_name(self.engine)
+        checks.choice(self.solver, "solver", ("auto", "steps", "lbfgs"))
+        checks.choice(self.precondition, "precondition", ("effects", "diagonal", None))
+        checks.choice(self.preset, "preset", (None, "paper"))
+        checks.choice(self.device, "device", ("cpu",))
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.at_least(self.tol, "tol", 0, whole_number=False)
+        checks.at_least(self.penalty_mu, "penalty_mu", 0, whole_number=False)
+        if self.n_chains != "tenth":
+            checks.at_least(self.n_chains, "n_chains", FEWEST_CHAINS)
+
+    def _solver(self, name: str) -> str:
+        if name == "gibbs" and self.solver == "lbfgs":
+            raise DataError("L-BFGS needs exact gradients; engine is 'gibbs'.", hint="use solver='steps'.")
+        if self.solver != "auto":
+            return self.solver
+        return "steps" if name == "gibbs" or self.preset else "lbfgs"
+
+    def _penalties(self, found: Sufficient) -> Moments:
+        given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
+        by_order = [checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given]
+        lay = found.layout
+        orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
+        theta = np.array(by_order, dtype=float)[np.minimum(orders, len(by_order)) - 1]
+        mu = np.full(lay.n_params, float(self._setting("penalty_mu")))
+        return Moments(mu, np.broadcast_to(theta, found.data.sums.shape))
+
+    def _before(self, found: Sufficient, tables: Tables) -> Parameters | None:
+        """Parameters of the last fit, where there is one of the same shape."""
+        if not hasattr(self, "theta_") or self.domain_ != tables.domain:
+            return None
+        same = self.theta_.shape == found.data.sums.shape and len(self.offsets_) == len(found.shares)
+        return self._parameters().copy() if same else None
+
+    def _store(self, parameters: Parameters) -> None:
+        self.mu_, self.theta_, self.offsets_ = parameters
+
+    def _fit_lbfgs(self, found: Sufficient, penalties: Moments, before: Parameters | None) -> None:
+        engine = engines.Exact(self.engine_, found)
+        begin = before or start(found).parameters
+        answer, loss, history, _ = by_lbfgs(found, engine, penalties, begin, max(self.max_iter, 1000))
+        self._store(answer)
+        distance = history["misfit"][-1]
+        self.fit_ = Fit(
+            answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= self.tol, history=history
+        )
+        if not self.fit_.converged:
+            warn_not_converged(self.fit_.n_iter, distance, self.tol, stacklevel=4)
+
+    def _fit_steps(self, found: Sufficient, penalties: Moments, before, tables: Tables, held_out: Any) -> None:
+        rng = checks.generator(self.random_state)
+        rule = self._rule(found, penalties)
+        course = start(found)
+        if before is not None:
+            course.parameters, course.mean = before, before.copy()
+        engine: Any = engines.Exact(self.engine_, found) if self.engine_ != "gibbs" else self._sampler(found, rng)
+        scorer = None if held_out is None else self._scorer(held_out)
+        kept = Checkpoint(
+            self.checkpoint, key=self._key(tables) if self.checkpoint else None, every=10, seconds=SECONDS
+        )
+        state = kept.load()
+        if state is not None:
+            course = Course.from_state(state["course"])
+            if self.engine_ == "gibbs":
+                engine.chains = gibbs.Chains(*(np.array(a) for a in state["chains"]))
+        with Progress("MaxEntClassifier", total=self.max_iter, verbose=self.verbose) as progress:
+            progress.step(course.n_iter)
+
+            def after(now: Course) -> bool:
+                progress.step(misfit=now.history["misfit"][-1])
+                if kept.due(now.n_iter):
+                    chains = list(engine.chains) if self.engine_ == "gibbs" else []
+                    kept.save({"course": now.state(), "chains": chains})
+                return now.n_iter >= self.max_iter
+
+            converged = course.n_iter < self.max_iter and by_steps(found, engine, rule, course, after, scorer)
+        kept.clear()
+        self._store(course.mean)
+        if self.engine_ == "gibbs":
+            self.chains_ = dict(zip(gibbs.Chains._fields, engine.chains))
+            self.blocks_ = list(engine.blocks)
+        history = {k: np.array(v) for k, v in course.history.items()}
+        distance = course.history["misfit"][-1]
+        self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=bool(converged), history=history)
+        if not converged:
+            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=4)
+
+    def _rule(self, found: Sufficient, penalties: Moments) -> Rule:
+        precondition = self._setting("precondition")
+        k = len(found.layout.terms)
+        default = (0.15, 0.2) if precondition == "effects" else (1.0 / k, 5.0 / k)
+        theta = default[0] if self.step is None else float(checks.positive(self.step, "step"))
+        mu = default[1] if self.step_mu is None else float(checks.positive(self.step_mu, "step_mu"))
+        return Rule(
+            penalties,
+            rescale=self._setting("rescale"),
+            precondition=precondition,
+            step_theta=theta,
+            step_mu=mu,
+            decay=float(self._setting("decay")),
+            average=self._setting("average"),
+            tol=self.tol,
+        )
+
+    def _sampler(self, found: Sufficient, rng: np.random.Generator) -> engines.Gibbs:
+        n = self._setting("n_chains")
+        n = max(FEWEST_CHAINS, round(found.n / 10)) if n == "tenth" else int(n)
+        margins = [found.margin(a) for a in range(len(found.layout.sizes))]
+        chains = gibbs.draw_chains(n, margins, len(found.shares), rng)
+        chains.labels[:] = rng.choice(len(found.shares), size=n, p=found.shares)
+        given = self._setting("blocks")
+        blocks = engines.strong_pairs(found) if isinstance(given, str) else self._named_blocks(given)
+        return engines.Gibbs(found, chains, blocks, n_threads(self.n_jobs), self._setting("marginalise"))
+
+    def _named_blocks(self, given: Any) -> tuple[tuple[int, int], ...]:
+        pairs = [
+            tuple(sorted(self.domain_.axes(checks.listing(p, "A block")))) for p in checks.listing(given, "blocks")
+        ]
+        members = [a for p in pairs for a in p]
+        if any(len(p) != 2 for p in pairs) or len(set(members)) < len(members):
+            raise DataError("blocks must be pairs of attributes, each attribute in one block.")
+        return tuple(pairs)  # type: ignore[return-value]
+
+    def _scorer(self, held_out: Any):
+        frame, labels = held_out
+        codes = codes_of(frame, self.domain_, self.encoding_)
+        position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
+        y = np.array([position[checks.plain(v)] for v in np.asarray(labels)])
+        shares = np.bincount(y, minlength=len(position)) / len(y)
+        entropy = -float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
+
+        def score(parameters: Parameters) -> float:
+            z = self._scores_of(parameters, codes)
+            log_p = z[np.arange(len(y)), y] - np.logaddexp.reduce(z, axis=1)
+            return float(1 + log_p.mean() / entropy)
+
+        return score
+
+    def _key(self, tables: Tables) -> str:
+        free = ("verbose", "n_jobs", "checkpoint")
+        settings = {k: v for k, v in self.get_params().items() if k not in free}
+        return fingerprint(tables, settings)
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Number of threads that `n_jobs` asks for."""
+    if n_jobs in (None, 1):
+        return 1
+    if isinstance(n_jobs, int) and n_jobs < 0:
+        return os.cpu_count() or 1
+    return int(checks.at_least(n_jobs, "n_jobs", 1))

@@ -1,0 +1,134 @@
+"""NaiveBayesTables: features independent given the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.kernels.softmax_cells import fit_softmax
+from sumwise.maxent.individuals import term_scores
+from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.tables_classifier import TablesClassifier
+from sumwise.tables import Tables
+
+__all__ = ["NaiveBayesTables"]
+
+
+class NaiveBayesTables(TablesClassifier):
+    """Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+
+    Parameters
+    ----------
+    smoothing : float, default 1.0
+        Individuals added to every level, divided among the classes by their shares. With 0 and one-way tables this
+        is the unpenalised maximum entropy model.
+    penalty : float, optional
+        In place of smoothing: one logistic regression per feature with this L2 penalty and the intercept at the
+        classes' shares (Gilotte et al. 2022, appendix A).
+
+    Attributes
+    ----------
+    log_ratios_ : ndarray of shape (1 or K, levels of all features)
+        What each level adds to the score of class 1 (of every class, if there are more than two).
+
+    Examples
+    --------
+    >>> from sumwise.maxent import NaiveBayesTables
+    >>> from sumwise.tables import Tables
+    >>> people = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [0, 0, 1, 0]}
+    >>> model = NaiveBayesTables().fit(Tables.from_frame(people, ["a", "b"], label="y"))
+    >>> model.predict_proba({"a": [1], "b": [0]})[:, 1].round(2)
+    array([0.6])
+    """
+
+    def __init__(self, smoothing: float = 1.0, penalty: float | None = None):
+        self.smoothing = smoothing
+        self.penalty = penalty
+
+    def fit(self, tables: Tables) -> NaiveBayesTables:
+        """Learn from tables of any orders: they are summed onto single features."""
+        found = sufficient(tables, margins=True)
+        smoothing = checks.at_least(self.smoothing, "smoothing", 0, whole_number=False)
+        parts = []
+        for a in range(len(tables.domain)):
+            counts, sums = one_way(found, a)
+            if self.penalty is None:
+                parts.append(_log_ratios(counts, sums, found.shares, smoothing))
+            else:
+                penalty = float(checks.at_least(self.penalty, "penalty", 0, whole_number=False))
+                parts.append(_penalised(counts, sums, found.shares, penalty))
+        self._remember(tables, found.n)
+        self.log_ratios_ = np.concatenate(parts, axis=1)
+        log_shares = np.log(found.shares)
+        self.offsets_ = log_shares - log_shares[0]
+        return self
+
+    def _scores(self, codes: np.ndarray) -> np.ndarray:
+        sizes = self.domain_.shape
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        scores = term_scores(codes, [(a,) for a in range(len(sizes))], starts, sizes, self.log_ratios_)
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
+        return scores + self.offsets_
+
+
+def one_way(found: Sufficient, attribute: int) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (S,) and class counts (S, K) of an attribute's levels; noisy counts are cut at 0.
+
+    Examples
+    --------
+    >>> from sumwise.maxent.naive_bayes import one_way
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.tables import Tables
+    >>> found = sufficient(Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1))
+    >>> one_way(found, 0)[1]
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    lay = found.layout
+    t = lay.terms.index((attribute,))
+    part = slice(lay.term_starts[t], lay.term_starts[t + 1])
+    return split_classes(found.data.counts[part], found.data.sums[:, part])
+
+
+def split_classes(counts: Any, sums: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (S,) and class counts (S, K) from counts and label sums (C, S), cut at 0 and at the counts."""
+    counts = np.maximum(counts, 0.0)
+    if len(sums) == 1:
+        ones = np.clip(sums[0], 0.0, counts)
+        return counts, np.column_stack([counts - ones, ones])
+    classes = np.maximum(sums, 0.0).T
+    return classes.sum(axis=1), classes
+
+
+def _log_ratios(counts: np.ndarray, classes: np.ndarray, shares: np.ndarray, smoothing: float) -> np.ndarray:
+    """log P(level | class) - log P(level | class 0), smoothed; 0 for a level that nobody has."""
+    filled = classes + smoothing * shares
+    share = filled / filled.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        log = np.log(np.maximum(share, 1e-300))
+    log[counts + smoothing == 0] = 0.0
+    return (log[:, 1:] - log[:, :1]).T if len(shares) == 2 else log.T
+
+
+def _penalised(counts: np.ndarray, classes: np.ndarray, shares: np.ndarray, penalty: float) -> np.ndarray:
+    """One penalised logistic regression on a single feature's levels, offsets fixed at the classes' shares."""
+    if len(shares) > 2:
+        theta, *_ = fit_softmax(np_identity(len(counts)), classes, np.full(len(counts), max(penalty, 1e-9)))
+        return theta
+    base, ones = float(np.log(shares[1] / shares[0])), classes[:, 1]
+    w = np.zeros(len(counts))
+    for _ in range(100):  # Newton, level by level
+        p = 1.0 / (1.0 + np.exp(-np.clip(w + base, -35, 35)))
+        step = (counts * p - ones + 2 * penalty * w) / np.maximum(counts * p * (1 - p) + 2 * penalty, 1e-9)
+        w -= np.clip(step, -2, 2)
+    return w[None]
+
+
+def np_identity(n: int) -> Any:
+    """A sparse identity: each level is its own indicator."""
+    from scipy.sparse import identity
+
+    return identity(n, format="csr")

@@ -1,0 +1,27 @@
+"""The skyline on rows, and logistic regression on drawn rows."""
+
+import numpy as np
+import pytest
+
+from sumwise import DataError, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, SampledLogistic, skyline
+
+
+def test_skyline_learns_the_truth_that_tables_hide():
+    example = synthetic.xor(20_000, random_state=0)
+    top = skyline(example.tables, example.frame(), example.labels, penalty_theta=0.1)
+    found = top.predict_proba({"x1": [0, 0], "x2": [0, 1], "x3": [0, 1]})[:, 1]
+    np.testing.assert_allclose(found, [0.25, 0.75], atol=0.03)
+
+
+def test_drawn_rows_repeat_what_the_model_says():
+    example = synthetic.xor(20_000, random_state=0)
+    baseline = SampledLogistic(MaxEntClassifier(0.1), penalty_theta=0.1, random_state=0).fit(example.tables)
+    found = baseline.predict_proba({"x1": [0, 0], "x2": [0, 1], "x3": [0, 1]})[:, 1]
+    np.testing.assert_allclose(found, [0.1, 0.9], atol=0.03)
+
+
+def test_rows_outside_the_tables_levels_are_refused():
+    tables = Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1)
+    with pytest.raises(DataError, match="1 of 2 rows have a level that no table has"):
+        skyline(tables, {"a": [0, 7]}, [0, 1])

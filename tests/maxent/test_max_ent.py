@@ -1,0 +1,306 @@
+"""The classifier: what it learns, its switches, its refusals, interruption, threads."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sumwise
+from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
+from sumwise.encoding import Encoding
+from sumwise.errors import UnknownName
+from sumwise.maxent import MaxEntClassifier, max_ent, skyline
+from sumwise.noise import Gaussian, Laplace
+
+GRID = pd.DataFrame({"x1": [0, 0, 1, 1], "x2": [0, 1, 0, 1], "x3": [0, 1, 1, 0]})
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Seven features, with the truth."""
+    return synthetic.rows(20_000, sizes=[4, 3, 5, 2, 6, 3, 4], rate=0.3, correlation=0.4, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def people(world):
+    frame = world.frame()
+    names = list(world.domain.attributes)
+    label = next(c for c in frame.columns if c not in names)
+    frame = frame.rename(columns={label: "label"})
+    return frame, names, Tables.from_frame(frame, names, label="label")
+
+
+def quietly(model, tables, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return model.fit(tables, **options)
+
+
+def nllh(y, p):
+    q = np.mean(y)
+    return 1 - np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)) / (q * np.log(q) + (1 - q) * np.log(1 - q))
+
+
+@pytest.mark.parametrize("engine", ["exact", "tree", "loopy", "gibbs"])
+def test_xor_is_predicted_as_the_paper_says(engine):
+    """Section 4.2: pairwise tables can't show that x3 is the xor of the others; 0.25 and 0.75 become 0.1 and 0.9."""
+    example = synthetic.xor(10_000, random_state=0)
+    model = MaxEntClassifier(penalty_theta=1e-3, engine=engine, random_state=0).fit(example.expected_tables)
+    found = model.predict_proba(GRID)[:, 1]
+    np.testing.assert_allclose(found, [0.1, 0.9, 0.9, 0.1], atol=0.01 if engine == "gibbs" else 2e-3)
+    assert model.fit_.converged
+
+
+def test_moments_agree_without_penalty():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 500), "b": rng.integers(0, 2, 500), "c": rng.integers(0, 4, 500)})
+    frame["y"] = (rng.random(500) < (1 + frame["a"] * frame["b"]) / 5).astype(int)
+    tables = Tables.from_frame(frame, ["a", "b", "c"], label="y")
+    model = MaxEntClassifier(penalty_theta=1e-6, penalty_mu=1e-6).fit(tables)
+    for table in tables:
+        counts = model.expected(list(table.attributes)).values
+        np.testing.assert_allclose(counts.sum(axis=-1), table.counts, atol=0.02)
+        np.testing.assert_allclose(counts[..., 1], table.label_sums, atol=0.02)
+
+
+def test_three_classes_and_a_larger_table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 3000), "b": rng.integers(0, 2, 3000), "c": rng.integers(0, 2, 3000)})
+    frame["y"] = np.array(["red", "green", "blue"])[(frame["a"] + frame["b"] * frame["c"]) % 3]
+    tables = Tables.from_frame(frame, ["a", "b", "c"], label="y", order=3)
+    for engine in ("exact", "gibbs"):
+        model = quietly(MaxEntClassifier(engine=engine, n_chains=2000, random_state=0, penalty_theta=1.0), tables)
+        assert model.predict_proba(frame).shape == (3000, 3)
+        assert (model.predict(frame) == frame["y"]).mean() > 0.99
+
+
+def test_sampling_agrees_with_the_exact_engine(people):
+    frame, names, _ = people
+    small = Tables.from_frame(frame, names[:5], label="label")
+    exact = MaxEntClassifier(engine="exact").fit(small).predict_proba(frame)[:, 1]
+    sampled = MaxEntClassifier(engine="gibbs", random_state=0).fit(small).predict_proba(frame)[:, 1]
+    assert np.abs(exact - sampled).mean() < 0.005
+
+
+def test_learns_nearly_what_a_logistic_regression_learns_from_the_rows(world, people):
+    frame, _, tables = people
+    model = MaxEntClassifier(engine="gibbs", n_chains=4000, random_state=0).fit(
+        tables, held_out=(frame, frame["label"])
+    )
+    top = skyline(tables, frame, frame["label"])
+    y = frame["label"].to_numpy()
+    scores = [nllh(y, m.predict_proba(frame)[:, 1]) for m in (model, top)]
+    assert scores[0] > scores[1] - 0.01
+    assert model.fit_.converged
+    assert model.fit_.history["held_out"][-1] == pytest.approx(scores[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [{"rescale": False}, {"marginalise": False}, {"precondition": "diagonal"}, {"average": False}],
+    ids=lambda s: next(iter(s)),
+)
+def test_every_modification_can_be_switched_off(people, switch):
+    frame, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 1000, "random_state": 0, "max_iter": 60}
+    usual = quietly(MaxEntClassifier(**options), tables).predict_proba(frame)[:, 1]
+    other = quietly(MaxEntClassifier(**options, **switch), tables).predict_proba(frame)[:, 1]
+    assert np.abs(usual - other).mean() < 0.05
+    assert not np.array_equal(usual, other)
+
+
+def test_no_preconditioning_is_slower_but_moves(people):
+    _, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 500, "precondition": None, "step": 2.0, "step_mu": 2.0, "max_iter": 40}
+    model = quietly(MaxEntClassifier(**options, random_state=0), tables)
+    assert np.abs(model.theta_).max() > 0.01
+
+
+def test_rescaled_gradient_moves_the_optimum_by_little(people):
+    """Eq. (6) leaves the optimum alone for penalty_mu = 0 only; at 1 it moves predictions by less than 0.002."""
+    frame, names, _ = people
+    small = Tables.from_frame(frame, names[:4], label="label")
+    options = {"engine": "exact", "solver": "steps", "max_iter": 1500, "tol": 1e-5, "decay": 0.0}
+    found = {}
+    for penalty_mu in (1e-6, 1.0):
+        for rescale in (True, False):
+            model = quietly(MaxEntClassifier(penalty_mu=penalty_mu, rescale=rescale, **options), small)
+            found[penalty_mu, rescale] = model.predict_proba(frame)[:, 1]
+    shift = {p: np.abs(found[p, True] - found[p, False]).max() for p in (1e-6, 1.0)}
+    assert shift[1e-6] < 2e-4
+    assert shift[1.0] < 2e-3
+
+
+def test_preset_paper_sets_what_the_appendix_says(people):
+    _, _, tables = people
+    options = {"engine": "gibbs", "penalty_theta": 16.0, "max_iter": 30, "random_state": 0}
+    model = quietly(MaxEntClassifier(preset="paper", **options), tables)
+    assert len(model.chains_["labels"]) == 2000  # a tenth
+    assert model.fit_.history["misfit"][0] > model.fit_.history["misfit"][-1]
+
+
+def test_one_and_two_threads_learn_the_same(people):
+    _, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 1000, "max_iter": 10, "random_state": 3}
+    one, two = (quietly(MaxEntClassifier(n_jobs=j, **options), tables) for j in (1, 2))
+    assert np.array_equal(one.theta_, two.theta_)
+    assert np.array_equal(one.mu_, two.mu_)
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeypatch):
+    _, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 500, "max_iter": 30, "random_state": 3, "tol": 0.0}
+    whole = quietly(MaxEntClassifier(**options), tables)
+    path = tmp_path / "state"
+    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
+    real, calls = max_ent.Checkpoint.save, []
+
+    def interrupted(self, state):
+        real(self, state)
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(max_ent.Checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            MaxEntClassifier(**options, checkpoint=path).fit(tables)
+    assert path.exists()
+    resumed = quietly(MaxEntClassifier(**options, checkpoint=path), tables)
+    assert np.array_equal(resumed.theta_, whole.theta_)
+    assert resumed.fit_.n_iter == whole.fit_.n_iter == 30
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_other_data_is_refused(people, tmp_path, monkeypatch):
+    frame, names, tables = people
+    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
+    monkeypatch.setattr(max_ent.Checkpoint, "clear", lambda self: None)
+    options = {"engine": "gibbs", "n_chains": 200, "max_iter": 10, "random_state": 0, "checkpoint": tmp_path / "state"}
+    quietly(MaxEntClassifier(**options), tables)
+    other = Tables.from_frame(frame.head(5000), names, label="label", domain=tables.domain)
+    with pytest.raises(DataError, match="was written for other data or parameters"):
+        MaxEntClassifier(**options).fit(other)
+
+
+def test_warm_start_goes_on_from_the_last_fit(people):
+    _, _, tables = people
+    model = MaxEntClassifier(engine="gibbs", n_chains=500, max_iter=40, random_state=0, warm_start=True)
+    quietly(model, tables)
+    first = model.fit_.history["misfit"]
+    quietly(model, tables)
+    assert model.fit_.history["misfit"][5] < first[5]
+
+
+def test_saved_and_loaded_it_says_the_same(people, tmp_path):
+    frame, _, tables = people
+    model = quietly(MaxEntClassifier(engine="gibbs", n_chains=200, max_iter=10, random_state=0), tables)
+    sumwise.save(model, tmp_path / "m")
+    loaded = sumwise.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+    assert loaded.sample(20, random_state=1).equals(model.sample(20, random_state=1))
+
+
+def test_stopping_early_says_so(people):
+    _, _, tables = people
+    with pytest.warns(NotConverged, match="Stopped after 5 steps"):
+        MaxEntClassifier(engine="gibbs", n_chains=200, max_iter=5, random_state=0).fit(tables)
+
+
+def test_an_unknown_level_drops_its_terms(people):
+    frame, names, _ = people
+    model = MaxEntClassifier(engine="exact").fit(Tables.from_frame(frame, names[:2], label="label"))
+    rows = pd.DataFrame({names[0]: [0, 99], names[1]: [1, 1]})
+    told = model.coefficients()
+    alone = told[(told["table"] == (names[1],)) & (told["levels"] == (1,))]["coefficient"].item()
+    expected = 1 / (1 + np.exp(-(alone + model.offsets_[1])))
+    assert model.predict_proba(rows)[1, 1] == pytest.approx(expected)
+    with pytest.raises(UnknownName, match="no column"):
+        model.predict_proba(rows[[names[0]]])
+
+
+def test_an_encoding_travels_with_the_model():
+    rng = np.random.default_rng(0)
+    raw = pd.DataFrame({"age": rng.uniform(18, 90, 2000), "sex": rng.choice(["f", "m"], 2000)})
+    y = (raw["age"] > 50).astype(int)
+    enc = Encoding.fit(raw, {"age": "deciles", "sex": "levels"})
+    counted = Tables.from_frame(enc.transform(raw).assign(y=y), ["age", "sex"], label="y", domain=enc.domain)
+    tables = Tables(list(counted), counted.domain, label="y", encoding=enc)
+    model = MaxEntClassifier(penalty_theta=1.0).fit(tables)
+    assert model.predict(pd.DataFrame({"age": [20, 80], "sex": ["f", "other"]})).tolist() == [0, 1]
+
+
+def test_noisy_tables_of_nearly_equal_totals_are_learned_from(people):
+    frame, _, tables = people
+    rng = np.random.default_rng(0)
+
+    def blurred(array):
+        return array + rng.normal(0, 5, array.shape)
+
+    noisy = [Table(t.attributes, blurred(t.counts), blurred(t.label_sums), Gaussian(5.0)) for t in tables]
+    model = MaxEntClassifier(engine="gibbs", n_chains=1000, max_iter=60, random_state=0)
+    quietly(model, Tables(noisy, tables.domain, label="label"))
+    assert nllh(frame["label"].to_numpy(), model.predict_proba(frame)[:, 1]) > 0.02
+
+
+def simple(counts, sums, more=None):
+    return Tables([Table(("a", "b"), counts, sums)], Domain({"a": 2, "b": 2, **(more or {})}))
+
+
+def far_totals():
+    tables = [
+        Table("a", [500.0, 500.0], [100.0, 200.0], Laplace(1.0)),
+        Table("b", [700.0, 500.0], [100.0, 200.0], Laplace(1.0)),
+    ]
+    return Tables(tables, Domain({"a": 2, "b": 2}))
+
+
+FIVES = [[5, 5], [5, 5]]
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        (lambda: simple(FIVES, [[1, 2], [3, 4]], {"c": 3}), "1 of 3 attributes are in no table. First: 'c'"),
+        (lambda: simple(FIVES, None), "No table has label sums"),
+        (lambda: simple(FIVES, np.zeros((2, 2))), "Class 1 of 2 never occurs"),
+        (lambda: simple(FIVES, FIVES), "Class 0 of 2 never occurs"),
+        (lambda: simple(np.zeros((2, 2)), np.zeros((2, 2))), "The table over 'a' x 'b' is empty"),
+        (lambda: pd.DataFrame({"a": [1]}), "fit takes Tables; this is a DataFrame"),
+        (far_totals, "noise explains in 2 of 2 tables. Farthest: 'a' has 1000 against 1100, 50.0 standard deviations"),
+    ],
+    ids=["bare", "no-label", "all-0", "all-1", "empty", "frame", "totals"],
+)
+def test_tables_that_cannot_be_learned_from_are_refused(tables, words):
+    with pytest.raises(DataError, match=words):
+        MaxEntClassifier().fit(tables())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"engine": "magic"}, "engine is 'magic'"),
+        ({"engine": "gibbs", "solver": "lbfgs"}, "L-BFGS needs exact gradients"),
+        ({"n_chains": 3}, "n_chains is 3"),
+        ({"penalty_theta": -1.0}, "penalty_theta is -1.0"),
+        ({"step": -0.1, "engine": "gibbs"}, "step"),
+        ({"blocks": [("a", "b"), ("a", "c")], "engine": "gibbs"}, "each attribute in one block"),
+        ({"device": "abacus"}, "device"),
+        ({"preset": "thesis"}, "preset"),
+    ],
+    ids=lambda o: next(iter(o)) if isinstance(o, dict) else "",
+)
+def test_settings_that_make_no_sense_are_refused(options, words):
+    frame = {"a": [0, 1, 1], "b": [0, 1, 0], "c": [0, 1, 1], "y": [0, 1, 0]}
+    with pytest.raises(DataError, match=words):
+        MaxEntClassifier(**options).fit(Tables.from_frame(frame, ["a", "b", "c"], label="y"))
+
+
+def test_a_domain_too_large_for_enumeration_is_refused():
+    frame = {f"x{i}": list(range(40)) for i in range(5)} | {"y": [0, 1] * 20}
+    tables = Tables.from_frame(frame, [f"x{i}" for i in range(5)], label="y")
+    with pytest.raises(DataError, match="enumeration takes up to"):
+        MaxEntClassifier(engine="exact").fit(tables)
+    with pytest.raises(DataError, match="The junction tree of these tables has"):
+        MaxEntClassifier(engine="tree").fit(tables)

@@ -1,0 +1,89 @@
+"""Synthetic rows, densities, any table, held-out tables: against the exact joint, and within their errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import DataError, Tables, synthetic
+from sumwise.errors import UnknownName
+from sumwise.maxent import MaxEntClassifier, queries
+
+
+@pytest.fixture(scope="module")
+def world():
+    made = synthetic.rows(8000, sizes=[3, 2, 4, 3], rate=0.4, random_state=2)
+    frame, names = made.frame(), list(made.domain.attributes)
+    label = next(c for c in frame.columns if c not in names)
+    tables = Tables.from_frame(frame, names, label=label)
+    return frame, names, label, tables, MaxEntClassifier(engine="gibbs", n_chains=2000, random_state=0).fit(tables)
+
+
+@pytest.fixture
+def by_sampling(monkeypatch):
+    """Pretend that the joint table is too large."""
+    monkeypatch.setattr(queries, "ENUMERABLE", 0)
+
+
+def test_drawn_rows_have_the_models_tables(world, by_sampling):
+    _, names, label, _, model = world
+    drawn = model.sample(20_000, random_state=1)
+    assert drawn.columns.tolist() == [*names, label]
+    joint = model._joint()
+    share = drawn.groupby([label, names[0]]).size().to_numpy() / 20_000
+    np.testing.assert_allclose(share, joint.sum(axis=(2, 3, 4)).ravel(), atol=0.015)
+    assert drawn.equals(model.sample(20_000, random_state=1))
+
+
+def test_expected_covers_the_exact_answer(world, by_sampling, monkeypatch):
+    _, names, _, _, model = world
+    asked = [names[2], names[0]]
+    sampled = model.expected(asked, level=0.999, random_state=0)
+    monkeypatch.setattr(queries, "ENUMERABLE", 10**6)
+    exact = model.expected(asked)
+    assert sampled.shape == exact.shape == (4, 3, 2)
+    assert sampled.covers(exact.values).all()
+    assert exact.values.sum() == pytest.approx(8000)
+    assert np.array_equal(exact.low, exact.high)
+
+
+def test_log_density_differs_from_the_joint_by_a_constant(world):
+    frame, names, label, _, model = world
+    rows = frame.head(50)
+    joint = model._joint()
+    codes = rows[names].to_numpy()
+    exact = np.log(joint[:, *codes.T])
+    gaps = model.log_density(rows) - np.log(np.exp(exact).sum(axis=0))
+    assert np.ptp(gaps) < 1e-9
+    both = model.log_density(rows, rows[label]) - exact[rows[label].to_numpy(), np.arange(50)]
+    assert np.ptp(both) < 1e-9
+    with pytest.raises(UnknownName, match="class"):
+        model.log_density(rows, ["maybe"] * 50)
+
+
+def test_score_from_held_out_tables_is_near_that_from_rows(world):
+    _, names, label, tables, model = world
+    other = synthetic.rows(8000, sizes=[3, 2, 4, 3], rate=0.4, random_state=2).frame()
+    held = Tables.from_frame(other, names, label=label, domain=tables.domain)
+    score = model.held_out_score(held, random_state=0)
+    p = model.predict_proba(other)[:, 1]
+    y = other[label].to_numpy()
+    q = y.mean()
+    truth = 1 - np.mean(np.log(np.where(y == 1, p, 1 - p))) / (q * np.log(q) + (1 - q) * np.log(1 - q))
+    assert abs(score.values[0] - truth) < 0.02
+    assert score.low[0] < score.values[0] < score.high[0]
+
+
+def test_held_out_tables_must_be_over_the_same_sets(world):
+    frame, names, label, _, model = world
+    with pytest.raises(DataError, match="aren't over the attribute sets"):
+        model.held_out_score(Tables.from_frame(frame, names, label=label, order=1))
+
+
+def test_an_unknown_attribute_is_refused(world):
+    with pytest.raises(UnknownName, match="no attribute 'zodiac'"):
+        world[-1].expected(["zodiac"])
+
+
+def test_a_single_attribute_may_be_named_alone(world):
+    assert world[-1].expected("f0").to_frame().columns.tolist()[:2] == ["f0", world[2]]
+    assert isinstance(world[-1].sample(2), pd.DataFrame)

@@ -1,0 +1,56 @@
+"""Sufficient statistics: what tables imply, several observations of one table, noise, missing cells."""
+
+import numpy as np
+import pytest
+
+from sumwise import DataError, Domain, Table, Tables
+from sumwise.maxent.sufficient import sufficient
+from sumwise.noise import Gaussian
+
+FRAME = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "c": [1, 1, 0, 0], "y": [1, 0, 1, 1]}
+
+
+def test_implied_tables_are_added_once():
+    found = sufficient(Tables.from_frame(FRAME, ["a", "b", "c"], label="y"))
+    assert found.layout.terms == ((0, 1), (0, 2), (1, 2), (0,), (1,), (2,))
+    assert found.data.counts[-6:].tolist() == [2.0] * 6
+    assert sufficient(Tables.from_frame(FRAME, ["a", "b", "c"], label="y"), margins=False).layout.n_params == 12
+
+
+def test_shares_and_margins():
+    found = sufficient(Tables.from_frame(FRAME, ["a", "b", "c"], label="y"))
+    np.testing.assert_allclose(found.shares, [0.25, 0.75])
+    np.testing.assert_allclose(found.margin(0), [0.5, 0.5])
+
+
+def test_the_surer_of_two_observations_counts_more():
+    tables = [
+        Table("a", [100.0, 200.0], [50.0, 60.0], Gaussian(1.0)),
+        Table("a", [104.0, 196.0], [54.0, 64.0], Gaussian(3.0)),
+    ]
+    found = sufficient(Tables(tables, Domain({"a": 2})))
+    np.testing.assert_allclose(found.data.counts, [100.4, 199.6], atol=1e-9)
+
+
+def test_an_exact_table_beats_a_noisy_one():
+    tables = [Table("a", [90.0, 212.0], [1.0, 2.0], Gaussian(9.0)), Table("a", [100.0, 200.0], [50.0, 60.0])]
+    assert sufficient(Tables(tables, Domain({"a": 2}))).data.counts.tolist() == [100.0, 200.0]
+
+
+def test_unobserved_cells_and_unlabelled_tables_are_left_out():
+    tables = [
+        Table("a", [100.0, 200.0], [50.0, 60.0]),
+        Table(("a", "b"), [[np.nan, 50.0], [100.0, 100.0]]),
+        Table("b", [150.0, 150.0]),
+    ]
+    found = sufficient(Tables(tables, Domain({"a": 2, "b": 2})))
+    assert found.layout.terms == ((0, 1), (0,), (1,))
+    assert found.seen.counts.tolist() == [0, 1, 1, 1, 1, 1, 1, 1]
+    assert found.seen.sums[0].tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
+
+
+def test_incomplete_tables_do_not_tell_the_population():
+    with pytest.raises(DataError, match="the size of the population is unknown"):
+        sufficient(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2})))
+    with pytest.raises(DataError, match="the classes' shares are unknown"):
+        sufficient(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2}), n=5))
