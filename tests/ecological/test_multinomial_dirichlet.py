@@ -94,7 +94,7 @@ def test_senc_has_the_truth_inside_narrow_intervals():
     senc = datasets.senc()
     est = MultinomialDirichlet().fit(senc.margins)
     error = 50 * np.abs(est.total_ - senc.total).sum() / senc.total.sum()
-    assert error < 2.4
+    assert error < 2.25
     estimate = est.estimate()
     assert estimate.covers(senc.shares).sum() >= 8
     assert np.diff(estimate.interval, axis=0).mean() < 0.08

@@ -21,7 +21,7 @@ CHOICE = 0.32  # times the distance between the variants
 SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.15  # of the whole, for 95 percent coverage on the contests it was chosen on
-POSTERIOR = 2.5  # times the posterior deviation of MultinomialDirichlet
+POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
 

@@ -54,6 +54,8 @@ class King(EcologicalEstimator):
     phi_covariance_ : ndarray
     draws_ : ndarray of shape (n_draws, R, C)
         Draws of `shares_`.
+    unit_interval_ : ndarray of shape (n_units, 2)
+        2 x 2: 80% intervals of the first group's share of the first outcome; NaN in an empty unit.
     disagreement_ : float
         Iterated R x C: the largest difference between the two ways to a share.
 
@@ -145,6 +147,8 @@ class King(EcologicalEstimator):
         cells = np.zeros((margins.n_units, 2, 2))
         shares = np.stack([first.mean(axis=0), second.mean(axis=0)], axis=1)
         cells[margins.totals > 0] = np.stack([shares, 1 - shares], axis=2)
+        self.unit_interval_ = np.full((margins.n_units, 2), np.nan)
+        self.unit_interval_[margins.totals > 0] = np.quantile(first, [0.1, 0.9], axis=0).T
         self._store(margins, cells)
         self.fit_ = Fit(
             answer=phi,

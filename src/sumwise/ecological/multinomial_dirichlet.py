@@ -35,8 +35,9 @@ class MultinomialDirichlet(EcologicalEstimator):
 
     Parameters
     ----------
-    shape, rate : float, default 4.0 and 2.0
-        The gamma prior of the Dirichlet concentrations.
+    shape, rate : float, default 8.0 and 2.0
+        The gamma prior of the Dirichlet concentrations. The literature's 4.0 and 2.0 lets cells vanish, which cost
+        accuracy on the contests of one half of the elections.
     n_chains : int, default 4
     n_draws : int, default 300
         Draws kept per chain in each round, after the first half of the first round is dropped.
@@ -71,7 +72,7 @@ class MultinomialDirichlet(EcologicalEstimator):
 
     def __init__(
         self,
-        shape=4.0,
+        shape=8.0,
         rate=2.0,
         n_chains=4,
         n_draws=300,

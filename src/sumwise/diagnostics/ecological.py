@@ -1,0 +1,168 @@
+"""Numbers behind the figures of ecological inference; each function returns a dict that a figure draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError, UnknownName
+from sumwise.kernels.bounds import cell_bounds
+from sumwise.kernels.least_squares import free_shares, gram
+from sumwise.kernels.truncated_normal import natural
+from sumwise.margins import Margins
+
+__all__ = ["interval_numbers", "share_density", "tomography", "unit_scatter"]
+
+
+def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:
+    """Return each 2 x 2 unit's line of possible shares, and where a fitted method puts it.
+
+    Parameters
+    ----------
+    margins : Margins
+        With two groups and two outcomes.
+    est : fitted estimator, optional
+        Adds ``points``, for `King` also ``segments`` (80% intervals along the lines) and ``contours``.
+    n_contour : int, default 100
+        Points per contour.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import tomography
+    >>> tomography(Margins([[50, 50]], [[75, 25]]))["lines"][0].tolist()
+    [[0.5, 1.0], [1.0, 0.5]]
+    """
+    if (margins.n_rows, margins.n_cols) != (2, 2):
+        told = f"A tomography plot is for 2 x 2 tables; these are {margins.n_rows} x {margins.n_cols}."
+        raise DataError(told, hint="merge groups and outcomes.")
+    full = margins.totals > 0
+    x, t = margins.row_shares[full, 0], margins.col_shares[full, 0]
+    both = full.copy()
+    both[full] = (x > 0) & (x < 1)
+    x, t = margins.row_shares[both, 0], margins.col_shares[both, 0]
+    low, high = np.clip((t - (1 - x)) / x, 0, 1), np.clip(t / x, 0, 1)
+    ends = np.stack([low, high], axis=1)
+    lines = np.stack([ends, np.clip((t[:, None] - x[:, None] * ends) / (1 - x[:, None]), 0, 1)], axis=2)
+    numbers: dict[str, Any] = {"lines": lines, "axes": margins.row_names, "outcome": margins.col_names[0]}
+    if est is None:
+        return numbers
+    numbers["points"] = est.cells_[both][:, :, 0]
+    if hasattr(est, "unit_interval_"):
+        ends = est.unit_interval_[both]
+        across = np.clip((t[:, None] - x[:, None] * ends) / (1 - x[:, None]), 0, 1)
+        numbers["segments"] = np.stack([ends, across], axis=2)
+    if hasattr(est, "phi_"):
+        numbers["contours"] = {level: _ellipse(est.phi_, level, n_contour) for level in (0.5, 0.95)}
+    return numbers
+
+
+def _ellipse(phi: np.ndarray, level: float, n: int) -> np.ndarray:
+    mean_b, mean_w, sb, sw, rho = natural(phi)
+    angle = np.linspace(0, 2 * np.pi, n)
+    radius = np.sqrt(-2 * np.log(1 - level))
+    first = np.cos(angle)
+    second = rho * first + np.sqrt(1 - rho**2) * np.sin(angle)
+    return np.stack([mean_b + radius * sb * first, mean_w + radius * sw * second], axis=1)
+
+
+def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
+    """Return shares, intervals and bounds of every group and outcome, ready to be drawn as bars.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import interval_numbers
+    >>> from sumwise.ecological import Bounds
+    >>> interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))["low"].round(2).tolist()
+    [[0.67, 0.0], [0.5, 0.0]]
+    """
+    low, high = est.interval(level)
+    return {
+        "share": est.shares_,
+        "low": low,
+        "high": high,
+        "lower_bound": est.lower_bound_,
+        "upper_bound": est.upper_bound_,
+        "level": level,
+        "groups": est.row_names_,
+        "outcomes": est.col_names_,
+    }
+
+
+def _place(name: Any, names: tuple, what: str) -> int:
+    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+        return int(name)
+    if name in names:
+        return names.index(name)
+    raise UnknownName(f"There is no {what} {name!r}.", hint=f"there are {', '.join(names)}.")
+
+
+def unit_scatter(margins: Margins, row: Any = 0, col: Any = 0) -> dict[str, Any]:
+    """Return each unit's share of a group and of an outcome, Goodman's line through them, and the units' bounds.
+
+    Parameters
+    ----------
+    margins : Margins
+    row, col : int or str, default 0
+        The group and the outcome.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import unit_scatter
+    >>> m = Margins([[80, 20], [30, 70], [50, 50]], [[70, 30], [40, 60], [52, 48]])
+    >>> unit_scatter(m)["line"].round(2)
+    array([0.22, 0.82])
+    """
+    r, c = _place(row, margins.row_names, "group"), _place(col, margins.col_names, "outcome")
+    full = margins[margins.totals > 0]
+    x, t = full.row_shares[:, r], full.col_shares[:, c]
+    pair = np.stack([x, 1 - x], axis=1)
+    weight = full.totals * full.weights
+    line = free_shares(*gram(pair, t[:, None], weight / weight.mean()), 0.0, np.array([t.mean()]))[:, 0]
+    low, high = cell_bounds(full.rows, full.cols)
+    size = np.maximum(full.rows[:, r], 1e-300)
+    return {
+        "x": x,
+        "t": t,
+        "size": full.totals,
+        "line": line[::-1],
+        "lower": np.where(full.rows[:, r] > 0, low[:, r, c] / size, 0.0),
+        "upper": np.where(full.rows[:, r] > 0, high[:, r, c] / size, 1.0),
+        "group": margins.row_names[r],
+        "outcome": margins.col_names[c],
+    }
+
+
+def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201) -> dict[str, Any]:
+    """Return the density of every group's overall share of an outcome, from draws of the fitted method.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    col : int or str, default 0
+    n_draws, n_grid : int
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import share_density
+    >>> from sumwise.ecological import EcologicalEM
+    >>> share_density(EcologicalEM().fit(synthetic.precincts(40, random_state=0).margins))["density"].shape
+    (2, 201)
+    """
+    from scipy.stats import gaussian_kde
+
+    c = _place(col, est.col_names_, "outcome")
+    draws = est.sample(n_draws)[:, :, c]
+    grid = np.linspace(0, 1, n_grid)
+    density = np.zeros((draws.shape[1], n_grid))
+    for r in range(draws.shape[1]):
+        spread = draws[:, r].std()
+        if spread > 1e-6:
+            density[r] = gaussian_kde(draws[:, r])(grid)
+        else:  # known exactly: all mass at the nearest point
+            density[r, np.argmin(np.abs(grid - draws[0, r]))] = n_grid - 1.0
+    return {"grid": grid, "density": density, "groups": est.row_names_, "outcome": est.col_names_[c]}

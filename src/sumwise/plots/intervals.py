@@ -1,0 +1,49 @@
+"""Shares of every group with their intervals, and the bounds behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_intervals"]
+
+
+def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.interval_numbers` returns: one line per group and outcome.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``share``, ``low``, ``high``, ``lower_bound``, ``upper_bound``, ``groups``, ``outcomes``, ``level``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import interval_numbers
+    >>> from sumwise.ecological import Bounds
+    >>> from sumwise.plots.intervals import plot_intervals
+    >>> plot_intervals(interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))).get_xlabel()
+    'share of the group'
+    """
+    import matplotlib.pyplot as plt
+
+    share = np.asarray(numbers["share"])
+    labels = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * share.size))[1] if ax is None else ax
+    y = np.arange(share.size)[::-1]
+    ax.hlines(
+        y, numbers["lower_bound"].ravel(), numbers["upper_bound"].ravel(), color="0.85", linewidth=7, label="bounds"
+    )
+    told = f"{100 * numbers['level']:g}% interval"
+    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="tab:blue", linewidth=2, label=told)
+    ax.plot(share.ravel(), y, "o", color="tab:red", markersize=4, label="estimate")
+    ax.set(xlim=(0, 1), yticks=y, yticklabels=labels, xlabel="share of the group")
+    ax.legend(loc="best", fontsize="small")
+    return ax

@@ -1,0 +1,41 @@
+"""Densities of the groups' overall shares of an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["plot_share_density"]
+
+
+def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.share_density` returns.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``grid``, ``density``, ``groups``, ``outcome``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.plots.share_density import plot_share_density
+    >>> grid = np.linspace(0, 1, 11)
+    >>> numbers = {"grid": grid, "density": np.stack([grid, 1 - grid]), "groups": ("a", "b"), "outcome": "yes"}
+    >>> plot_share_density(numbers).get_xlabel()
+    "share for 'yes' over all units"
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(6, 3.5))[1] if ax is None else ax
+    for name, density in zip(numbers["groups"], numbers["density"]):
+        (line,) = ax.plot(numbers["grid"], density, label=name)
+        ax.fill_between(numbers["grid"], density, alpha=0.2, color=line.get_color())
+    ax.set(xlim=(0, 1), ylim=(0, None), xlabel=f"share for {numbers['outcome']!r} over all units", ylabel="density")
+    ax.legend(fontsize="small")
+    return ax

@@ -1,0 +1,48 @@
+"""The tomography plot: every unit's line of possible shares, and where a method puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["plot_tomography"]
+
+
+def plot_tomography(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.tomography` returns.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``lines``, and where they are there ``points``, ``segments`` and ``contours``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import tomography
+    >>> from sumwise.plots.tomography import plot_tomography
+    >>> plot_tomography(tomography(Margins([[50, 50]], [[75, 25]], row_names=["a", "b"]))).get_xlabel()
+    "share of 'a' for 'col0'"
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.collections import LineCollection
+
+    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax.add_collection(LineCollection(list(numbers["lines"]), colors="0.7", linewidths=0.6, zorder=1))
+    if "segments" in numbers:
+        ax.add_collection(LineCollection(list(numbers["segments"]), colors="tab:orange", linewidths=1.2, zorder=2))
+    if "points" in numbers:
+        ax.scatter(*numbers["points"].T, s=6, color="tab:red", zorder=3)
+    for level, ring in numbers.get("contours", {}).items():
+        ax.plot(*ring.T, color="tab:blue", linewidth=1, label=f"{100 * level:g}% contour", zorder=4)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    for axis, name in zip("xy", numbers["axes"]):
+        ax.set(**{f"{axis}label": f"share of {name!r} for {numbers['outcome']!r}"})
+    if numbers.get("contours"):
+        ax.legend(loc="lower left", fontsize="small")
+    return ax

@@ -1,0 +1,49 @@
+"""Units by a group's share and an outcome's share, with Goodman's line and the units' bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_unit_scatter"]
+
+
+def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool = True) -> Any:
+    """Draw what `diagnostics.unit_scatter` returns.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``x``, ``t``, ``size``, ``line``, ``lower``, ``upper``, ``group``, ``outcome``.
+    ax : matplotlib axes, optional
+    bounds : bool, default True
+        Draw each unit's bounds of the group's share as a thin upright line.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import unit_scatter
+    >>> from sumwise.plots.unit_scatter import plot_unit_scatter
+    >>> m = Margins([[80, 20], [30, 70]], [[70, 30], [40, 60]], row_names=["a", "b"], col_names=["yes", "no"])
+    >>> plot_unit_scatter(unit_scatter(m)).get_ylabel()
+    "share of 'yes'"
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(5.5, 4.5))[1] if ax is None else ax
+    if bounds:
+        ax.vlines(
+            numbers["x"], numbers["lower"], numbers["upper"], color="0.85", linewidth=0.8, label="bounds", zorder=1
+        )
+    area = 4 + 40 * np.asarray(numbers["size"]) / max(float(np.max(numbers["size"])), 1e-300)
+    ax.scatter(numbers["x"], numbers["t"], s=area, alpha=0.6, zorder=2, label="units")
+    ax.plot([0, 1], numbers["line"], color="tab:red", label="Goodman", zorder=3)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"share of {numbers['group']!r}", ylabel=f"share of {numbers['outcome']!r}")
+    ax.legend(loc="best", fontsize="small")
+    return ax
