@@ -17,14 +17,10 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     from sumwise.collective import TreeModel, map_counts
 
     season = synthetic.birds(8, 12, 2000, rate=0.5, random_state=SEED)
-    say(
-        "2,000 birds cross an 8 x 8 grid in 12 weeks. About half of them are counted where they are; flights aren't seen."
-    )
+    say("2,000 birds cross an 8 x 8 grid in 12 weeks. About half of them are counted; no flight is seen.")
     model = TreeModel(season.domain, season.edges, season.log_potentials)
     fit = map_counts(model, season.tables)
-    say(
-        f"The most likely flights, found in {fit.n_iter} steps, with a proof: no others score better by more than {fit.gap:.0e}."
-    )
+    say(f"The most likely flights in {fit.n_iter} steps, with a proof: no others score better by {fit.gap:.0e}.")
     raw = np.concatenate([t.counts / 0.5 for t in season.tables])
     true, found = (np.concatenate([nodes[a] for a in season.domain]) for nodes in (season.nodes, fit.nodes))
     plain, ours = np.abs(raw - true).mean(), np.abs(found - true).mean()
