@@ -69,7 +69,8 @@ def test_all_methods_find_the_same_counts(method, noise):
     seen = [Table(g, noise.sample(truth.table(*([g] if isinstance(g, str) else g)), rng), noise=noise) for g in groups]
     tables = Tables(seen, model.domain)
     best = map_counts(model, tables, n=200, tol=1e-9)
-    fit = map_counts(model, tables, n=200, method=method, tol=1e-5)
+    slow = method.startswith("rda")  # one over the number of steps
+    fit = map_counts(model, tables, n=200, method=method, tol=1e-3 if slow else 1e-5)
     assert fit.converged
     assert fit.method == method
     assert fit.objective == pytest.approx(best.objective, rel=1e-4)

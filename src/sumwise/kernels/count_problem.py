@@ -17,6 +17,7 @@ from scipy.special import xlogy
 from sumwise.kernels.belief import Forest, edge_counts, node_tangent, propagate
 from sumwise.kernels.edges import _host, softmax
 from sumwise.kernels.evidence import Evidence
+from sumwise.kernels.path_sweeps import paths
 
 __all__ = ["CountProblem"]
 
@@ -38,6 +39,8 @@ class CountProblem:
         self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
         self.degrees = self.forest.degrees
         self.node = np.repeat(np.arange(len(self.forest.sizes)), self.forest.sizes)
+        plain = self.device is None and not self.evidence.repeated
+        self.paths = paths(self.forest) if plain else None
         self.closed = bool((self.base == -np.inf).any())
         self.n_passes = 0
         self.n_tangents = 0

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.kernels.belief import Beliefs
+from sumwise.kernels.path_sweeps import PathSystem
 
 __all__ = ["DualResult", "maximise_dual"]
 
@@ -86,10 +87,14 @@ def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
     watch = _Watch(problem, tol)
     reach, last = 10.0, None
     done = watch.record(point)
-    n_iter = 0
+    n_iter, slow = 0, 0
     while not done and n_iter < max_iter and reach > 1e-10:
         n_iter += 1
+        before = last
         step, promised, last = _step(problem, point, low, high, reach, last, max_products)
+        slow = slow + 1 if before is not None and last > 0.5 * before else 0
+        if slow > 4:
+            problem.paths = None  # sweeps don't see the direction that is left
         new = _evaluate(problem, point.g + step)
         # Gains below the rounding of the objective can't be told from losses.
         gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
@@ -141,8 +146,8 @@ class _Watch:
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
             values.append(x)
-        if np.isfinite(objective):
-            self.start = objective if self.start is None else max(self.start, objective)
+        if self.start is None and np.isfinite(objective):
+            self.start = objective
         if self.best is None or self._merit(point) <= self._merit(self.best):
             self.best = point
         return self._enough(point, objective)
@@ -219,6 +224,8 @@ class _Model:
 
     def solve_free(self, precondition, z, forcing, max_products):
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
+        if self._sweeping():
+            return self._solve_paths(z, forcing, max_products)
         x, residual = np.zeros_like(z), -self.point.gradient
         p, rz = z.copy(), float(residual @ z)
         first = rz
@@ -239,6 +246,26 @@ class _Model:
             p *= rz / before
             p += z
         return x, residual
+
+    def _sweeping(self):
+        """Sweeps pay on chains whose evidence is strong: most individuals in cells with little noise."""
+        evidence = self.problem.evidence
+        hard = not (np.isfinite(evidence.low).all() and np.isfinite(evidence.high).all())
+        if self.problem.paths is None or not evidence.size or hard:  # exact counts make blocks singular
+            return False
+        n = evidence.pick(self.point.cells)
+        return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
+
+    def _solve_paths(self, z, forcing, max_products):
+        """The same on chains, by sweeps."""
+        problem, evidence, point = self.problem, self.problem.evidence, self.point
+        free = np.zeros(problem.n_cells, dtype=bool)
+        free[evidence.index] = z != 0
+        curvature = evidence.spread(self.curvature, problem.n_cells)
+        system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
+        rhs = evidence.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
+        x = evidence.pick(system.solve(rhs, forcing, max_products))
+        return x, -point.gradient - self.hessian(x)
 
     def solve_boxed(self, target, max_products):
         """Lower the model inside the box: stop or bend at its sides, and start afresh there."""

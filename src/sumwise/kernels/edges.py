@@ -204,8 +204,8 @@ class SparseEdge:
             m = getattr(self, name).tocoo()
             at = torch.as_tensor(np.stack([m.row, m.col]).astype(np.int64), device=device)
             values = torch.as_tensor(m.data, device=device)
-            made = torch.sparse_coo_tensor(at, values, size=m.shape, check_invariants=False)
-            setattr(self, name, made.coalesce())
+            with torch.sparse.check_sparse_tensor_invariants(enable=False):  # scipy has checked them
+                setattr(self, name, torch.sparse_coo_tensor(at, values, size=m.shape).coalesce())
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 

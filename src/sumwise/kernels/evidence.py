@@ -63,6 +63,11 @@ class Evidence:
     def _slot(self):
         return np.unique(self.index, return_inverse=True)[1]
 
+    @cached_property
+    def repeated(self):
+        """Whether some cell is observed more than once."""
+        return bool(self.size and self.times.max() > 1)
+
     def pick(self, cells):
         """The observed ones of all cells."""
         return cells[self.index] if self.run is None else cells[self.run]

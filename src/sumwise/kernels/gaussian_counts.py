@@ -24,6 +24,7 @@ class GaussianProblem(CountProblem):
 
     def __post_init__(self):
         super().__post_init__()
+        self.paths = None  # its covariance is that of another point than its counts
         self._start, self._mean, self._log_z = super().infer(-self.evidence.shift)
 
     def infer(self, tilt):

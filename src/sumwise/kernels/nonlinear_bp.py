@@ -55,20 +55,22 @@ def feasible_nlbp(run: Run) -> Solution:
 def naive_nlbp(run: Run) -> Solution:
     """Algorithm 1: messages in turn, each with potentials from the current counts of its own edge.
 
-    Messages and counts are damped together; the damping grows stronger when a round moves the counts by more than
-    the round before, and is relaxed slowly otherwise. The margins agree at the end only.
+    Messages and counts are damped together. Every five rounds the damping is made twice as strong if the counts
+    moved no less than in the five before, and relaxed a little otherwise. The margins agree at the end only.
     """
     problem = run.problem
     if not problem.forest.edges:
         return feasible_nlbp(run)
     sweep = _NaiveSweep(run)
-    last, damping = np.inf, 0.5
+    moves, damping = [], 0.2
     done = False
     while not done and run.n_iter < run.max_iter:
         run.n_iter += 1
         moved = sweep.round(damping)
-        damping = max(0.7 * damping, 1e-3) if moved > last else min(1.01 * damping, 0.9)
-        last = moved
+        moves.append(moved)
+        if run.n_iter % 5 == 0 and run.n_iter > 5:
+            calmer = sum(moves[-5:]) < 0.95 * sum(moves[-10:-5])
+            damping = min(1.1 * damping, 0.6) if calmer else max(0.5 * damping, 0.01)
         cells, tables = sweep.counts()
         violation = problem.violation(cells, tables)
         value, gradient = run.loss(cells)

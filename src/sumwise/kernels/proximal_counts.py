@@ -71,7 +71,7 @@ class Run:
 
     def record(self, cells, objective, violation=0.0, beliefs=None, tables=None):
         """Keep a point; True when its gap is small enough."""
-        self.first = objective if self.first is None else max(self.first, objective)
+        self.first = objective if self.first is None else self.first
         if objective < self.best.objective or self.best.cells.size == 0:
             self.best = Solution(cells, beliefs, tables, objective, violation=violation)
         gap = self.best.objective - self.bound

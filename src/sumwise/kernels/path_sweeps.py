@@ -1,0 +1,114 @@
+"""Newton systems on chains: conjugate gradients preconditioned by symmetric block Gauss-Seidel, at one pass a step.
+
+On a path the Hessian of the dual is ``L + B + U``: B holds each node's own block (a diagonal less one rank), and L
+links a node with those before it. By the Markov property ``L x`` is a recursion of message derivatives, so solving
+``(B + L) x = r`` is half a pass, and so is ``(B + U) x = r``. Eisenstat's device makes one step of the preconditioned
+method as cheap as one product with the Hessian: with ``t = (B + U)^-1 p``,
+``(B + L)^-1 A t = t + (B + L)^-1 (p - B t)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["PathSystem", "paths"]
+
+
+def paths(forest):
+    """Nodes and steps of each component from its far end to its root; None where a component is no path."""
+    if (forest.degrees > 2).any():
+        return None
+    out = []
+    follow = {child: (k, parent) for k, (child, parent, _, _) in enumerate(forest.steps)}
+    parents = {parent for _, parent, _, _ in forest.steps}
+    for start in range(len(forest.sizes)):
+        if start in parents:
+            continue
+        nodes, steps, node = [start], [], start
+        while node in follow:
+            k, node = follow[node]
+            nodes.append(node)
+            steps.append(k)
+        out.append((nodes, steps))
+    # A root in the middle of a path would have two children, and be reached twice.
+    return out if sum(len(nodes) for nodes, _ in out) == len(forest.sizes) else None
+
+
+class PathSystem:
+    """``(curvature + covariance) x = r`` on the free cells of a forest of paths.
+
+    Parameters
+    ----------
+    problem : CountProblem
+        On paths, with every cell observed at most once.
+    beliefs, cells
+        What a pass left.
+    curvature : (n_cells,) array
+    free : (n_cells,) bool array
+        Cells whose multiplier may move; the others stay at zero.
+    """
+
+    def __init__(self, problem, beliefs, cells, curvature, free):
+        self.problem, self.beliefs, self.cells, self.free = problem, beliefs, cells, free
+        self.diagonal = np.where(free, curvature + cells, 1.0)
+        self.inverse = np.where(free, 1.0 / np.maximum(self.diagonal, 1e-300), 0.0)
+        self.n = np.where(free, cells, 0.0)
+        self.u = self.inverse * self.n
+        used = np.add.reduceat(self.n * self.u, problem.offsets[:-1])
+        # The rank that is taken off must leave the block positive: a little less is taken where needed.
+        self.whole = np.maximum(problem.total, used + 1e-3 * problem.total)
+        self.rest = self.whole - used
+
+    def block(self, x):
+        """``B x``."""
+        inner = np.add.reduceat(self.n * x, self.problem.offsets[:-1]) / self.whole
+        return np.where(self.free, self.diagonal * x, 0.0) - self.n * np.repeat(inner, self.problem.forest.sizes)
+
+    def _substitute(self, rhs, down):
+        """Solve ``(B + L) x = rhs`` from the far ends to the roots, or ``(B + U) x = rhs`` the other way."""
+        problem, edges, steps = self.problem, self.problem.forest.edges, self.problem.forest.steps
+        memos = self.beliefs.memo_down if down else self.beliefs.memo_up
+        x = np.zeros_like(rhs)
+        for nodes, links in problem.paths:
+            heard = None
+            last = len(nodes) - 1
+            for j in range(last + 1):
+                i = nodes[last - j] if down else nodes[j]
+                here = slice(problem.offsets[i], problem.offsets[i + 1])
+                r = rhs[here]
+                if heard is not None:
+                    n = self.cells[here]
+                    r = r - self.n[here] * (heard - (n @ heard) / problem.total)
+                u = self.u[here]
+                own = self.inverse[here] * r + u * ((u @ r) / self.rest[i])
+                x[here] = own
+                if j < last:
+                    k = links[last - 1 - j] if down else links[j]
+                    heard = edges[steps[k][2]][2].tangent(memos[k], own if heard is None else heard + own)
+        return x
+
+    def solve(self, rhs, forcing, max_products):
+        """Lower the residual of the preconditioned system to `forcing` of its size at zero."""
+        x = np.zeros_like(rhs)
+        residual = self._substitute(rhs, down=False)
+        moved = self.block(residual)
+        size = float(residual @ moved)
+        first, p = size, moved.copy()
+        for _ in range(max_products):
+            if size <= 0:
+                break
+            self.problem.n_tangents += 1
+            t = self._substitute(p, down=True)
+            w = t + self._substitute(p - self.block(t), down=False)
+            steep = float(p @ w)
+            if steep <= 0:
+                break
+            x += (size / steep) * t
+            residual -= (size / steep) * w
+            moved = self.block(residual)
+            size, before = float(residual @ moved), size
+            if size <= forcing**2 * first:
+                break
+            p *= size / before
+            p += moved
+        return x
