@@ -1,9 +1,10 @@
 """Opening sources: what is loaded, and in which form. Every kind of file is in test_margins."""
 
+import duckdb
 import pandas as pd
 import pytest
 
-from sumwise.errors import UnknownName
+from sumwise.errors import DataError, UnknownName
 from sumwise.readers.files import open_sheet
 
 
@@ -23,3 +24,24 @@ def test_only_the_columns_asked_for_are_loaded(tmp_path):
     assert list(open_sheet(tmp_path / "x.parquet", ["b"]).frame.columns) == ["b"]
     with pytest.raises(UnknownName, match=r"x\.csv': There is no column 'd'"):
         open_sheet(tmp_path / "x.csv", ["d"])
+
+
+@pytest.mark.parametrize("option", [{"query": "SELECT 1"}, {"table": "t"}, {"params": [1]}])
+def test_what_only_a_database_has_is_refused_for_a_file(tmp_path, option):
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    with pytest.raises(DataError, match="is for databases"):
+        open_sheet(tmp_path / "x.csv", **option)
+
+
+def test_tables_of_other_schemas_are_called_by_both_names(tmp_path):
+    with duckdb.connect(tmp_path / "x.duckdb") as con:
+        con.execute("CREATE SCHEMA more; CREATE TABLE more.t AS SELECT 7 AS a; CREATE TABLE t AS SELECT 8 AS a")
+    assert open_sheet(tmp_path / "x.duckdb", table="more.t").frame["a"].tolist() == [7]
+    assert open_sheet(tmp_path / "x.duckdb", table="t").frame["a"].tolist() == [8]
+    with pytest.raises(DataError, match="holds 2 tables: t, more.t|holds 2 tables: more.t, t"):
+        open_sheet(tmp_path / "x.duckdb")
+
+
+def test_twin_columns_of_a_query_are_refused():
+    with pytest.raises(DataError, match="^the query has two columns called 'a'"):
+        open_sheet("SELECT 1 AS a, 2 AS a")

@@ -268,7 +268,7 @@ def test_sources_that_arent(source):
 
 
 def test_an_ending_that_says_nothing(tmp_path):
-    with pytest.raises(DataError, match="ending that says nothing"):
+    with pytest.raises(DataError, match="ending that sumwise doesn't read. Hint: save it as"):
         read_margins(put(tmp_path / "x.doc", WIDE), **SIDES)
 
 
@@ -443,3 +443,11 @@ def test_any_frame_gives_margins_or_a_sumwise_error(rows):
     for options in ({}, {"rows": ["side"], "cols": ["votes"], "unit": "unit"}, {"rows": ["option"], "cols": ["side"]}):
         with suppress(SumwiseError):
             assert isinstance(read_margins(frame, **options), Margins)
+
+
+def test_margins_that_could_not_be_read_back_are_not_written(tmp_path):
+    margins = Margins([[1], [2]], [[1], [2]])
+    for part, words in ((margins[[]], "no units"), (margins[[0, 0]], "duplicates")):
+        for shape in ("long", "wide"):
+            with pytest.raises(DataError, match=words):
+                write_margins(part, tmp_path / "x.csv", shape=shape)

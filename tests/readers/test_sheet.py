@@ -1,6 +1,10 @@
 """Sheets: what is said when values can't be used."""
 
+import datetime
+import decimal
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sumwise.errors import DataError
@@ -30,3 +34,28 @@ def test_foreign_errors_are_blamed_on_the_source():
     sheet = open_sheet({"a": [1.0]})
     with pytest.raises(DataError, match="the frame can't be used: odd"), sheet.blamed():
         raise ValueError("odd")
+
+
+@pytest.mark.parametrize("written", ["9007199254740993", "-9007199254740993", "9,007,199,254,740,993"])
+def test_whole_numbers_that_would_be_rounded_are_refused(tmp_path, written):
+    (tmp_path / "x.csv").write_text(f'a,b\n1,2\n2,"{written}"\n')
+    with pytest.raises(DataError, match=r"column 'b' is a whole number above 2\*\*53 in 1 of 2 rows. First: row 3"):
+        open_sheet(tmp_path / "x.csv").numbers(["b"], negative=True)
+
+
+def test_typed_whole_numbers_that_would_be_rounded_are_refused():
+    with pytest.raises(DataError, match=r"above 2\*\*53"):
+        open_sheet({"a": np.array([2**53 + 1])}).numbers(["a"])
+
+
+@pytest.mark.parametrize("written", ["9007199254740992", "1e20", "9007199254740993.0"])
+def test_large_numbers_that_are_exact_or_no_whole_numbers_are_read(tmp_path, written):
+    (tmp_path / "x.csv").write_text(f"a\n{written}\n")
+    assert open_sheet(tmp_path / "x.csv").numbers(["a"]).item() == float(written)
+
+
+def test_decimals_and_dates_of_arrow_are_read():
+    table = pa.table({"a": [decimal.Decimal("1.25")], "day": [datetime.date(2020, 1, 2)]})
+    sheet = open_sheet(table)
+    assert sheet.numbers(["a"]).item() == 1.25
+    assert sheet.ids("day").tolist() == [datetime.date(2020, 1, 2)]

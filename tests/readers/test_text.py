@@ -78,3 +78,12 @@ def test_a_gzip_that_breaks_off_is_refused(tmp_path):
     body = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-20]
     with pytest.raises(DataError, match="is the file whole"):
         found(tmp_path, body)
+
+
+def test_utf_32_is_not_taken_for_utf_16(tmp_path):
+    assert found(tmp_path, "a,b\n1,2\n".encode("utf-32")).columns == ("a", "b")
+
+
+def test_encoding_that_the_file_has_not_is_refused(tmp_path):
+    with pytest.raises(DataError, match="is not utf-16"):
+        found(tmp_path, b"a,b\n1,2\n", encoding="utf-16")

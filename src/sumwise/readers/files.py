@@ -98,6 +98,12 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         here = False
     if not here:
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path; a query begins with SELECT or FROM.")
+    for option in ("query", "table", "params"):
+        if opening.get(option) is not None and path.suffix.lower() not in DATABASE:
+            raise DataError(
+                f"{option}= is for databases; {str(path)!r} is none.",
+                hint="leave it out, or give a query that names the file: \"SELECT * FROM 'votes.csv'\".",
+            )
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     kinds = ((TEXT, _open_text), (PARQUET, _open_parquet), (ARROW, _open_arrow))
     for suffixes, opener in kinds:
@@ -107,7 +113,8 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         return _open_database(path, opening)
     known = ", ".join(sorted(TEXT | PARQUET | ARROW | DATABASE))
     raise DataError(
-        f"{str(path)!r} has an ending that says nothing.", hint=f"rename it to one of {known} (or .csv.gz)."
+        f"{str(path)!r} has an ending that sumwise doesn't read.",
+        hint=f"save it as one of {known} (or .csv.gz), or rename it if it is one.",
     )
 
 
@@ -164,9 +171,10 @@ def _plain_columns(con: Any, source: str, values: dict, at: dict[Any, str]) -> t
         code = f"regexp_full_match({text}, '[+-]?0[0-9].*')"
         point = f"regexp_full_match({text}, '[+-]?[0-9]*\\.[0-9]*')"
         grouped = f"regexp_full_match({text}, '[+-]?[1-9][0-9]?[0-9]?\\.[0-9][0-9][0-9]')"
+        long = f"regexp_full_match({text}, '[+-]?[0-9]{{16,}}')"  # perhaps no double; read as text, and checked
         asked += [
             f"count(*) FILTER ({text} <> '')",
-            f"count(*) FILTER (regexp_full_match({text}, '{PLAIN_SQL}') AND NOT {code})",
+            f"count(*) FILTER (regexp_full_match({text}, '{PLAIN_SQL}') AND NOT {code} AND NOT {long})",
             f"count(*) FILTER ({point} AND NOT {grouped})",
             f"count(*) FILTER ({grouped})",
         ]
@@ -243,7 +251,7 @@ def _open_query(source: Any, opening: dict) -> Sheet:
 
 def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
     if query is None:
-        query = f"SELECT * FROM {_identifier(_table(con, name, opening.get('table')))}"  # noqa: S608
+        query = f"SELECT * FROM {_table(con, name, opening.get('table'))}"  # noqa: S608
     elif opening.get("table") is not None:
         raise DataError("There is a query and a table.", hint="give one of query= and table=.")
     with _foreign(name):
@@ -259,17 +267,18 @@ def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
 
 
 def _table(con: Any, name: str, table: str | None) -> str:
-    rows = con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-    tables = [row[0] for row in rows]
+    """The table as SQL names it; one of another schema than the main one is called schema.table."""
+    rows = con.execute("SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2, 1").fetchall()
+    tables = {t if s == "main" else f"{s}.{t}": f"{_identifier(s)}.{_identifier(t)}" for s, t in rows}
     if table is None:
         if len(tables) == 1:
-            return tables[0]
+            return next(iter(tables.values()))
         raise DataError(
-            f"{name} holds {len(tables)} tables: {', '.join(tables[:8])}.", hint="say which: table= or query=."
+            f"{name} holds {len(tables)} tables: {', '.join(list(tables)[:8])}.", hint="say which: table= or query=."
         )
     if table not in tables:
-        raise UnknownName(f"{name} has no table {table!r}.", hint=f"it has {', '.join(tables[:8])}.")
-    return table
+        raise UnknownName(f"{name} has no table {table!r}.", hint=f"it has {', '.join(list(tables)[:8])}.")
+    return tables[table]
 
 
 def _identifier(name: str) -> str:
@@ -279,7 +288,11 @@ def _identifier(name: str) -> str:
 def _no_twins(path: Any, names: Sequence[str]) -> None:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise DataError(f"{str(path)!r} has two columns called {twice[0]!r}.", hint="give each a name of its own.")
+        raise DataError(f"{_shown(path)} has two columns called {twice[0]!r}.", hint="give each a name of its own.")
+
+
+def _shown(path: Any) -> str:
+    return str(path) if str(path).startswith(("'", "the ")) else repr(str(path))
 
 
 @contextmanager
@@ -304,6 +317,6 @@ def _foreign(path: Any) -> Iterator[None]:
     except SumwiseError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError, ValueError, TypeError, UnicodeError) as error:
-        shown = str(path) if str(path).startswith(("'", "the ")) else repr(str(path))
+        shown = _shown(path)
         words = str(error).strip().splitlines()
         raise DataError(f"{shown} can't be read: {words[0] if words else type(error).__name__}") from error

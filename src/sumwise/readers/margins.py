@@ -120,7 +120,7 @@ def _distinct(sheet: Sheet, units: Any, column: Any) -> None:
     twice = units.duplicated().to_numpy()
     if twice.any():
         first = units.iloc[int(np.argmax(twice))]
-        sheet.refuse(twice, f"column {column!r} repeats a unit ({first!r})", "give each unit one row.")
+        sheet.refuse(twice, f"column {column!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
 
 
 def _long_names(long: Mapping[str, str] | None) -> dict[str, str]:
@@ -214,6 +214,9 @@ def write_margins(margins: Margins, path: str | PathLike, shape: str = "long") -
     np.True_
     """
     checks.choice(shape, "shape", ("long", "wide"))
+    if not len(margins):
+        raise DataError("The margins have no units; such a file couldn't be read back.", hint="save them instead.")
+    checks.unique(margins.units.tolist(), "The units to write")
     weighted = not np.all(margins.weights == 1)
     if shape == "long":
         if weighted or margins.covariates is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +19,7 @@ from sumwise.readers.numerals import NotNumbers, parse_columns
 
 __all__ = ["Sheet"]
 
+ROUNDED_HINT = "it can't be kept exactly: count in thousands, or take it for text (categorical=) if it is a code."
 MISSING_HINT = "fill or drop such rows; a count of nothing is written 0."
 
 
@@ -65,7 +69,7 @@ class Sheet:
             self._refuse(absent, column, "is missing", "fill or drop such rows.")
         series = self.frame[column]
         if _is_text(series) and not _all_strings(series):
-            plain = (str, bool, int, float, np.generic)
+            plain = (str, bool, int, float, np.generic, datetime.date)
             odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
             self._refuse(odd, column, "holds no text or number", "turn it into text first.")
         return series
@@ -96,15 +100,29 @@ class Sheet:
             out[~absent, list(columns).index(column)] = values[codes]
         for j, column in enumerate(columns):
             self._refuse(np.isinf(out[:, j]), column, "is infinite", "correct such rows.")
+            self._refuse(self._rounded(column, out[:, j]), column, "is a whole number above 2**53", ROUNDED_HINT)
             if not negative:
                 self._refuse(out[:, j] < 0, column, "is negative", "counts start at 0.")
         return out
+
+    def _rounded(self, column: Any, values: np.ndarray) -> np.ndarray:
+        """Where a column holds whole numbers that are too large to be kept exactly."""
+        bad = np.abs(values) >= checks.LARGEST_EXACT
+        series = self.frame[column]
+        if not bad.any() or pd.api.types.is_float_dtype(series.dtype):
+            return np.zeros(len(bad), dtype=bool)
+        for i in np.flatnonzero(bad):
+            text = str(series.iloc[i]).lower()
+            digits = re.sub(r"\D", "", text)
+            exact = "e" not in text and len(digits) <= len(str(abs(int(values[i]))))  # no exponent, no decimals
+            bad[i] = exact and int(digits) > checks.LARGEST_EXACT
+        return bad
 
     def _texts(self, column: Any, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Codes of the entries that are there, where they aren't, and the distinct texts that the codes stand for."""
         series = self.frame[column][~absent]
         if not _all_strings(series):
-            good = (str, int, float, np.number)
+            good = (str, int, float, np.number, decimal.Decimal)
             strange = np.zeros(len(self), dtype=bool)
             strange[~absent] = [not isinstance(x, good) or isinstance(x, bool) for x in series.tolist()]
             self._refuse(strange, column, "holds no number", "turn it into numbers first.")

@@ -21,7 +21,13 @@ __all__ = ["TextFile", "inspect_text"]
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 HEAD = 1 << 20
-BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 BROKEN = (EOFError, OSError, zlib.error, gzip.BadGzipFile)
 
 
@@ -102,7 +108,12 @@ def inspect_text(path: Path, encoding: str | None = None, separator: str | None 
         encoding = _known(encoding) if encoding is not None else _encoding(path, head)
     except BROKEN as error:
         raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
-    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    try:
+        text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    except UnicodeError as error:
+        raise DataError(
+            f"{str(path)!r} is not {encoding}: {error}.", hint="give its encoding, or leave it out."
+        ) from error
     lines = list(io.StringIO(text, newline=""))  # as files do; splitlines would split at more signs
     skip = next((i for i, line in enumerate(lines) if line.strip()), None)
     if skip is None:
