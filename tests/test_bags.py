@@ -231,3 +231,10 @@ def test_an_index_that_chooses_no_bags_is_refused(bags):
 
 def test_a_small_weight_after_a_huge_one_is_not_zero():
     assert Bags.from_arrays([[1.0], [2.0]], weights=[[1e20], [1.0]]).weights.tolist() == [1e20, 1.0]
+
+
+def test_frames_name_the_features_and_must_agree():
+    one, other = pd.DataFrame({"a": [1.0], "b": [2.0]}), pd.DataFrame({"b": [2.0], "a": [1.0]})
+    assert Bags.from_arrays([one, one]).features == ("a", "b")
+    with pytest.raises(DataError, match="the same columns in the same order"):
+        Bags.from_arrays([one, other])

@@ -1,3 +1,6 @@
+import datetime
+import decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -89,3 +92,24 @@ def test_malformed_frames_give_only_our_errors(frame):
     except SumwiseError:
         return
     assert bags.n_rows == len(frame)
+
+
+def test_weight_has_no_other_part(people):
+    for features, weight in ((["age"], "age"), (["age"], "puma")):
+        with pytest.raises(DataError, match="is the weight and plays another part"):
+            Bags.from_frame(pd.DataFrame({"puma": [1, 2], "age": [3, 4]}), "puma", features, weight)
+
+
+def test_decimals_are_numbers_and_no_levels():
+    income = pa.array([decimal.Decimal("1.50"), decimal.Decimal("20.25")])
+    bags = Bags.from_frame(pa.table({"g": ["a", "b"], "income": income}), "g")
+    assert bags.values.tolist() == [[1.5], [20.25]]
+    assert bags.levels == {}
+
+
+def test_ids_keep_their_kind():
+    mixed = Bags.from_frame(pd.DataFrame({"g": [1, "a", 1], "x": [1, 2, 3]}), "g")
+    assert mixed.ids.tolist() == [1, "a"]
+    assert Bags.from_frame({"g": [1.5, 2.0], "x": [1, 2]}, "g").ids.dtype == float
+    days = pa.array([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)])
+    assert Bags.from_frame(pa.table({"g": days, "x": [1, 2]}), "g").ids.dtype == "datetime64[D]"

@@ -108,3 +108,17 @@ def test_any_names_make_a_domain(spec):
     assert domain.project(domain.attributes) == domain
     for a in domain:
         assert domain.encode(a, list(domain.levels(a))).tolist() == list(range(domain[a]))
+
+
+def test_one_attribute_by_its_name_and_no_list_of_them(domain):
+    wide = Domain({"ab": 2, "a": 3, "b": 5})
+    assert (wide.size("ab"), wide.axes("ab")) == (2, (0,))
+    for ask in (wide.size, wide.axes):
+        with pytest.raises(DataError, match="attributes is 5"):
+            ask(5)
+    assert ["a"] not in wide
+
+
+def test_columns_that_are_one_name_as_text_are_refused():
+    with pytest.raises(DataError, match="1 duplicates"):
+        Domain.from_frame(pd.DataFrame([[1, 2]], columns=["1", 1]))

@@ -124,3 +124,9 @@ def test_malformed_frames_give_only_our_errors(frame, mismatch, total):
     except SumwiseError:
         return
     assert abs(margins.rows.sum(axis=1) - margins.cols.sum(axis=1)).max() <= 1e-9 * margins.totals.max()
+
+
+def test_columns_may_come_as_an_index_or_an_array(counts):
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "y": [4, 6]})
+    for rows in (frame.columns[:2], frame.columns[:2].to_numpy()):
+        assert Margins.from_frame(frame, rows, ["y"]).row_names == ("a", "b")

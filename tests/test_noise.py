@@ -117,3 +117,26 @@ def test_check_fits_refuses_shapes_and_strangers():
 
 def test_every_public_model_is_tested():
     assert {type(m).__name__ for m in MODELS} | {"Noise"} == set(noise.__all__)
+
+
+@pytest.mark.parametrize("model", [*MODELS, Gaussian([1.0, 2.0, 3.0])])
+@pytest.mark.parametrize("method", ["log_density", "gradient", "conjugate", "conjugate_point"])
+def test_what_is_no_pair_of_counts_is_refused(model, method):
+    for pair in (([1.0, 2.0], [1.0, 2.0, 3.0]), ("a", 1.0), (1.0, [[1.0], [1.0, 2.0]])):
+        with pytest.raises(DataError):
+            getattr(model, method)(*pair)
+
+
+def test_noise_per_cell_fits_the_cells():
+    with pytest.raises(DataError, match="arrays of one shape"):
+        Gaussian([1.0, 2.0]).log_density([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    with pytest.raises(DataError, match="arrays of one shape"):
+        Gaussian([1.0, 2.0]).sample([1.0, 2.0, 3.0])
+    with pytest.raises(DataError, match="scale is empty"):
+        Gaussian([])
+
+
+@pytest.mark.parametrize("true", [-1.0, np.nan, 1e300, "a"])
+def test_poisson_draws_only_what_it_can(true):
+    with pytest.raises(DataError):
+        Poisson(2.0).sample([true])

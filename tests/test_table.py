@@ -124,3 +124,13 @@ def test_copies_are_as_frozen_as_the_original():
         assert twin == table
         for array in (twin.counts, twin.label_sums, twin.noise.scale, *twin.bounds):
             assert not array.flags.writeable
+
+
+def test_a_class_is_no_noise():
+    with pytest.raises(DataError, match="The noise is <class"):
+        Table("a", [-1.0], noise=Exact)
+
+
+def test_counts_that_have_no_sum_are_refused():
+    with pytest.raises(DataError, match="too large to be summed"):
+        Table("a", [1e308, 1e308])

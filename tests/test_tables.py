@@ -104,3 +104,28 @@ def test_equality_copy_repr(tables):
     assert repr(tables) == "Tables(tables=2, attributes=[a, b, c], n=21)"
     assert "Exact" in tables._repr_html_()
     assert tables.describe()["cells"] == 12
+
+
+def test_exact_tables_agree_on_the_label():
+    with pytest.raises(DataError, match="disagree on the total of the label: 'b' has 1, 'a' has 3"):
+        Tables([Table("a", [1, 2], [1, 2]), Table("b", [1, 1, 1], [0, 1, 0])], DOMAIN)
+    noisy = Table("b", [1, 1, 1], [0, 1, 0], Gaussian(1.0))
+    assert len(Tables([Table("a", [1, 2], [1, 2]), noisy], DOMAIN)) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"label": "c"}, "'c' is the label and an attribute"),
+        ({"label": 1.5}, "label is a float"),
+        ({"encoding": "x"}, "The encoding is a str"),
+    ],
+)
+def test_label_and_encoding_are_checked(options, words):
+    with pytest.raises(DataError, match=words):
+        Tables([AB], DOMAIN, **options)
+
+
+def test_other_tables_are_a_list(tables):
+    with pytest.raises(DataError, match="tables is None"):
+        tables.with_tables(None)

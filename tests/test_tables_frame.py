@@ -114,3 +114,9 @@ def test_malformed_frames_give_only_our_errors(frame):
     except SumwiseError:
         return
     assert tables.n == len(frame)
+
+
+def test_table_beyond_all_memory_is_refused():
+    wide = pd.DataFrame({f"c{i}": np.arange(300) for i in range(5)})
+    with pytest.raises(DataError, match="has 2,430,000,000,000 cells"):
+        Tables.from_frame(wide, list(wide), order=5)

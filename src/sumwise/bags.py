@@ -89,7 +89,7 @@ class Bags:
         features: Sequence[str] | None = None,
         empty: str = "raise",
     ) -> Bags:
-        """Build bags from one (n_i, d) array per bag; an (n_i,) array is one column.
+        """Build bags from one (n_i, d) array per bag; an (n_i,) array is one column, and frames name the features.
 
         `weights`, when given, is one array of length n_i per bag. An empty bag is refused unless ``empty="keep"``.
 
@@ -105,7 +105,9 @@ class Bags:
             raise DataError(f"Bags are built from a {type(arrays).__name__}.", hint="give a list of arrays.")
         if not len(arrays):
             raise DataError("There are no bags.", hint="give at least one array.")
+        arrays = list(arrays)
         told = checks.identifiers(ids, len(arrays), "ids")
+        features = _frame_columns(arrays, told) if features is None else features
         parts = [_part(x, told[i]) for i, x in enumerate(arrays)]
         _same_width(parts, told)
         sizes = np.array([len(x) for x in parts])
@@ -269,7 +271,7 @@ class Bags:
             return cls(**fields)
         checked = {**fields, "ids": None}
         if not len(ids):  # names and levels can only be checked on a row
-            zeros = np.zeros((1, *np.shape(fields.get("values"))[1:]))
+            zeros = np.zeros((1, *np.asarray(fields.get("values")).shape[1:]))
             checked |= {"values": zeros, "offsets": [0, 1], "weights": None}
         whole = cls(**checked)
         checks.same_length(ids=ids, bags=range(len(np.atleast_1d(fields["offsets"])) - 1))
@@ -309,6 +311,23 @@ def _part(x: Any, told: Any) -> np.ndarray:
     if part.ndim != 2:
         raise DataError(f"Bag {checks.plain(told)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
     return part
+
+
+def _frame_columns(arrays: Sequence, ids: np.ndarray) -> tuple | None:
+    """Return the columns of bags that are frames; they must be the same, in the same order."""
+    if not hasattr(arrays[0], "columns"):
+        return None
+    from sumwise import frames
+
+    columns = [frames.column_names(x) if hasattr(x, "columns") else None for x in arrays]
+    for i, found in enumerate(columns):
+        if found is not None and found != columns[0]:
+            raise DataError(
+                f"Bag {checks.plain(ids[i])!r} has the columns {list(found)}, bag {checks.plain(ids[0])!r} has "
+                f"{list(columns[0] or ())}.",
+                hint="give all frames the same columns in the same order.",
+            )
+    return columns[0]
 
 
 def _same_width(parts: list[np.ndarray], ids: np.ndarray) -> None:

@@ -51,10 +51,12 @@ def _feature_columns(frame: Any, bag: str, features: Sequence | None, weight: st
         raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
     if bag in columns:
         raise DataError(f"Column {bag!r} is the bag and a feature.", hint="leave it out of features.")
+    if weight is not None and (weight in columns or weight == bag):
+        raise DataError(f"Column {weight!r} is the weight and plays another part.", hint="name each column once.")
     return columns
 
 
-def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
     import pandas as pd
 
     frames.scalars_only(column, name)
@@ -66,14 +68,15 @@ def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
             hint="drop such rows, or put them into a bag of their own.",
         )
     codes, found = pd.factorize(column)  # in the order of first appearance
-    return codes.astype(np.int64), np.asarray(found.tolist() if hasattr(found, "tolist") else found)
+    return codes.astype(np.int64), found.tolist()
 
 
 def _column(column: Any, name: str, levels: dict[str, tuple]) -> np.ndarray:
     import pandas as pd
 
     kind = column.dtype
-    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+    decimals = pd.api.types.is_object_dtype(kind) and pd.api.types.infer_dtype(column, skipna=True) == "decimal"
+    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or decimals:
         return checks.finite(frames.column_values(column), f"column {name!r}", allow_bool=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
         raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")

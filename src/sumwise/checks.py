@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LARGEST_EXACT = 2**53  # above it, a double no longer tells neighbouring integers apart
+LARGEST_COUNT = 1e300  # sums of them stay finite
 TOTALS_RTOL = 1e-9
 
 
@@ -90,6 +91,10 @@ def counts(x: Any, name: str, **options: Any) -> np.ndarray:
     bad = array < 0
     if bad.any():
         raise DataError(f"{name} is negative {_where(array, bad, options.get('labels'))}.", hint="counts start at 0.")
+    bad = array > LARGEST_COUNT
+    if bad.any():
+        place = _where(array, bad, options.get("labels"))
+        raise DataError(f"{name} is too large to be summed {place}.", hint="count in larger units.")
     return array
 
 
@@ -502,7 +507,7 @@ def _as_ids(listed: list, what: str) -> np.ndarray:
     for x in listed:
         if not isinstance(x, Hashable):
             raise DataError(f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates.")
-    if len({type(x) for x in listed}) == 1 and isinstance(listed[0], (str, int)):
+    if len({type(x) for x in listed}) == 1 and isinstance(listed[0], (str, int, float)):
         try:
             return np.asarray(listed)
         except OverflowError:

@@ -66,6 +66,7 @@ class Domain:
         from sumwise import frames
 
         table = frames.to_pandas(frame, columns)
+        checks.unique([str(c) for c in table.columns], "The attributes")  # 1 and "1" would be one
         return cls({str(c): frames.codes_and_levels(table[c], c)[1] for c in table.columns})
 
     @property
@@ -89,21 +90,20 @@ class Domain:
         given = self.spec[attribute]
         return tuple(range(given)) if isinstance(given, int) else given
 
-    def size(self, attributes: Iterable[str] | None = None) -> int:
+    def size(self, attributes: str | Iterable[str] | None = None) -> int:
         """Return the number of cells of the full table over `attributes` (default: all)."""
-        return math.prod(self.shape if attributes is None else (self[a] for a in attributes))
+        return math.prod(self.shape if attributes is None else (self[a] for a in _listed(attributes)))
 
-    def axes(self, attributes: Iterable[str]) -> tuple[int, ...]:
+    def axes(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the positions of `attributes` in this domain."""
         place = {name: i for i, name in enumerate(self.spec)}
-        for a in (attributes := tuple(attributes)):
+        for a in (attributes := _listed(attributes)):
             checks.known(a, self.spec, "attribute")
         return tuple(place[a] for a in attributes)
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some of the attributes, in the order asked for."""
-        listed = [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
-        wanted = checks.unique(listed, "attributes")
+        wanted = checks.unique(_listed(attributes), "attributes")
         for a in wanted:
             checks.known(a, self.spec, "attribute")
         return Domain({a: self.spec[a] for a in wanted})
@@ -127,7 +127,7 @@ class Domain:
         return given if isinstance(given, int) else len(given)
 
     def __contains__(self, attribute: object) -> bool:
-        return attribute in self.spec
+        return isinstance(attribute, str) and attribute in self.spec
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.spec)
@@ -150,6 +150,10 @@ class Domain:
     def _repr_html_(self) -> str:
         facts = {name: f"{n} levels" for name, n in list(self.sizes.items())[:50]}
         return facts_html(f"Domain of {len(self)} attributes", facts)
+
+
+def _listed(attributes: str | Iterable[str]) -> list:
+    return [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
 
 
 def _levels(name: str, given: Any) -> int | tuple:

@@ -219,7 +219,7 @@ class Margins:
             return cls(**fields)
         checked = {**fields, "units": None}
         if not len(units):  # names can only be checked on a unit
-            sides = {n: np.zeros((1, *np.shape(fields.get(n))[1:])) for n in ("rows", "cols", "covariates")}
+            sides = {n: np.zeros((1, *np.asarray(fields.get(n)).shape[1:])) for n in ("rows", "cols", "covariates")}
             checked |= {n: zeros for n, zeros in sides.items() if fields.get(n) is not None} | {"weights": None}
         whole = cls(**checked)
         checks.same_length(**{n: fields.get(n) for n in ("units", "rows", "cols", "weights", "covariates")})

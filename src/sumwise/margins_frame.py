@@ -74,10 +74,9 @@ def margins_from_frame(
 
 
 def _side(given: Any, which: str) -> dict:
-    if isinstance(given, (str, bytes)) or not isinstance(given, (Mapping, Sequence)):
-        raise DataError(f"{which} is {given!r}.", hint="give a list of columns, or a dict of name to column.")
     if not isinstance(given, Mapping):
-        given = dict.fromkeys(checks.unique(checks.listing(given, which), which))
+        listed = checks.listing(given, which, "give a list of columns, or a dict of name to column.")
+        given = dict.fromkeys(checks.unique(listed, which))
         given = {column: column for column in given}
     spec = {name: checks.name_of_column(column, f"{which} {name!r}") for name, column in given.items()}
     if not spec:

@@ -41,33 +41,33 @@ class Noise(ABC):
 
     def log_density(self, observed: Any, true: Any) -> np.ndarray:
         """Return log p(observed | true) per cell; 0 where `observed` is NaN."""
-        y, n = _pair(observed, true)
+        y, n = _pair(self, observed, true)
         return np.where(np.isnan(y), 0.0, self._log_density(np.nan_to_num(y), n))
 
     def gradient(self, observed: Any, true: Any) -> np.ndarray:
         """Return the derivative of log p(observed | true) in `true`; 0 where `observed` is NaN."""
-        y, n = _pair(observed, true)
+        y, n = _pair(self, observed, true)
         return np.where(np.isnan(y), 0.0, self._gradient(np.nan_to_num(y), n))
 
     def conjugate(self, observed: Any, slope: Any) -> np.ndarray:
         """Return sup over n of slope * n + log p(observed | n)."""
-        y, s = _pair(observed, slope)
+        y, s = _pair(self, observed, slope)
         unseen = np.where(s == 0, 0.0, np.inf)
         return np.where(np.isnan(y), unseen, self._conjugate(np.nan_to_num(y), s))
 
     def conjugate_point(self, observed: Any, slope: Any) -> np.ndarray:
         """Return the n that attains the conjugate (its gradient in the slope); NaN where there is none."""
-        y, s = _pair(observed, slope)
+        y, s = _pair(self, observed, slope)
         return np.where(np.isnan(y), np.nan, self._conjugate_point(np.nan_to_num(y), s))
 
     def variance(self, true: Any) -> np.ndarray:
         """Return the variance of an observation, given the true count."""
-        return self._variance(np.asarray(true, dtype=float))
+        return self._variance(_floats(true, "true"))
 
     def sample(self, true: Any, random_state: Any = None) -> np.ndarray:
         """Return simulated observations of the true counts."""
         rng = checks.generator(random_state)
-        return np.asarray(self._sample(np.asarray(true, dtype=float), rng), dtype=float)
+        return np.asarray(self._sample(_pair(self, true, 0.0)[0], rng), dtype=float)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -185,7 +185,14 @@ class Poisson(Noise):
         return self.rate * n
 
     def _sample(self, n, rng):
-        return rng.poisson(self.rate * n)
+        mean = self.rate * n
+        bad = ~((mean >= 0) & (mean < 2.0**62))
+        if bad.any():
+            raise DataError(
+                f"A Poisson count has no mean of {mean[bad].flat[0]:.6g} ({int(bad.sum())} of {bad.size} places).",
+                hint="true counts are numbers from 0 to 4e18 / rate.",
+            )
+        return rng.poisson(mean)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -319,12 +326,31 @@ class Geometric(_TwoSided):
         return -np.log(np.tanh(0.5 / self.scale))
 
 
-def _pair(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+def _pair(noise: Noise, observed: Any, other: Any) -> tuple[np.ndarray, np.ndarray]:
+    y, x = _floats(observed, "observed"), _floats(other, "other")
+    parameters = [np.shape(getattr(noise, f.name)) for f in fields(noise)]
+    try:
+        np.broadcast_shapes(y.shape, x.shape, *parameters)
+    except ValueError:
+        raise DataError(
+            f"The observed counts have shape {y.shape}, what they are held against has {x.shape}, and the noise "
+            f"is {noise!r}.",
+            hint="give arrays of one shape, or a number.",
+        ) from None
+    return y, x
+
+
+def _floats(x: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        return checks.finite(x, name, allow_nan=True)  # it knows how to say what is wrong
 
 
 def _scale(x: Any, name: str) -> float | np.ndarray:
     array = checks.positive(x, name)
+    if not array.size:
+        raise DataError(f"{name} is empty.", hint="give a number, or one per cell.")
     return float(array) if array.ndim == 0 else checks.frozen(array)
 
 
@@ -341,7 +367,7 @@ def _log_factorial(y: np.ndarray) -> np.ndarray:
 def check_fits(noise: Any, shape: tuple[int, ...]) -> None:
     """Check that `noise` offers what a table needs and that its per-cell parameters have the table's shape."""
     for needed in ("log_density", "gradient"):
-        if not callable(getattr(noise, needed, None)):
+        if isinstance(noise, type) or not callable(getattr(noise, needed, None)):
             raise DataError(
                 f"The noise is {noise!r}, which has no {needed}(observed, true).",
                 hint="use Exact(), Poisson(rate), Gaussian(scale), Laplace(scale), Geometric(scale), or an object "

@@ -81,6 +81,11 @@ class Tables:
             raise DataError(f"The domain is a {type(self.domain).__name__}.", hint="give a Domain.")
         for i, t in enumerate(tables):
             _check_on_domain(t, i, self.domain)
+        if checks.name_of_column(self.label, "label") in self.domain:
+            raise DataError(f"{self.label!r} is the label and an attribute.", hint="name it once.")
+        if self.encoding is not None and not callable(getattr(self.encoding, "transform", None)):
+            raise DataError(f"The encoding is a {type(self.encoding).__name__}.", hint="give an Encoding.")
+        _check_label_totals(tables)
         object.__setattr__(self, "tables", tables)
         object.__setattr__(self, "n", _population(tables, self.n))
         object.__setattr__(self, "classes", _classes(tables, self.classes))
@@ -123,7 +128,7 @@ class Tables:
 
     def with_tables(self, tables: Sequence[Table]) -> Tables:
         """Return other tables on the same domain, with the same label, classes, encoding and n."""
-        return Tables(tuple(tables), self.domain, self.n, self.label, self.classes, self.encoding)
+        return Tables(tables, self.domain, self.n, self.label, self.classes, self.encoding)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: how many tables of which order, cells, noise, population, label."""
@@ -209,6 +214,24 @@ def _population(tables: tuple[Table, ...], given: Any) -> float | None:
                 hint="count all tables on the same rows, or state their noise.",
             )
     return reference
+
+
+def _check_label_totals(tables: tuple[Table, ...]) -> None:
+    """Check that exact tables, which count the same rows, agree on how many have the label."""
+    first: tuple[np.ndarray, Table] | None = None
+    for t in tables:
+        if t.label_sums is None or not isinstance(t.noise, Exact) or np.isnan(t.label_sums).any():
+            continue
+        sums = t.label_sums.reshape(t.counts.size, -1).sum(axis=0)
+        if first is None:
+            first = sums, t
+        elif len(sums) == len(first[0]) and (np.abs(sums - first[0]) > RTOL * np.maximum(sums, first[0])).any():
+            k = int(np.argmax(np.abs(sums - first[0])))
+            raise DataError(
+                f"Exact tables disagree on the total of the label: {title(t.attributes)} has {sums[k]:.10g}, "
+                f"{title(first[1].attributes)} has {first[0][k]:.10g}.",
+                hint="sum the label over the same rows for all tables, or state their noise.",
+            )
 
 
 def _classes(tables: tuple[Table, ...], given: Any) -> tuple | None:

@@ -11,9 +11,11 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.table import Table
+from sumwise.table import Table, title
 
 __all__ = ["label_codes", "tables_from_frame"]
+
+LARGEST = 2**28  # cells of one table: 2 GiB of counts
 
 
 def tables_from_frame(
@@ -104,8 +106,13 @@ def _count(
     w: np.ndarray | None,
 ) -> Table:
     shape = tuple(domain[a] for a in subset)
-    cell = np.ravel_multi_index(tuple(codes[a] for a in subset), shape)
     size = domain.size(subset)
+    if size > LARGEST:
+        raise DataError(
+            f"The table over {title(subset)} has {size:,} cells; {LARGEST:,} are the most.",
+            hint="merge rare levels with an Encoding, or lower the order.",
+        )
+    cell = np.ravel_multi_index(tuple(codes[a] for a in subset), shape)
     counts = np.bincount(cell, weights=w, minlength=size).reshape(shape)
     if y is None:
         return Table(subset, counts)
