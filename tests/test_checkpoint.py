@@ -256,3 +256,17 @@ def test_fingerprint_is_the_same_in_every_run():
 def test_what_has_no_fingerprint_is_refused():
     with pytest.raises(DataError, match=r"fingerprint\[0\]: a function"):
         fingerprint(len)
+
+
+@pytest.mark.parametrize("options", [{"path": 3}, {"path": "x", "seconds": "1"}, {"path": "x", "seconds": None}])
+def test_what_is_no_checkpoint_is_refused(options):
+    with pytest.raises(DataError):
+        Checkpoint(**options)
+
+
+def test_steps_are_whole_numbers_and_a_folder_is_not_cleared(tmp_path):
+    for step in ("1", None, 1.5):
+        with pytest.raises(DataError, match="step is"):
+            Checkpoint(tmp_path / "x").due(step)
+    with pytest.raises(DataError, match="is a folder"):
+        Checkpoint(tmp_path).clear()

@@ -203,3 +203,16 @@ def test_encoding_is_frozen_and_shows_itself(encoding):
     assert encoding.columns == ("age", "select * from", "site", "flag")
     assert len(encoding) == 6
     assert "flag" in encoding
+
+
+@pytest.mark.parametrize(
+    "rule", [{"kind": ["levels"]}, {"kind": "levels", "column": ["city"]}, {"kind": "cross", "of": 5}]
+)
+def test_requests_of_another_shape_are_refused(rule):
+    with pytest.raises(DataError):
+        Encoding.fit(pd.DataFrame({"city": ["a", "b"]}), {"x": rule})
+
+
+def test_an_encoding_is_read_from_a_mapping_only():
+    with pytest.raises(DataError, match="The data of an encoding is a NoneType"):
+        Encoding.from_dict(None)

@@ -81,3 +81,13 @@ def test_copies_are_as_frozen_as_the_original():
         assert twin == estimate
         for array in (twin.values, twin.low, twin.high):
             assert not array.flags.writeable
+
+
+def test_a_single_number_has_a_frame():
+    assert Estimate(3.0).to_frame().values.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("options", [{"axes": ["estimate"]}, {"axes": ["low"]}, {"name": "high"}])
+def test_columns_of_the_frame_are_distinct(options):
+    with pytest.raises(DataError, match="The columns of an estimate holds 1 duplicates"):
+        Estimate([1.0, 2.0], **options)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from sumwise import progress as module
+from sumwise.errors import DataError
 from sumwise.progress import Progress, track
 
 
@@ -164,3 +165,10 @@ except KeyboardInterrupt:
     status, seen = on_terminal(code)
     assert status == 7
     assert seen.rindex(SHOW) > seen.rindex(HIDE)
+
+
+def test_what_can_not_be_shown_is_refused():
+    with pytest.raises(DataError, match="verbose is 'x'"):
+        list(track([1], "Adding", verbose="x"))
+    with pytest.raises(DataError, match="Adding: there is nothing to go through in a NoneType"):
+        list(track(None, "Adding"))

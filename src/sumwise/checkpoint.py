@@ -66,8 +66,10 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike | None, key: Any = None, every: int = 1, seconds: float = 0.0) -> None:
         if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
             raise DataError(f"every is {every!r}.", hint="give a number of steps, 1 or more.")
-        if not seconds >= 0:
+        if not isinstance(seconds, int | float | np.number) or not seconds >= 0:
             raise DataError(f"seconds is {seconds!r}.", hint="give a number, 0 or more.")
+        if not isinstance(path, str | os.PathLike | None):
+            raise DataError(f"path is {path!r}.", hint="give the name of a file, or None to keep nothing.")
         self.path = None if path is None else Path(path)
         self.key = key if key is None or isinstance(key, str) else fingerprint(key)
         self.every = int(every)
@@ -79,6 +81,8 @@ class Checkpoint:
 
     def due(self, step: int) -> bool:
         """Tell whether to save now that ``step`` steps are done."""
+        if isinstance(step, bool) or not isinstance(step, int | np.integer):
+            raise DataError(f"step is {step!r}.", hint="give the number of steps that are done.")
         if self.path is None or step % self.every:
             return False
         return time.monotonic() - self._saved_at >= self.seconds
@@ -110,6 +114,8 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Remove the file, once the work is done; no error where there is none."""
+        if self.path is not None and self.path.is_dir():
+            raise DataError(f"{str(self.path)!r} is a folder.", hint="give the name of a file in it.")
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 

@@ -130,7 +130,7 @@ class Encoding:
                 f"Target encoding of {min(target)!r} needs a label and held-out rows.",
                 hint="pass label='...' and held_out=0.1 (a share), a mask, or another frame.",
             )
-        columns = {n: a.get("column", n) for n, a in learned.items()}
+        columns = {n: checks.name_of_column(a.get("column", n), f"column of {n!r}") for n, a in learned.items()}
         wanted = dict.fromkeys([*columns.values(), *([label] if target else [])])
         frame = frames.to_pandas(df, tuple(wanted))
         kept = held_out_frame(frame, held_out, tuple(wanted), random_state) if target else frame
@@ -256,7 +256,7 @@ class Encoding:
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
         rules = {}
-        for name, given in data.items():
+        for name, given in checks.mapping(data, "The data of an encoding").items():
             if not isinstance(given, Mapping) or given.get("kind") not in RULES:
                 raise DataError(f"Attribute {name!r} has no known rule: {given!r}.")
             rule = RULES[given["kind"]]

@@ -90,6 +90,7 @@ class Estimate:
         if len(labels) != len(shape):
             raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
         told = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))
+        checks.unique([*map(str, axes), str(self.name), *ARRAYS[1:]], "The columns of an estimate")
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "labels", told)
 
@@ -117,7 +118,7 @@ class Estimate:
         """Return a pandas frame with one row per number."""
         import pandas as pd
 
-        index = np.indices(self.shape).reshape(len(self.shape), -1)
+        index = np.indices(self.shape).reshape(len(self.shape), self.values.size)
         frame = {axis: [names[i] for i in index[k]] for k, (axis, names) in enumerate(zip(self.axes, self.labels))}
         columns = dict(zip(ARRAYS, (self.name, *ARRAYS[1:])))
         for field, column in columns.items():

@@ -69,7 +69,7 @@ def _parsed(name: Any, asked: Any) -> Any:
         return dict(SHORT[asked])
     if isinstance(asked, list | tuple | np.ndarray):
         return {"kind": "cuts", "at": tuple(asked)}
-    if not isinstance(asked, Mapping) or asked.get("kind") not in OPTIONS:
+    if not isinstance(asked, Mapping) or str(asked.get("kind")) not in OPTIONS:
         raise DataError(
             f"Attribute {name!r} asks for an unknown rule: {asked!r}.",
             hint=f"one of {', '.join(SHORT)}, cut points, or a mapping with a kind: {', '.join(OPTIONS)}.",
@@ -99,7 +99,7 @@ def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
     kind = asked["kind"]
     if kind == "cross":
         return Cross(
-            tuple(asked.get("of", ())),
+            tuple(checks.listing(asked.get("of", ()), f"of, in the cross {name!r},", "give two attributes or more.")),
             _whole(asked, "cells", 1000, name),
             _whole(asked, "salt", 0, name, least=0),
         )

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TextIO, TypeVar
 
+from sumwise.errors import DataError
+
 __all__ = ["SECONDS_BETWEEN_LINES", "Progress", "track"]
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -40,6 +42,8 @@ def track(iterable: Iterable[T], label: str, total: int | None = None, verbose: 
     >>> sum(track([1, 2, 3], "Adding"))
     6
     """
+    if not isinstance(iterable, Iterable):
+        raise DataError(f"{label}: there is nothing to go through in a {type(iterable).__name__}.", hint="give a list.")
     if total is None and isinstance(iterable, Sized):
         total = len(iterable)
     with Progress(label, total, verbose) as progress:
@@ -79,6 +83,8 @@ class Progress:
     def __init__(self, label: str, total: int | None = None, verbose: int = 0, stream: TextIO | None = None):
         self.label = label
         self.total = total
+        if verbose is not None and not hasattr(verbose, "__index__"):
+            raise DataError(f"verbose is {verbose!r}.", hint="give 0 (nothing), 1 (a bar or lines) or 2 (every item).")
         self.verbose = verbose
         self.stream = stream
         self.done = 0

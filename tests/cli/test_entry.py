@@ -63,10 +63,12 @@ def test_error_is_one_line_and_a_code(raising, capsys, error, code, line):
 
 
 @pytest.mark.parametrize("arguments", [["--debug", "demo"], ["demo", "--debug"]])
-def test_debug_shows_the_traceback(raising, arguments):
+def test_debug_shows_the_traceback_before_the_line_and_keeps_the_exit_code(raising, arguments, capsys):
     raising(DataError("3 units are empty."))
-    with pytest.raises(DataError, match="3 units"):
-        main(arguments)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback")
+    assert told.endswith("3 units are empty.\n")
 
 
 def test_debug_behind_two_dashes_is_an_argument():

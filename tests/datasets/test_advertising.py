@@ -72,3 +72,9 @@ def test_a_gzip_that_breaks_off_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(DataError, match=r"breaks off|can't be read"):
         list(datasets.adkdd_rows(path, chunk_rows=1000))
+
+
+@pytest.mark.parametrize("path", [None, 3])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(DataError, match="The path is"):
+        datasets.adkdd_rows(path)

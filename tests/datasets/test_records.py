@@ -6,7 +6,7 @@ import pytest
 
 from sumwise import Margins
 from sumwise.datasets import Contest, Election, Microdata
-from sumwise.errors import UnknownName
+from sumwise.errors import DataError, UnknownName
 
 
 def test_shares_of_an_empty_row_are_zero():
@@ -32,3 +32,13 @@ def test_hide_sums_labels_by_bag_and_leaves_out_missing_ones():
 def test_hide_refuses_a_column_that_isnt_there():
     with pytest.raises(UnknownName, match="no column 'z'"):
         Microdata("toy", pd.DataFrame({"b": [1], "l": [1]}), bag="b").hide("l", ["z"])
+
+
+def test_the_label_stays_hidden():
+    people = pd.DataFrame({"area": ["s", "r"], "age": [31, 40], "sex": ["f", "m"]})
+    toy = Microdata("toy", people, bag="area")
+    for label, features in (("sex", ["age", "sex"]), ("area", ["age"])):
+        with pytest.raises(DataError, match="is the label"):
+            toy.hide(label, features)
+    with pytest.raises(DataError, match="features is 'age'"):
+        toy.hide("sex", "age")

@@ -160,3 +160,16 @@ def test_large_array_is_written_in_pieces(tmp_path):
 def test_folder_is_no_file(tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         archive.read(tmp_path, "object", plain)
+
+
+@pytest.mark.parametrize("path", [None, 3, ["x"], "a\0b"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(DataError, match="The path is"):
+        archive.write(path, "object", {}, [])
+    with pytest.raises(DataError, match="The path is"):
+        archive.read(path, "object", lambda tree, fetch: tree)
+
+
+def test_path_of_bytes(tmp_path):
+    archive.write(bytes(tmp_path / "x"), "object", {"a": 1}, [])
+    assert archive.read(bytes(tmp_path / "x"), "object", lambda tree, fetch: tree) == {"a": 1}

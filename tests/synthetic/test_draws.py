@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
 
+from sumwise.errors import DataError
 from sumwise.synthetic import draws
+from sumwise.synthetic.draws import float_dtype
 
 
 def test_dirichlet_mean_and_variance():
@@ -67,3 +70,9 @@ def test_logsumexp_and_softmax_agree():
 
 def test_cell_centres_run_by_row_from_the_bottom_left():
     np.testing.assert_array_equal(draws.cell_centres(2, 3)[[0, 2, 3]], [[0.5, 0.5], [2.5, 0.5], [0.5, 1.5]])
+
+
+@pytest.mark.parametrize("given", [0, 1.5, "x", "int64", True, [1]])
+def test_only_floats_are_drawn(given):
+    with pytest.raises(DataError, match="give float32 or float64"):
+        float_dtype(given)

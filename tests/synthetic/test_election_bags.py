@@ -148,3 +148,8 @@ def test_unknown_groups_are_refused(data):
         data.shares("age")
     with pytest.raises(DataError, match="nothing to group by"):
         data.shares()
+
+
+def test_no_sizes_at_all_are_refused():
+    with pytest.raises(DataError, match="n_individuals has 0 sizes for 3 regions"):
+        synthetic.election(3, [])

@@ -101,3 +101,8 @@ def test_an_empty_group_has_no_shares():
 def test_bad_parameters_are_refused(bad, message):
     with pytest.raises(DataError, match=message):
         synthetic.precincts(**bad)
+
+
+def test_covariate_is_yes_or_no():
+    with pytest.raises(DataError, match="covariate is 'x'"):
+        synthetic.precincts(5, covariate="x")

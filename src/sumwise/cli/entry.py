@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run(arguments)
     except BaseException as error:
         if debug and not isinstance(error, SystemExit):
-            raise
+            traceback.print_exception(error)
         return explain(error)
 
 

@@ -164,6 +164,8 @@ def _stream(
     source: str,
 ) -> Iterator[pd.DataFrame]:
     """Check the header now, read the rows later: a wrong path fails at the call, not at the first chunk."""
+    if not isinstance(path, (str, PathLike)):
+        raise DataError(f"The path is {path!r}.", hint="give the name of a file.")
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path.")

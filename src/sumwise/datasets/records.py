@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.errors import UnknownName
+from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
 __all__ = ["Contest", "Election", "LabelledBags", "Microdata", "Split"]
@@ -203,6 +204,9 @@ class Microdata:
             Give the person weights to the bags. Counts are of rows, never of weights.
         """
         bag = self.bag if bag is None else bag
+        features = checks.listing(features, "features", "give a list of columns.")
+        if label in features or label == bag:
+            raise DataError(f"{label!r} is the label; it can't be a feature or the bag too.", hint="leave it out.")
         for column in [label, bag, *features]:
             if column not in self.frame:
                 raise UnknownName(

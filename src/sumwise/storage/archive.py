@@ -50,7 +50,7 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
 
     ``decode(tree, fetch)`` builds the value; ``fetch(name)`` reads an array.
     """
-    name = os.fspath(path)
+    name = _name(path)
     try:
         with open(name, "rb") as file, zipfile.ZipFile(file) as archive:
             document = _document(archive, os.fstat(file.fileno()).st_size, name)
@@ -153,10 +153,18 @@ def _npy_header(file: IO[bytes], member: str) -> tuple[tuple[int, ...], np.dtype
     return shape, dtype
 
 
+def _name(path: Any) -> str:
+    """Return a path as text; what can't be one is refused."""
+    name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else None
+    if name is None or "\0" in name:
+        raise DataError(f"The path is {path!r}.", hint="give the name of a file.")
+    return name
+
+
 @contextlib.contextmanager
 def _atomic(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     """Open a new file beside ``path`` that takes its place when all went well, and is removed otherwise."""
-    target = os.path.realpath(path)  # a link stays a link
+    target = os.path.realpath(_name(path))  # a link stays a link
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")

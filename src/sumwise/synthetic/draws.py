@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+from sumwise.errors import DataError
 
 __all__ = [
     "cell_centres",
     "chain_tables",
     "dirichlet",
+    "float_dtype",
     "logistic",
     "logsumexp",
     "multinomial",
     "scaled_dirichlet",
     "softmax",
 ]
+
+
+def float_dtype(given: Any) -> np.dtype:
+    """Return the dtype asked for, float32 or float64; anything else is refused.
+
+    Examples
+    --------
+    >>> from sumwise.synthetic.draws import float_dtype
+    >>> float_dtype("float32")
+    dtype('float32')
+    """
+    try:
+        found = np.dtype(given)
+    except TypeError:
+        found = None
+    if found is None or found.name not in ("float32", "float64"):
+        raise DataError(f"dtype is {given!r}.", hint="give float32 or float64.")
+    return found
 
 
 def logsumexp(logits: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.synthetic.draws import multinomial, softmax
+from sumwise.synthetic.draws import float_dtype, multinomial, softmax
 from sumwise.synthetic.population import Population
 from sumwise.synthetic.record import Record
 
@@ -241,8 +241,7 @@ def election(
     ):  # fmt: skip
         checks.at_least(value, name, low)
     _check_scales(separation, signal, region_effect, mean_weight, weight_spread)
-    dtype = np.dtype(dtype)
-    checks.choice(dtype.name, "dtype", ("float32", "float64"))
+    dtype = float_dtype(dtype)
 
     people = Population.draw(n_regions, n_continuous, n_categorical, separation, rng)
     region = np.repeat(np.arange(n_regions), sizes)
@@ -288,8 +287,9 @@ def _sizes(n_regions: Any, n_individuals: Any) -> np.ndarray:
         return np.full(n_regions, checks.at_least(n_individuals, "n_individuals", 1))
     sizes = checks.whole(n_individuals, "n_individuals", ndim=1).astype(np.int64)
     if len(sizes) != n_regions or sizes.min() < 1:
+        smallest = f", the smallest {sizes.min()}," if len(sizes) else ""
         raise DataError(
-            f"n_individuals has {len(sizes)} sizes, the smallest {sizes.min()}, for {n_regions} regions.",
+            f"n_individuals has {len(sizes)} sizes{smallest} for {n_regions} regions.",
             hint="give one size of at least 1 per region.",
         )
     return sizes

@@ -152,6 +152,7 @@ def precincts(
     total = counts.sum(axis=0)
     with np.errstate(invalid="ignore"):
         shares = total / total.sum(axis=1, keepdims=True)
+    checks.choice(covariate, "covariate", (False, True))
     seen = {"covariates": confounder[:, None], "covariate_names": ("confounder",)} if covariate else {}
     margins = Margins(members, counts.sum(axis=1), denominator="voters", **seen)
     return Precincts(margins, counts, probabilities, total, shares, base, confounder)

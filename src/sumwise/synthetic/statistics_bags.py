@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.synthetic.draws import softmax
+from sumwise.synthetic.draws import float_dtype, softmax
 from sumwise.synthetic.record import Record
 
 __all__ = ["TASKS", "Statistics", "statistics"]
@@ -154,9 +154,7 @@ def statistics(
 
 
 def _is_single(dtype: Any) -> bool:
-    name = np.dtype(dtype).name
-    checks.choice(name, "dtype", ("float32", "float64"))
-    return name == "float32"
+    return float_dtype(dtype).name == "float32"
 
 
 def _draw_base(task: str, rng: np.random.Generator) -> np.ndarray | None:
