@@ -295,7 +295,9 @@ def write_tables(tables: Tables, path: str | PathLike) -> None:
     """Write tables to a file that :func:`read_tables` reads back: one row per cell.
 
     Tables are told apart by a column ``table``; noise, bounds and label sums have their columns where there are any.
-    Axes come back in the order of the domain. ``n``, ``label`` and an encoding are not in the file.
+    Axes come back in the order of the domain. ``n``, ``label``, the names of two classes and an encoding are not in the
+    file, and text like ``"1"`` is not told from numbers: give ``read_tables`` the ``domain`` to get the same levels in
+    the same order. ``sumwise.save`` keeps everything.
 
     Parameters
     ----------
