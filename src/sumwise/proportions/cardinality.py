@@ -18,7 +18,7 @@ from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
-from sumwise.proportions.penalty import PenaltySearch, search_penalty
+from sumwise.proportions.penalty import PenaltySearch, reference_penalty, search_penalty
 from sumwise.proportions.weights import effective_sizes
 
 __all__ = ["CardinalityClassifier"]
@@ -58,7 +58,8 @@ class CardinalityClassifier(BagClassifier):
         L-BFGS on the bags' likelihood, or EM as in the papers; both end at the same stationary points.
     penalty : float or "auto", default "auto"
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
-        ``"auto"`` takes the one whose cross-validated likelihood of held-out bags is highest.
+        ``"auto"`` starts at the total variance of the features (a prior under which logits vary by about one) and
+        moves away as far as the cross-validated likelihood of held-out bags clearly improves.
     inference : str, default "auto"
         Method of `sumwise.kernels.cardinality.count_posterior` or of `class_posterior`.
     noise : Noise, optional
@@ -248,12 +249,12 @@ class CardinalityClassifier(BagClassifier):
 
     def _fit_task(self, task: _Task, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
-        first = 10.0 if self.penalty == "auto" else float(self.penalty)
+        first = reference_penalty(task.values) if self.penalty == "auto" else float(self.penalty)
         names = ["mean embedding" if before is None else "warm", "zero"] + ["random"] * self.n_starts
         start = self._start_at(task, first, names[0], rng, before)
         search, penalty = None, first
         if self.penalty == "auto":
-            search, near = search_penalty(task.problem, task.likelihood, start, rng, self.verbose)
+            search, near = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
             start, penalty = near.theta, search.best
         problem = task.problem(task.likelihood, penalty)
         solutions = []
@@ -300,8 +301,9 @@ class CardinalityClassifier(BagClassifier):
         """EM around a scikit-learn classifier, from the mean-embedding start."""
         observed = likelihood.observed
         shares = observed.shares(np.diff(likelihood.offsets))
-        theta = mean_embedding_start(values, likelihood.offsets, shares, 10.0, observed.n_classes)
-        logits = LinearProblem(values, likelihood, 10.0, observed.n_classes).logits(theta)
+        penalty = reference_penalty(values)
+        theta = mean_embedding_start(values, likelihood.offsets, shares, penalty, observed.n_classes)
+        logits = LinearProblem(values, likelihood, penalty, observed.n_classes).logits(theta)
         self.classifier_, found = em_classifier(
             self.classifier, values, likelihood, logits, max(self.tol, 1e-3), min(self.max_iter, 50), self.verbose
         )

@@ -1,4 +1,4 @@
-"""The penalty from bags alone: the one whose fits give held-out bags the highest likelihood."""
+"""The penalty from bags alone, by the likelihood that fits give to held-out bags."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
 
-__all__ = ["PenaltySearch", "search_penalty"]
+__all__ = ["PenaltySearch", "reference_penalty", "search_penalty"]
 
-GRID = 10.0 ** np.arange(-3.0, 5.01, 0.5)
-FIRST = 8  # the grid's entry to begin with: 10
+STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
+MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
 
 
 @dataclass(frozen=True)
 class PenaltySearch:
-    """Penalties tried, ascending, and the mean held-out log-likelihood per bag of each."""
+    """Penalties tried, ascending, with the mean held-out log-likelihood per bag of each, and the one taken."""
 
     penalties: np.ndarray
     scores: np.ndarray
+    best: float
 
-    @property
-    def best(self) -> float:
-        """The penalty with the highest score."""
-        return float(self.penalties[int(np.argmax(self.scores))])
+
+def reference_penalty(values) -> float:
+    """The total variance of the features: the penalty of a prior under which logits vary by about one."""
+    return max(float(np.var(values, axis=0).sum()), 1e-12)
 
 
 def _folds(n_bags, rng):
@@ -35,24 +36,41 @@ def _folds(n_bags, rng):
     return rng.permutation(np.arange(n_bags) % n_folds)
 
 
-def _score(make, likelihood, penalty, theta, folds):
-    """Fit on all, then without each fold (from there); the held-out log-likelihood per bag and the fit on all."""
-    whole = maximise(make(likelihood, penalty), theta, tol=ROUGH)
+def _held_out(make, likelihood, penalty, theta, folds):
+    """Fit on all, then without each fold (from there): the log-likelihood of each bag held out, and the fit on
+    all."""
+    whole = maximise(make(likelihood, penalty), theta, tol=ROUGH, max_iter=200)
     power = np.ones(likelihood.n_bags) if likelihood.temper is None else likelihood.temper
-    held_out = 0.0
+    out = np.empty(likelihood.n_bags)
     for fold in range(folds.max() + 1):
         part = BagLikelihood(
             likelihood.offsets, likelihood.observed, likelihood.inference, np.where(folds == fold, 0.0, power)
         )
         problem: LinearProblem = make(part, penalty)
-        found = maximise(problem, whole.theta, tol=ROUGH, max_iter=200)
+        found = maximise(problem, whole.theta, tol=ROUGH, max_iter=100)
         value = part.evaluate(problem.logits(found.theta), problem.split(found.theta)[2])
-        held_out += float((value.log_prob * power)[folds == fold].sum())
-    return held_out / likelihood.n_bags, whole
+        out[folds == fold] = (value.log_prob * power)[folds == fold]
+    return out, whole
 
 
-def search_penalty(make, likelihood: BagLikelihood, theta, rng, verbose=0) -> tuple[PenaltySearch, Solution]:
-    """Walk along a grid of penalties from 10, up and down, while the cross-validated likelihood of bags improves.
+def _nearest_good(held_out: dict[int, np.ndarray]) -> int:
+    """The step nearest to the reference that isn't worse than the best by more than the standard error of the
+    difference."""
+    top = max(held_out, key=lambda i: held_out[i].mean())
+    good = []
+    for i, values in held_out.items():
+        gap = held_out[top] - values
+        if gap.mean() <= gap.std() / np.sqrt(gap.size):
+            good.append(i)
+    return min(good, key=lambda i: (abs(i - MIDDLE), -i))
+
+
+def search_penalty(make, likelihood: BagLikelihood, theta, reference, rng, verbose=0) -> tuple[PenaltySearch, Solution]:
+    """Walk away from a reference penalty only as far as the cross-validated likelihood of bags clearly improves.
+
+    Penalties are tried up and down from the reference until the likelihood of held-out bags falls on both sides.
+    Of those that are within one standard error of the best (of the difference, bag by bag), the nearest to the
+    reference is taken: few bags can't say more.
 
     Parameters
     ----------
@@ -61,31 +79,34 @@ def search_penalty(make, likelihood: BagLikelihood, theta, rng, verbose=0) -> tu
     likelihood : BagLikelihood
     theta : array
         The start.
+    reference : float
+        Where to begin; see `reference_penalty`.
     rng : numpy.random.Generator
         Assigns bags to folds (five, or ten where there are at most 20 bags).
 
     Returns
     -------
     PenaltySearch, Solution
-        The search, and the fit on all bags with the best penalty, to continue from.
+        The search, and the fit on all bags with the penalty taken, to continue from.
     """
     folds = _folds(likelihood.n_bags, rng)
-    scores: dict[int, float] = {}
+    held_out: dict[int, np.ndarray] = {}
     fits: dict[int, Solution] = {}
     with Progress("Penalty", verbose=verbose) as progress:
 
         def visit(i, start):
-            scores[i], fits[i] = _score(make, likelihood, GRID[i], start, folds)
-            progress.step(penalty=float(GRID[i]), held_out=scores[i])
+            held_out[i], fits[i] = _held_out(make, likelihood, reference * STEPS[i], start, folds)
+            progress.step(penalty=float(reference * STEPS[i]), held_out=float(held_out[i].mean()))
 
-        visit(FIRST, theta)
+        visit(MIDDLE, theta)
         for direction in (1, -1):
-            i = FIRST
-            while 0 <= i + direction < len(GRID):
+            i = MIDDLE
+            while 0 <= i + direction < len(STEPS):
                 visit(i + direction, fits[i].theta)
                 i += direction
-                if scores[i] < max(scores.values()):  # past the top on this side
+                if held_out[i].mean() < max(values.mean() for values in held_out.values()):  # past the top on this side
                     break
-    tried = sorted(scores)
-    search = PenaltySearch(GRID[tried], np.array([scores[i] for i in tried]))
-    return search, fits[tried[int(np.argmax(search.scores))]]
+    tried = sorted(held_out)
+    taken = _nearest_good(held_out)
+    scores = np.array([held_out[i].mean() for i in tried])
+    return PenaltySearch(reference * STEPS[tried], scores, float(reference * STEPS[taken])), fits[taken]
