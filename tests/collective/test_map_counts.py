@@ -189,6 +189,20 @@ def test_weights_of_fifty_are_certified(noise):
     model.check_counts(fit, tol=1e-8)
 
 
+def test_exact_counts_against_weights_of_fifty_are_met():
+    model = chain(levels=8, length=6, seed=2, weight=50.0)
+    rng = np.random.default_rng(0)
+    seen = []
+    for a in model.domain:
+        y = np.round(1e6 * rng.dirichlet(np.full(8, 0.1)))
+        y[0] += 1e6 - y.sum()
+        seen.append(Table(a, y))
+    fit = map_counts(model, Tables(seen, model.domain))
+    assert fit.converged
+    assert fit.violation <= 1.0
+    assert fit.gap <= 1e-6 * abs(fit.objective)
+
+
 def test_potentials_a_thousand_apart_keep_their_rare_states():
     domain = Domain({"a": 3, "b": 3})
     theta = np.array([[0.0, -2000.0, -3000.0], [-1000.0, 0.0, -50.0], [-3000.0, -1.0, 0.0]])

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collective_cases import random_tree
+from collective_cases import random_evidence, random_tree
+from sumwise import Table, Tables
+from sumwise.collective.observations import observe
+from sumwise.noise import Poisson
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -41,3 +44,18 @@ def test_violation_finds_a_moved_individual():
     tables[0] = tables[0].copy()
     tables[0].flat[0] += 1.0
     assert problem.violation(cells, tables) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_feasible_point_is_above_the_highest_objective(seed):
+    model = random_tree(seed)
+    tables = random_evidence(model, seed)
+    soft = [t for t in tables if not isinstance(t.noise, Poisson)]
+    zeros = [Table(a, np.zeros(model.domain[a]), noise=Poisson(3.0)) for a in model.domain]
+    seen = observe(model, Tables([*soft, *zeros], model.domain, n=tables.n), None)
+    top = seen.problem.highest()
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        beliefs, cells, _ = seen.problem.infer(20.0 * rng.normal(size=seen.problem.n_cells))
+        tables_ = seen.problem.edge_tables(beliefs)
+        assert seen.problem.regulariser(cells, tables_) + seen.loss(cells)[0] <= top

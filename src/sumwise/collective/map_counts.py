@@ -68,7 +68,7 @@ def map_counts(
     tol : float, default 1e-6
         Stop when the proven gap is below `tol` times the objective (or times its drop since the start, if less).
     max_iter : int, optional
-        Default: 200 Newton steps, 2000 steps of the others.
+        Default: 1000 Newton steps, 2000 steps of the others.
     start : CountsFit, optional
         An earlier fit of the dual with tables of the same shapes, for a warm start.
     energy : Energy or list of Energy, optional
@@ -111,9 +111,9 @@ def map_counts(
             hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
         )
     if method == "dual":
-        return _by_dual(seen, tol, 200 if max_iter is None else max_iter, start)
+        return _by_dual(seen, tol, 1000 if max_iter is None else max_iter, start)
     if method == "gaussian":
-        return _by_gaussian(seen, tol, 200 if max_iter is None else max_iter)
+        return _by_gaussian(seen, tol, 1000 if max_iter is None else max_iter)
     if method == "generic":
         found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
         return _from_solution(seen, found, method, tol)

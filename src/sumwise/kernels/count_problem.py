@@ -96,14 +96,14 @@ class CountProblem:
             return np.inf
         worst = 0.0
         for start, end in zip(self.offsets[:-1], self.offsets[1:]):
-            worst += _range(self.base[start:end])
+            worst += _range(self.base[start:end]) + _range(evidence.shift[start:end])
         worst += sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
         ends = np.maximum(np.abs(evidence.low), np.abs(evidence.high))
         soft = np.isfinite(ends)
         far = np.abs(evidence.y) + n
         linear = float((ends[soft] * far[evidence.n_gaussian :][soft]).sum())
         square = 0.5 * float((far[: evidence.n_gaussian] ** 2 / evidence.var).sum())
-        return self.constant + n * worst + linear + square + evidence.constant - float(evidence.shift.min()) * n
+        return self.constant + n * worst + linear + square + evidence.constant
 
     def variances(self, cells):
         """Variances of the cells for rare states: their counts."""

@@ -61,7 +61,7 @@ def _evaluate(problem, g):
     return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
 
 
-def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
+def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80):
     """Solve the dual of a `CountProblem`.
 
     Parameters
@@ -88,7 +88,8 @@ def maximise_dual(problem, tol=1e-6, max_iter=200, start=None, max_products=80):
     reach, last = 10.0, None
     done = watch.record(point)
     n_iter, slow = 0, 0
-    while not done and n_iter < max_iter and reach > 1e-10:
+    ceiling = problem.highest()  # a dual above it proves that exact evidence can't be met
+    while not done and n_iter < max_iter and reach > 1e-10 and -point.loss <= ceiling:
         n_iter += 1
         before = last
         step, promised, last = _step(problem, point, low, high, reach, last, max_products)
@@ -171,7 +172,7 @@ def _step(problem, point, low, high, reach, last, max_products):
     """
     evidence = problem.evidence
     foot, top = _room(problem, point, low, high)
-    movable = evidence.pick(problem.variances(point.cells)) > 0
+    movable = evidence.pick(problem.base) > -np.inf  # a count that underflows to zero may still have to grow
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 

@@ -39,6 +39,10 @@ class GaussianProblem(CountProblem):
         """The same for every point."""
         return super().covariance_product(self._start, self._mean, direction)
 
+    def highest(self):
+        """No bound: the normal distribution has no polytope."""
+        return np.inf
+
     def variances(self, cells):
         """Those of the model itself."""
         return self._mean
