@@ -90,7 +90,8 @@ class CardinalityClassifier(BagClassifier):
         One logit (of class 1) for two classes, else one per class; of the default classifier.
     classifier_ : the fitted scikit-learn classifier, where one was given.
     classes_ : array of shape (n_classes,)
-    penalty_ : float; penalty_search_ : dict with ``penalties`` and ``scores`` where it was chosen.
+    penalty_ : float
+    penalty_search_ : dict with ``penalties`` and ``scores``, where the penalty was chosen.
     intercept_scale_ : float or None, the deviation of bags' intercepts.
     starts_ : list of dict, one per start: its name, objective, steps.
     error_ : float, the largest estimated error of a posterior (0 where inference was exact).
