@@ -186,7 +186,7 @@ def test_plan_shows_the_arithmetic(tables):
     frame = plan.to_frame()
     assert frame.columns.tolist() == ["table", "cells", "sensitivity", "epsilon", "scale"]
     assert frame["table"].tolist() == ["a x b", "a x c", "b x c"]
-    assert "up to 1 rows of one person" in plan.describe()["neighbours"]
+    assert "up to 1 row of one person" in plan.describe()["neighbours"]
     assert "geometric" in repr(plan)
     assert "<table>" in plan._repr_html_()
     assert plan_release(tables, 1.0, 1e-6, "gaussian").to_frame().columns[3] == "rho"

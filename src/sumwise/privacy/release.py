@@ -118,12 +118,13 @@ class ReleasePlan:
     def describe(self) -> dict[str, Any]:
         """The facts: mechanism, what one person can change and why, loss, range of scales."""
         b = self.bounds
+        rows = "1 row" if b.rows == 1 else f"{b.rows} rows"
         relation = "replaced by others" if b.replace else "added or removed"
         return {
             "mechanism": self.mechanism.name,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "neighbours": f"up to {b.rows} rows of one person, of weight up to {b.weight:g}, {relation}",
+            "neighbours": f"up to {rows} of one person, of weight up to {b.weight:g}, {relation}",
             "tables": len(self.attributes),
             "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, counts and label sums together",
             "largest sensitivity": max(self.sensitivities),

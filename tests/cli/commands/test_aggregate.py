@@ -106,6 +106,11 @@ def test_truncated_file_writes_nothing(rows, capsys):
     assert sorted(os.listdir()) == ["rows.parquet"]
 
 
+def test_help_shows_how_rules_are_written(capsys):
+    assert main(["aggregate", "--help"]) == 0
+    assert "[age]" in capsys.readouterr().out
+
+
 def test_full_folder_is_refused_before_counting(rows, capsys):
     os.mkdir("tables")
     open("tables/x", "w").close()

@@ -34,7 +34,7 @@ def test_parquet_to_noisy_tables_on_the_command_line_alone(tables, capsys):
     assert [t.noise.scale for t in noisy] == pytest.approx([30.0] * 15)
     told = capsys.readouterr().out
     assert "Spent 1 of epsilon 1" in told
-    assert "up to 1 rows of one person" in told
+    assert "up to 1 row of one person" in told
     assert "and 3 tables more" in told
 
 

@@ -44,7 +44,7 @@ def command(
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
 
-    A file of rules for --encode has one table per attribute: [age] kind = "quantiles", bins = 10.
+    A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10.
     """
     from sumwise.aggregate import aggregate
     from sumwise.readers.tables_folder import check_free
