@@ -1,6 +1,8 @@
 """Spark: its sources, its session, what it says when it can't start; test_rows_to_tables tests the counting."""
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sumwise import Tables
@@ -64,6 +66,27 @@ def test_condition_that_reads_like_our_own_sql_is_only_text():
     value = "x FROM sumwise_source AS s LEFT JOIN sumwise_k0 ON TRUE"
     frame = pd.DataFrame({"a": [value, "y"], "b": [1, 2]})
     assert aggregate(frame, ["b"], order=1, where=[("a", "==", value)])["b"].counts.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [([3, 0, 4], [7]), ([6, 6, 1], [6, 6, 1]), ([], []), ([2, 2, 2], [4, 2])]
+)
+def test_small_batches_are_gathered(sizes, expected):
+    batches = [pa.record_batch({"a0": pa.array(np.full(n, i, dtype=np.int16))}) for i, n in enumerate(sizes)]
+    found = list(on_spark._gathered(iter(batches), rows=4))
+    assert [len(f["a0"]) for f in found] == expected
+    together = np.concatenate([f["a0"] for f in found]) if found else np.array([])
+    assert together.tolist() == np.repeat(np.arange(len(sizes)), sizes).tolist()
+
+
+def test_part_counts_and_tells_of_codes_without_a_level():
+    part = on_spark._Part([(0,)], [3], None, False)
+    fine = pa.record_batch({"a0": pa.array([0, 2, 2], pa.int16()), "y": pa.array([1, 0, 1], pa.int32())})
+    (out,) = part(iter([fine]))
+    assert out.to_pydict() == {"cell": [0, 2], "n": [1, 2], "s": [1, 1]}
+    (bad,) = part(iter([pa.record_batch({"a0": pa.array([0, -1], pa.int16())})]))
+    assert bad.to_pydict()["cell"] == [-1]
+    assert list(part(iter([]))) == []
 
 
 def test_failure_of_a_worker_names_the_missing_package():

@@ -263,12 +263,11 @@ class _Part:
         from sumwise.aggregate.counters import Counter
 
         counter = Counter(self.subsets, self.sizes, self.n_classes, self.weighted, n_threads=1)
-        unseen = 0
-        for batch in batches:
-            arrays = {n: batch.column(i).to_numpy(zero_copy_only=False) for i, n in enumerate(batch.schema.names)}
+        unseen = False
+        for arrays in _gathered(batches):
             codes = [arrays[f"a{i}"] for i in range(len(self.sizes))]
-            unseen += sum(int((c < 0).sum()) for c in codes)
-            if not unseen and batch.num_rows:
+            unseen = unseen or min(int(c.min()) for c in codes) < 0
+            if not unseen:
                 counter.add(codes, arrays.get("y"), arrays.get("w"))
         counts, sums = counter.cells()
         cell = np.flatnonzero((counts != 0) | (sums != 0)) if not unseen else np.array([-1])
@@ -278,6 +277,22 @@ class _Part:
             part = slice(i, i + 1_000_000)
             columns = [pa.array(x[part]) for x in (cell, n, s)]
             yield pa.RecordBatch.from_arrays(columns, names=["cell", "n", "s"])
+
+
+def _gathered(batches: Iterator[Any], rows: int = 1_000_000) -> Iterator[dict[str, np.ndarray]]:
+    """Spark sends ten thousand rows at a time; large tables want to see many more before the next has its turn."""
+    parts: list[dict[str, np.ndarray]] = []
+    waiting = 0
+    for batch in batches:
+        if batch.num_rows:
+            names = batch.schema.names
+            parts.append({n: batch.column(i).to_numpy(zero_copy_only=False) for i, n in enumerate(names)})
+            waiting += batch.num_rows
+        if waiting >= rows:
+            yield {n: np.concatenate([p[n] for p in parts]) for n in parts[0]}
+            parts, waiting = [], 0
+    if parts:
+        yield {n: np.concatenate([p[n] for p in parts]) for n in parts[0]}
 
 
 def _column(name: str, i: int, described: str) -> Column:

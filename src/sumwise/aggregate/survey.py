@@ -51,7 +51,10 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
     if plan.weight is not None:
         weight = engine.columns[plan.weight]
         if weight.kind not in ("number", "bool"):
-            raise DataError(f"The weights in column {weight.name!r} are {weight.kind}.", hint="weights are numbers.")
+            raise DataError(
+                f"The weights in column {weight.name!r} are {weight.kind}.",
+                hint="weights are numbers; read_buckets reads counts that were withheld, such as '<5'.",
+            )
         select.append(_sum(weight.missing(), "no_weight"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) < 0", "negative"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) = CAST('Infinity' AS DOUBLE)", "infinite"))
