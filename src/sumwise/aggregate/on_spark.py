@@ -158,7 +158,9 @@ class SparkEngine:
             return self._guarded(lambda: self.session.createDataFrame(arrow))
         self.what = f"the file {str(source)!r}"
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else source
-        form = sources.file_format(path) if not str(path).partition("://")[1] else _remote_format(path)
+        remote = "://" in str(path)
+        form = _remote_format(path) if remote else sources.file_format(path)
+        path = path if remote else os.path.abspath(path)  # Java has a working folder of its own
         if form == "parquet":
             return self._guarded(lambda: self.session.read.parquet(path))
         if form == "csv":
