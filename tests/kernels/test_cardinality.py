@@ -82,6 +82,15 @@ def test_huge_bag_fourier_matches_tree():
     assert by_sum.posterior.sum() == pytest.approx(15_000, rel=1e-12)
 
 
+def test_bag_of_a_million():
+    logits = np.random.default_rng(4).normal(size=1_000_000) - 2.0
+    result = one_bag(logits, exact_counts([300_000]))
+    assert result.posterior.sum() == pytest.approx(300_000, rel=1e-12)
+    rough = one_bag(logits, exact_counts([300_000]), method="saddlepoint")
+    np.testing.assert_allclose(result.posterior, rough.posterior, atol=1e-12)
+    assert result.log_prob[0] == pytest.approx(rough.log_prob[0], rel=1e-12)
+
+
 @pytest.mark.parametrize("n", [12, 60, 400])
 def test_saddlepoint_error_estimate_covers_its_error(n):
     rng = np.random.default_rng(n)

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
 import sumwise
-from sumwise import Bags
+from sumwise import Bags, synthetic
 from sumwise.errors import DataError, NotConverged
 from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
 from sumwise.proportions import CardinalityClassifier, at_least_one, intervals
@@ -114,6 +114,17 @@ def test_several_classes(multiclass):
     assert np.mean(clf.predict(values) == labels) > 0.72
     assert clf.coef_.shape == (3, 2)
     assert clf.multiclass_ == {"auto": "exact"}.get(multiclass, multiclass)
+    assert clf.error_ == 0.0
+    if multiclass == "exact":
+        assert clf.starts_[0]["start"] == "one-vs-rest"
+
+
+def test_weighted_class_counts_of_a_survey():
+    data = synthetic.election(60, 50, n_classes=3, n_categorical=2, n_test=2000, random_state=0)
+    clf = CardinalityClassifier(penalty=10.0, temper=True).fit(data.bags, data.totals)
+    accuracy = np.mean(clf.predict(data.test_values) == data.test_labels)
+    assert accuracy > np.bincount(data.test_labels).max() / 2000 + 0.03
+    np.testing.assert_allclose(clf.predict_counts(data.bags).sum(axis=1), data.totals.sum(axis=1))
 
 
 def test_turnout_leaves_a_class_of_non_voters():

@@ -74,7 +74,8 @@ class CardinalityClassifier(BagClassifier):
         Whether bags have an intercept of their own, normal with a scale that is learned: for counts that vary more
         than their members explain.
     n_starts : int, default 1
-        The mean-embedding start, then zero, then random ones; the best is kept and ``starts_`` lists them all.
+        The mean-embedding start (one-vs-rest for more than two classes), then zero, then random ones; the best is
+        kept and ``starts_`` lists them all.
     max_iter : int, default 500
     tol : float, default 1e-4
         Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
@@ -94,7 +95,7 @@ class CardinalityClassifier(BagClassifier):
     penalty_search_ : dict with ``penalties`` and ``scores``, where the penalty was chosen.
     intercept_scale_ : float or None, the deviation of bags' intercepts.
     starts_ : list of dict, one per start: its name, objective, steps.
-    error_ : float, the largest estimated error of a posterior (0 where inference was exact).
+    error_ : float, the largest estimated error of a member's posterior (0 where inference was exact).
     fit_ : Fit
 
     Examples
@@ -175,9 +176,11 @@ class CardinalityClassifier(BagClassifier):
         self.multiclass_ = self._choose(values, likelihood)
         if self.multiclass_ == "ovr":
             self._fit_rest(values, likelihood, rng, before)
+            likelihood = BagLikelihood(bags.offsets, observed)
         else:
             task = _Task(values, likelihood, observed.n_classes, self.random_intercept)
             self._store([self._fit_task(task, rng, before)])
+        self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
     def _check(self):
@@ -236,6 +239,8 @@ class CardinalityClassifier(BagClassifier):
             theta = before.ravel()
         elif name == "mean embedding":
             theta = mean_embedding_start(task.values, task.likelihood.offsets, shares, penalty, task.n_classes)
+        elif name == "one-vs-rest":
+            theta = _one_vs_rest(task, penalty)
         else:
             width = task.values.shape[1] + 1
             average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
@@ -251,12 +256,13 @@ class CardinalityClassifier(BagClassifier):
     def _fit_task(self, task: _Task, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
         first = reference_penalty(task.values) if self.penalty == "auto" else float(self.penalty)
-        names = ["mean embedding" if before is None else "warm", "zero"] + ["random"] * self.n_starts
+        near = "mean embedding" if task.n_classes == 2 else "one-vs-rest"
+        names = [near if before is None else "warm", "zero"] + ["random"] * self.n_starts
         start = self._start_at(task, first, names[0], rng, before)
         search, penalty = None, first
         if self.penalty == "auto":
-            search, near = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
-            start, penalty = near.theta, search.best
+            search, found = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
+            start, penalty = found.theta, search.best
         problem = task.problem(task.likelihood, penalty)
         solutions = []
         for number, name in enumerate(names[: self.n_starts]):
@@ -323,6 +329,19 @@ class CardinalityClassifier(BagClassifier):
         if self.multiclass_ == "ovr":
             return log_softmax(log_expit(logits), axis=1)
         return logits
+
+
+def _one_vs_rest(task: _Task, penalty) -> np.ndarray:
+    """A softmax model's start: rough fits of each class against the rest, which are cheap."""
+    rows = []
+    for c in range(task.n_classes):
+        part = BagLikelihood(
+            task.likelihood.offsets, task.likelihood.observed.of_class(c), "auto", task.likelihood.temper
+        )
+        shares = part.observed.shares(np.diff(part.offsets))
+        theta = mean_embedding_start(task.values, part.offsets, shares, penalty)
+        rows.append(maximise(LinearProblem(task.values, part, penalty), theta, tol=0.1, max_iter=50).theta)
+    return np.concatenate(rows)
 
 
 def _refuse_absent(observed: Observed, bags: Bags):
