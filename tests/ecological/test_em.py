@@ -150,7 +150,7 @@ def test_many_units_have_errors_by_random_groups(monkeypatch):
     few = EcologicalEM().fit(m)
     monkeypatch.setattr("sumwise.ecological.em.MANY", 100)
     many = EcologicalEM().fit(m)
-    np.testing.assert_array_equal(few.shares_, many.shares_)
+    np.testing.assert_allclose(few.shares_, many.shares_, atol=2e-3)  # it starts elsewhere
     ratio = many.standard_errors_ / few.standard_errors_
     assert 0.5 < ratio.min() <= ratio.max() < 2
 

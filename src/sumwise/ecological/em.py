@@ -59,7 +59,7 @@ class EcologicalEM(EcologicalEstimator):
     n_groups : int, default 10
         Groups of units that the jackknife leaves out in turn (or, with thousands of units, that are fitted one by
         one); 0 gives no intervals.
-    max_iter : int, default 300
+    max_iter : int, default 500
     tol : float, default 1e-4
         Largest change of a share in a step at which to stop.
     random_state : int, Generator or None, default 0
@@ -98,7 +98,7 @@ class EcologicalEM(EcologicalEstimator):
         prior=1.1,
         dispersion=None,
         n_groups=10,
-        max_iter=300,
+        max_iter=500,
         tol=1e-4,
         random_state=0,
     ):
@@ -143,8 +143,12 @@ class EcologicalEM(EcologicalEstimator):
     def _fit_entropic(self, data: _Data) -> tuple[np.ndarray, bool, float]:
         start = np.tile(data.cols.sum(axis=0) / data.cols.sum(), (data.rows.shape[1], 1))
         guess = GUESS if self.dispersion is None else float(self.dispersion)
-        first = self._solve(data, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
-        self.overdispersion_ = self._found(data, first.divergence) if self.dispersion is None else guess
+        part = data
+        if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
+            some = checks.generator(self.random_state).choice(len(data.rows), MANY, replace=False)
+            part = _Data(*(side[some] for side in data))
+        first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
+        self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
         done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
         change = float(done.changes[-1]) if len(done.changes) else np.inf
         self.fit_ = Fit(
