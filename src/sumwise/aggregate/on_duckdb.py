@@ -47,6 +47,7 @@ class DuckDBEngine:
     """
 
     dialect = DUCKDB
+    OPTIONS = ("threads", "memory_limit")
 
     def __init__(
         self,

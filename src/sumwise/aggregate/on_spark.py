@@ -113,6 +113,7 @@ class SparkEngine:
     >>> aggregate("rows.parquet", ["age", "city"], engine="spark", master="local[2]")  # doctest: +SKIP
     """
 
+    OPTIONS = ("master", "session")
     threads = 1  # of the driver's counter, which only holds the result
 
     def __init__(

@@ -112,9 +112,8 @@ def opened(source: Any, columns: tuple[str, ...], engine: str, table: str | None
         from sumwise.aggregate.on_spark import SparkEngine as Engine
     else:
         from sumwise.aggregate.on_duckdb import DuckDBEngine as Engine
-    known = Engine.__init__.__code__.co_varnames[4 : Engine.__init__.__code__.co_argcount]
     for name in options:
-        checks.known(name, ("counting", "verbose", *known), f"option of engine {engine!r}")
+        checks.known(name, ("counting", "verbose", *Engine.OPTIONS), f"option of engine {engine!r}")
     return Engine(source, columns, table, **options)
 
 
@@ -148,7 +147,6 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Table
             progress.step(n_rows)
     if counted is None:
         survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
-        raise AssertionError  # the line above raises
     encoding, counted = survey.without_empty_levels(encoding, ranges, plan.wanted, counted)
     return _tables(plan, encoding, classes, counted)
 

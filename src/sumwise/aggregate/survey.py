@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -259,7 +259,7 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
     return values
 
 
-def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> None:
+def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> NoReturn:
     """Say which attribute has a value without a level, which value, and in how many rows.
 
     Examples
