@@ -301,9 +301,11 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                     x[a] = np.uint64(k // t)
                     x[b] = np.uint64(k % t)
             for c in range(n_cliques):
-                cell = clique_start[c]
-                for q in range(clique_members[c], clique_members[c + 1]):
-                    cell += x[member_attribute[q]] * member_stride[q]
+                q = clique_members[c]  # two members at least
+                cell = clique_start[c] + x[member_attribute[q]] * member_stride[q]
+                cell += x[member_attribute[q + 1]] * member_stride[q + 1]
+                for e in range(q + 2, clique_members[c + 1]):
+                    cell += x[member_attribute[e]] * member_stride[e]
                 cells[c] = cell
             if binary:
                 score = 0.0

@@ -19,7 +19,7 @@ class Plan(NamedTuple):
     cells of the flat tables in an order in which the redrawn attribute varies fastest; a factor's row starts at
     ``base + sum over its other attributes of stride * level``.
 
-    visits (V, 3): first attribute, second attribute or -1, and the number of rows' parts in use.
+    visits (V, 2): first attribute, second attribute or -1.
     parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
     base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
     far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
@@ -103,8 +103,10 @@ def _turned(lay: Layout, c: int, drawn: tuple[int, ...]) -> tuple[np.ndarray, li
 
 
 def _strides(lay: Layout, clique: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(attribute, stride) of a clique's members: two at least, a second that counts nothing beside one alone."""
     shape = lay.shape(clique)
-    return [(a, math.prod(shape[i + 1 :])) for i, a in enumerate(clique)]
+    found = [(a, math.prod(shape[i + 1 :])) for i, a in enumerate(clique)]
+    return found if len(found) > 1 else [*found, (clique[0], 0)]
 
 
 def _index(values) -> np.ndarray:
