@@ -1,0 +1,343 @@
+"""Classifiers from contingency tables: the paper's tables and figures, speed, and the gap to rows.
+
+Usage: python benchmarks/maxent.py [PART ...] with PART among table4, splits, speed, table5, gibbs, rescale, steps,
+triplets, xor (default: table4, speed, xor). Needs the public data sets (Adult, Bank) for all but steps, triplets and
+xor. Prints tables, and writes benchmarks/results/maxent.json. CPU seconds are of one thread.
+
+Preprocessing: "width" is ten bins of equal width with rounded edges, "deciles" ten bins of equal counts
+(closed on the right), both learned on the training rows. Adult has its published split; Bank 80 to 20 at random, seed 0 unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from sumwise import NotConverged, Tables, datasets, synthetic
+from sumwise.encoding import Encoding
+from sumwise.kernels import gibbs
+from sumwise.kernels.loglinear import log_weights, spread
+from sumwise.maxent import (
+    BestPair,
+    MaxEntClassifier,
+    NaiveBayesTables,
+    SampledLogistic,
+    TreeAugmentedNaiveBayes,
+    skyline,
+)
+from sumwise.maxent.sufficient import sufficient
+from sumwise.metrics import auc, nllh
+
+RESULTS = Path(__file__).parent / "results" / "maxent.json"
+
+
+class Task(NamedTuple):
+    tables: Tables
+    train: pd.DataFrame
+    y_train: np.ndarray
+    test: pd.DataFrame
+    y_test: np.ndarray
+
+
+def load(name: str, bins: str, seed: int = 0) -> Task:
+    """Rows of a public data set, split, and the pairwise tables of the training part."""
+    if name == "adult":
+        data = datasets.adult()
+        train, test = data.train.drop(columns="income"), data.test.drop(columns="income")
+        y_train, y_test = data.y_train, data.y_test
+    else:
+        from sklearn.model_selection import train_test_split
+
+        train, test = train_test_split(datasets.bank().frame, test_size=0.2, random_state=seed)
+        y_train, y_test = ((part["y"] == "yes").to_numpy().astype(int) for part in (train, test))
+        train, test = train.drop(columns="y"), test.drop(columns="y")
+    return counted(train, y_train, test, y_test, bins)
+
+
+def counted(train, y_train, test, y_test, bins: str) -> Task:
+    spec = {c: _rule(train[c], bins) for c in train.columns}
+    encoding = Encoding.fit(train, spec)
+    rows = encoding.transform(train).assign(label=y_train)
+    tables = Tables.from_frame(rows, list(encoding.attributes), label="label", domain=encoding.domain)
+    tables = Tables(list(tables), tables.domain, label="label", classes=(0, 1), encoding=encoding)
+    return Task(tables, train, y_train, test, y_test)
+
+
+def _rule(column, bins: str):
+    if not pd.api.types.is_numeric_dtype(column):
+        return "levels"
+    low, high = column.min(), column.max()
+    if bins == "deciles":  # closed on the right, so that 0 and more than 0 stay apart where most are 0
+        edges = np.unique(np.quantile(column, np.arange(1, 10) / 10))
+        return np.nextafter(edges[edges < high], np.inf).tolist()
+    return sorted({float(round(low + i * (high - low) / 10)) for i in range(1, 10)})
+
+
+def fitted(model, task: Task, **options):
+    """Fit quietly; return the model and the CPU seconds that it took."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        begin = time.process_time()
+        model.fit(task.tables, **options)
+        return model, time.process_time() - begin
+
+
+def score(model, task: Task) -> float:
+    return nllh(task.y_test, model.predict_proba(task.test))
+
+
+def best_skyline(task: Task, penalties=(8.0, 16.0, 32.0, 64.0)) -> tuple[float, float, float]:
+    """Best test score over penalties of the pairs (one-way tables at 1), its penalty, and one fit's CPU seconds."""
+    found = []
+    for penalty in penalties:
+        begin = time.process_time()
+        model = skyline(task.tables, task.train, task.y_train, (1.0, penalty))
+        found.append((score(model, task), penalty, time.process_time() - begin))
+    return max(found)
+
+
+def table4() -> list[dict]:
+    """Table 4: test NLLH of the model, its rivals and the skyline; penalties of baselines are picked on test rows."""
+    out = []
+    for name in ("adult", "bank"):
+        for bins in ("width", "deciles"):
+            task = load(name, bins)
+            model, cpu = fitted(MaxEntClassifier(random_state=0), task)
+            top, penalty, top_cpu = best_skyline(task)
+            naive = max(score(NaiveBayesTables(penalty=p).fit(task.tables), task) for p in (16, 64, 256, 1024, 4096))
+            pair = BestPair().fit(task.tables)
+            tan = max(score(TreeAugmentedNaiveBayes(s).fit(task.tables), task) for s in (5, 20, 100, 500))
+            drawn, _ = fitted(SampledLogistic(MaxEntClassifier(), random_state=0), task)
+            out.append(
+                {
+                    "data": f"{name} {bins}",
+                    "maxent": score(model, task),
+                    "skyline": top,
+                    "naive Bayes": naive,
+                    "best pair": score(pair, task),
+                    "TAN": tan,
+                    "drawn rows": score(drawn, task),
+                    "AUC": auc(task.y_test, model.predict_proba(task.test)),
+                    "steps": model.fit_.n_iter,
+                    "misfit": model.fit_.history["misfit"][-1],
+                    "converged": bool(model.fit_.converged),
+                    "cpu_s": cpu,
+                    "skyline_cpu_s": top_cpu,
+                    "skyline penalty": penalty,
+                }
+            )
+            show(out[-1:], head=len(out) == 1)
+    return out
+
+
+def splits() -> list[dict]:
+    """Bank on five splits, the model against the skyline."""
+    out = []
+    for bins in ("width", "deciles"):
+        for seed in range(5):
+            task = load("bank", bins, seed)
+            model, cpu = fitted(MaxEntClassifier(random_state=0), task)
+            top, *_ = best_skyline(task, (32.0, 64.0))
+            row = {"bins": bins, "seed": seed, "maxent": score(model, task), "skyline": top, "cpu_s": cpu}
+            out.append(row)
+            show([row], head=len(out) == 1)
+        part = [r for r in out if r["bins"] == bins and r["seed"] != "mean"]
+        mean = {k: float(np.mean([r[k] for r in part])) for k in ("maxent", "skyline", "cpu_s")}
+        out.append({"bins": bins, "seed": "mean", **mean})
+        show(out[-1:], head=False)
+    return out
+
+
+def speed() -> list[dict]:
+    """One sweep and one training step on Adult with 10,000 chains, and the CPU time to .420."""
+    task = load("adult", "width")
+    found = sufficient(task.tables)
+    rng = np.random.default_rng(0)
+    chains = gibbs.draw_chains(10_000, [found.margin(a) for a in range(len(found.layout.sizes))], 2, rng)
+    warm, _ = fitted(MaxEntClassifier(max_iter=30, random_state=0), task)  # compiles, and gives weights worth sampling
+    theta = spread(found.layout, warm.theta_)
+    weights = log_weights(spread(found.layout, warm.mu_), theta)
+    plan = gibbs.plan(found.layout)
+    sweeps, steps = [], []
+    for _ in range(20):
+        begin = time.process_time()
+        gibbs.sweep(chains, plan, weights, theta, warm.offsets_)
+        sweeps.append(time.process_time() - begin)
+    for n in (10, 60):
+        _, cpu = fitted(MaxEntClassifier(max_iter=n, tol=0.0, random_state=0), task)
+        steps.append(cpu)
+    model, cpu = fitted(
+        MaxEntClassifier(max_iter=150, tol=0.0, random_state=0), task, held_out=(task.test, task.y_test)
+    )
+    first = int(np.argmax(np.asarray(model.fit_.history["held_out"]) >= 0.420)) + 1
+    per_step = (steps[1] - steps[0]) / 50
+    begin = time.process_time()
+    skyline(task.tables, task.train, task.y_train)
+    one_skyline = time.process_time() - begin
+    walls = []
+    for jobs in (1, 2):
+        start = time.perf_counter()
+        fitted(MaxEntClassifier(max_iter=60, tol=0.0, n_jobs=jobs, random_state=0), task)
+        walls.append(time.perf_counter() - start)
+    out = {
+        "sweep_ms": 1000 * float(np.median(sweeps)),
+        "sweep_ms_least": 1000 * min(sweeps),
+        "step_ms": 1000 * per_step,
+        "steps to .420": first,
+        "cpu_s to .420": first * per_step,
+        "skyline_cpu_s": one_skyline,
+        "wall_s 60 steps, 1 thread": walls[0],
+        "2 threads": walls[1],
+    }
+    show([out])
+    return [out]
+
+
+def table5() -> list[dict]:
+    """Table 5: penalties of mu and theta on Bank (width), settings of the paper otherwise."""
+    task, out = load("bank", "width"), []
+    for theta in (1.0, 4.0, 16.0, 64.0):
+        row = {"penalty_theta": theta}
+        for mu in (1.0, 4.0, 16.0, 64.0):
+            model, _ = fitted(MaxEntClassifier((theta, theta), mu, max_iter=150, tol=0.0, random_state=0), task)
+            row[f"mu {mu:g}"] = score(model, task)
+        out.append(row)
+        show([row], head=len(out) == 1)
+    return out
+
+
+def gibbs_samples() -> list[dict]:
+    """Figure 1: test NLLH by number of chains."""
+    out = []
+    for name in ("adult", "bank"):
+        task = load(name, "width")
+        for n in (300, 1_000, 3_000, 10_000):
+            model, cpu = fitted(MaxEntClassifier(n_chains=n, max_iter=150, tol=0.0, random_state=0), task)
+            out.append({"data": name, "chains": n, "NLLH": score(model, task), "cpu_s": cpu})
+            show(out[-1:], head=len(out) == 1)
+    return out
+
+
+def course(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)) -> list[dict]:
+    out = []
+    for name, options in settings.items():
+        given = {"max_iter": max(at), "tol": 0.0, "random_state": 0, **options}
+        model, _ = fitted(MaxEntClassifier(**given), task, held_out=(task.test, task.y_test))
+        held = model.fit_.history["held_out"]
+        out.append({"setting": name, **{f"step {t}": float(held[t - 1]) for t in at}})
+        show(out[-1:], head=len(out) == 1)
+    return out
+
+
+def rescale() -> list[dict]:
+    """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours."""
+    paper = {"preset": "paper", "penalty_theta": 16.0, "n_chains": 10_000}
+    settings = {"paper, rescaled": paper, "ours, rescaled": {}, "ours, plain": {"rescale": False}}
+    settings["diagonal, plain"] = {"precondition": "diagonal", "average": False, "decay": 0.0, "rescale": False}
+    settings["diagonal, rescaled"] = {"precondition": "diagonal", "average": False, "decay": 0.0}
+    return course(settings, load("adult", "width"))
+
+
+def ad_shape() -> Task:
+    """Rows of the challenge's shape, smaller: many levels, strong correlations, rare positives."""
+    made = synthetic.rows(200_000, sizes=[5, 8, 20, 40, 60, 100, 15, 30], rate=0.1, correlation=0.6, random_state=0)
+    frame = made.frame()
+    names = list(made.domain.attributes)
+    label = next(c for c in frame.columns if c not in names)
+    half = len(frame) // 2
+    train, test = frame.iloc[:half], frame.iloc[half:]
+    tables = Tables.from_frame(train, names, label=label, domain=made.domain)
+    return Task(tables, train[names], train[label].to_numpy(), test[names], test[label].to_numpy())
+
+
+def steps() -> list[dict]:
+    """Figure 3: a larger step on mu, on synthetic rows of the challenge's shape."""
+    k = 36
+    plain = {"precondition": "diagonal", "average": False, "decay": 0.0}
+    settings = {
+        "both 1/K": {**plain, "step": 1 / k, "step_mu": 1 / k},
+        "mu 5/K": {**plain, "step": 1 / k, "step_mu": 5 / k},
+        "both 5/K": {**plain, "step": 5 / k, "step_mu": 5 / k},
+        "ours": {},
+    }
+    return course(settings, ad_shape(), at=(25, 50, 100))
+
+
+def triplets() -> list[dict]:
+    """Figure 4: model, skyline and naive Bayes on every triplet of the six smallest features."""
+    task, gaps = ad_shape(), []
+    names = sorted(task.tables.domain.attributes, key=lambda a: task.tables.domain[a])[:6]
+    for triplet in combinations(names, 3):
+        rows = task.train[list(triplet)].assign(label=task.y_train)
+        tables = Tables.from_frame(rows, list(triplet), label="label", domain=task.tables.domain.project(triplet))
+        small = Task(tables, task.train[list(triplet)], task.y_train, task.test[list(triplet)], task.y_test)
+        model, _ = fitted(MaxEntClassifier((1.0, 4.0)), small)
+        top = skyline(tables, small.train, small.y_train, (1.0, 4.0))
+        naive = NaiveBayesTables().fit(tables)
+        gaps.append([score(m, small) for m in (model, top, naive)])
+    found = np.array(gaps)
+    out = {
+        "triplets": len(found),
+        "largest gap to the skyline": float((found[:, 1] - found[:, 0]).max()),
+        "mean gap": float((found[:, 1] - found[:, 0]).mean()),
+        "largest gap of naive Bayes": float((found[:, 1] - found[:, 2]).max()),
+    }
+    show([out])
+    return [out]
+
+
+def xor() -> list[dict]:
+    """Section 4.2: predictions for x3 = 0 and x3 = 1; the paper predicts 0.1 and 0.9, the truth is 0.25 and 0.75."""
+    example, out = synthetic.xor(100_000, random_state=0), []
+    grid = {"x1": [0, 0], "x2": [0, 1], "x3": [0, 1]}
+    for engine in ("exact", "gibbs"):
+        model = MaxEntClassifier(1e-3, engine=engine, random_state=0).fit(example.tables)
+        low, high = model.predict_proba(grid)[:, 1]
+        out.append({"engine": engine, "x3 = 0": float(low), "x3 = 1": float(high)})
+    top = skyline(example.tables, example.frame(), example.labels, 1e-3).predict_proba(grid)[:, 1]
+    out.append({"engine": "rows", "x3 = 0": float(top[0]), "x3 = 1": float(top[1])})
+    show(out)
+    return out
+
+
+def show(rows: list[dict], head: bool = True) -> None:
+    if head:
+        print("  ".join(f"{k:>12}" for k in rows[0]))
+    for row in rows:
+        cells = [f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()]
+        print("  ".join(f"{c:>{max(12, len(k))}}" for c, k in zip(cells, row)), flush=True)
+
+
+PARTS = {
+    "table4": table4,
+    "splits": splits,
+    "speed": speed,
+    "table5": table5,
+    "gibbs": gibbs_samples,
+    "rescale": rescale,
+    "steps": steps,
+    "triplets": triplets,
+    "xor": xor,
+}
+
+
+def main() -> None:
+    asked = sys.argv[1:] or ["table4", "speed", "xor"]
+    RESULTS.parent.mkdir(exist_ok=True)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in asked:
+        print(f"\n{name}: {PARTS[name].__doc__}")
+        results[name] = PARTS[name]()
+        RESULTS.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Who will click: a classifier of individuals from tables of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sumwise.demo.story import Finding, Story
+
+SEED = 20
+
+
+def run(say: Callable[[str], None]) -> list[Finding]:
+    """Count made-up people in pairs of features, forget them, and predict other people."""
+    from sumwise import Tables, synthetic
+    from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, skyline
+    from sumwise.metrics import auc, nllh
+
+    people = synthetic.rows(20_000, sizes=[4, 3, 5, 4], rate=0.3, correlation=0.6, random_state=SEED)
+    frame, names = people.frame(), list(people.domain.attributes)
+    label = people.label
+    train, test = frame.head(10_000), frame.tail(10_000)
+    tables = Tables.from_frame(train, names, label=label, domain=people.domain)
+    say(f"10,000 people are counted in {len(tables)} tables, one per pair of features, with their clicks.")
+    model = MaxEntClassifier(random_state=SEED).fit(tables)
+    say("The most even distribution that agrees with all tables gives each person a probability of clicking.")
+    naive, top = NaiveBayesTables().fit(tables), skyline(tables, train, train[label])
+    y = test[label].to_numpy()
+    areas = [auc(y, m.predict_proba(test)) for m in (model, top)]
+    scores = {name: nllh(y, m.predict_proba(test)) for name, m in (("model", model), ("naive", naive), ("rows", top))}
+    say(
+        f"On 10,000 others (0 is a constant, 1 is perfect): naive Bayes {scores['naive']:.3f}, the model "
+        f"{scores['model']:.3f}, a logistic regression on the lost rows {scores['rows']:.3f}."
+    )
+    asked = [names[0], names[2]]
+    expected = float(model.expected(asked).values[1, 2].sum())
+    counted = float(tables[tuple(asked)].counts[1, 2])
+    return [
+        Finding("NLLH from tables; truth: from rows", scores["model"], truth=scores["rows"]),
+        Finding("AUC from tables; truth: from rows", areas[0], truth=areas[1]),
+        Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted),
+    ]
+
+
+STORY = Story("Who will click", family="maxent", run=run, order=60)
