@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from sumwise.encoding import Encoding, held_out_rows
+from sumwise.encoding_rules import Cross, Cuts, Levels, cross_cell
 from sumwise.errors import DataError, UnknownName
-from sumwise.rules import Cross, Cuts, Levels, cross_cell
 
 NASTY = [
     "it's",

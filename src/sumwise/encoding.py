@@ -10,9 +10,9 @@ import numpy as np
 
 from sumwise import checks, frames
 from sumwise.display import facts_html
+from sumwise.encoding_fit import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
+from sumwise.encoding_rules import RULES, Cross, cross_cell
 from sumwise.errors import DataError, UnknownName
-from sumwise.fit_rules import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
-from sumwise.rules import RULES, Cross, cross_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,11 +29,8 @@ class Encoding:
     Parameters
     ----------
     rules : mapping of str to rule
-        Attribute to :class:`~sumwise.rules.Levels`, :class:`~sumwise.rules.Cuts`,
-        :class:`~sumwise.rules.Hashed`,
-        :class:`~sumwise.rules.Target` or :class:`~sumwise.rules.Cross`. A cross names attributes that have
-        rules of
-        their own. Usually made by :meth:`fit`.
+        Attribute to one of the rules of :mod:`sumwise.encoding_rules`: ``Levels``, ``Cuts``, ``Hashed``, ``Target``
+        or ``Cross``. A cross names attributes that have rules of their own. Usually made by :meth:`fit`.
 
     Notes
     -----
@@ -165,7 +162,7 @@ class Encoding:
         Examples
         --------
         >>> from sumwise.encoding import Encoding
-        >>> from sumwise.rules import Cuts, Cross
+        >>> from sumwise.encoding_rules import Cuts, Cross
         >>> enc = Encoding({"a": Cuts("a", (0,)), "b": Cuts("b", (0,)), "ab": Cross(("a", "b"), 2)})
         >>> enc.project(["ab"]).attributes
         ('a', 'b', 'ab')
@@ -214,7 +211,7 @@ class Encoding:
         Examples
         --------
         >>> from sumwise.encoding import Encoding
-        >>> from sumwise.rules import Cuts
+        >>> from sumwise.encoding_rules import Cuts
         >>> Encoding({"x": Cuts("x", (0,))}).decode({"x": [1, 0, -1]})["x"].tolist()
         ['0 and above', 'below 0', None]
         """
@@ -240,7 +237,7 @@ class Encoding:
         Examples
         --------
         >>> from sumwise.encoding import Encoding
-        >>> from sumwise.rules import Cuts
+        >>> from sumwise.encoding_rules import Cuts
         >>> enc = Encoding({"x": Cuts("x", (0,))})
         >>> enc.to_dict()
         {'x': {'kind': 'cuts', 'column': 'x', 'edges': [0.0], 'missing': None}}
@@ -278,7 +275,7 @@ class Encoding:
         Examples
         --------
         >>> from sumwise.encoding import Encoding
-        >>> from sumwise.rules import Levels
+        >>> from sumwise.encoding_rules import Levels
         >>> Encoding({"x": Levels("x", ("a", "b"), other="other")}).describe()["x"]
         {'rule': 'levels', 'from': ['x'], 'levels': 3, 'unseen': 'other', 'missing': 'other'}
         """

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasty import NASTY_LEVELS, NASTY_NAMES
+from nasty_names import NASTY_LEVELS, NASTY_NAMES
 
 
 @pytest.fixture(scope="module")

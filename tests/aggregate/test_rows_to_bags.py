@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasty import NASTY_NAMES as N
+from nasty_names import NASTY_NAMES as N
 from sumwise import Bags
 from sumwise.aggregate import aggregate_bags
 from sumwise.errors import DataError

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from brute_aggregate import count_by_pandas
-from nasty import NASTY_NAMES
+from nasty_names import NASTY_NAMES
 from sumwise import Domain, Margins, Tables
 from sumwise.aggregate import CountPlan, aggregate, aggregate_margins, fit_encoding, run
 from sumwise.encoding import Encoding

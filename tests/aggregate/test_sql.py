@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nasty import NASTY_LEVELS
+from nasty_names import NASTY_LEVELS
 from sumwise.aggregate import sql
+from sumwise.encoding_rules import Cross, Cuts, Hashed, Levels, cross_cell, text_cell
 from sumwise.errors import DataError
-from sumwise.rules import Cross, Cuts, Hashed, Levels, cross_cell, text_cell
 
 NUMBER = sql.Column("n", "c0", "number", floating=True)
 TEXT = sql.Column("t", "c0", "text")

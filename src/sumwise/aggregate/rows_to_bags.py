@@ -12,8 +12,8 @@ from sumwise.aggregate import sql, survey
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.rows_to_tables import opened
 from sumwise.bags import Bags
+from sumwise.encoding_values import canonical
 from sumwise.errors import DataError
-from sumwise.raw_values import canonical
 
 __all__ = ["aggregate_bags"]
 

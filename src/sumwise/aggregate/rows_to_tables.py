@@ -12,8 +12,8 @@ from sumwise.aggregate.counters import Counter, check_cells
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
+from sumwise.encoding_fit import fitted_rule, parsed_spec
 from sumwise.errors import DataError
-from sumwise.fit_rules import fitted_rule, parsed_spec
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 from sumwise.table import Table

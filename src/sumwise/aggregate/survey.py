@@ -12,9 +12,9 @@ import numpy as np
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.sql import Column, condition
 from sumwise.encoding import Encoding
+from sumwise.encoding_rules import Cross, Levels
+from sumwise.encoding_values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
-from sumwise.raw_values import canonical, kind_of
-from sumwise.rules import Cross, Levels
 
 __all__ = [
     "EngineSummary",
@@ -198,7 +198,7 @@ def without_empty_levels(
     >>> import numpy as np
     >>> from sumwise.aggregate.survey import without_empty_levels
     >>> from sumwise.encoding import Encoding
-    >>> from sumwise.rules import Levels
+    >>> from sumwise.encoding_rules import Levels
     >>> counted = [(np.array([1.0, 0.0, 2.0]), np.zeros(3))]
     >>> encoding, tables = without_empty_levels(Encoding({"a": Levels("a", (5, 6, 7))}), ("a",), [("a",)], counted)
     >>> encoding["a"].levels, tables[0][0]

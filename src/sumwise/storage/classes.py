@@ -20,7 +20,7 @@ PUBLIC = (
     "sumwise.tables",
     "sumwise.noise",
     "sumwise.encoding",
-    "sumwise.rules",
+    "sumwise.encoding_rules",
     "sumwise.fit",
     "sumwise.estimate",
     "sumwise.aggregate",

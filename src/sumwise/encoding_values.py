@@ -21,7 +21,7 @@ def canonical(value: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.raw_values import canonical
+    >>> from sumwise.encoding_values import canonical
     >>> canonical(np.int8(3)), canonical(3.0), canonical(0.5), canonical(float("nan"))
     (3, 3, 0.5, None)
     """
@@ -53,7 +53,7 @@ def kind_of(values: tuple, name: str) -> str:
 
     Examples
     --------
-    >>> from sumwise.raw_values import kind_of
+    >>> from sumwise.encoding_values import kind_of
     >>> kind_of((1, 2.5), "age")
     'number'
     """
@@ -72,7 +72,7 @@ def factorized(values: Any) -> tuple[np.ndarray, list]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.raw_values import factorized
+    >>> from sumwise.encoding_values import factorized
     >>> factorized(pd.Series(["b", None, "a", "b"]))
     (array([ 0, -1,  1,  0]), ['b', 'a'])
     """
@@ -97,7 +97,7 @@ def looked_up(values: Any, index: dict, missing: int, unseen: int) -> np.ndarray
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.raw_values import looked_up
+    >>> from sumwise.encoding_values import looked_up
     >>> looked_up(pd.Series(["b", None, "z"]), {"a": 0, "b": 1}, missing=2, unseen=-1)
     array([ 1,  2, -1])
     """
@@ -116,7 +116,7 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.raw_values import numbers_of
+    >>> from sumwise.encoding_values import numbers_of
     >>> numbers_of(pd.Series(["1", None]), "age")
     array([ 1., nan])
     """

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sumwise.encoding_rules import PRIME, Cross, Cuts, Hashed, Levels, Target, cross_cell, text_cell
 from sumwise.errors import DataError
-from sumwise.rules import PRIME, Cross, Cuts, Hashed, Levels, Target, cross_cell, text_cell
 
 
 def slow_cross_cell(codes, cells, salt):

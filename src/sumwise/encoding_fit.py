@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks, frames
+from sumwise.encoding_rules import RULES, Cross, Cuts, Hashed, Levels, Target
+from sumwise.encoding_values import canonical, factorized, kind_of, numbers_of
 from sumwise.errors import DataError
-from sumwise.raw_values import canonical, factorized, kind_of, numbers_of
-from sumwise.rules import RULES, Cross, Cuts, Hashed, Levels, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def parsed_spec(spec: Any) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from sumwise.fit_rules import parsed_spec
+    >>> from sumwise.encoding_fit import parsed_spec
     >>> parsed_spec({"age": "deciles", "sex": "levels"})
     {'age': {'kind': 'quantiles', 'bins': 10}, 'sex': {'kind': 'levels'}}
     """
@@ -89,7 +89,7 @@ def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.fit_rules import FrameSummary, fitted_rule
+    >>> from sumwise.encoding_fit import FrameSummary, fitted_rule
     >>> frame = pd.DataFrame({"age": [20, 30, 40, 60]})
     >>> fitted_rule("age", {"kind": "width", "bins": 2}, FrameSummary(frame, "age")).edges
     (40.0,)
@@ -228,7 +228,7 @@ class FrameSummary:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.fit_rules import FrameSummary
+    >>> from sumwise.encoding_fit import FrameSummary
     >>> FrameSummary(pd.DataFrame({"age": [20, 30, 60]}), "age").range()
     (20.0, 60.0)
     """
@@ -315,7 +315,7 @@ def held_out_frame(frame: Any, held_out: Any, columns: tuple, random_state=None)
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.fit_rules import held_out_frame
+    >>> from sumwise.encoding_fit import held_out_frame
     >>> frame = pd.DataFrame({"age": [20, 30, 60]})
     >>> held_out_frame(frame, [0, 2], ("age",))["age"].tolist()
     [20, 60]

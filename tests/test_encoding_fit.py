@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sumwise.encoding_fit import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
+from sumwise.encoding_rules import Cuts, Hashed, Levels
 from sumwise.errors import DataError
-from sumwise.fit_rules import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
-from sumwise.rules import Cuts, Hashed, Levels
 
 
 def rule_of(values, asked, label=None):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sumwise.encoding_values import canonical, factorized, kind_of, looked_up, numbers_of
 from sumwise.errors import DataError
-from sumwise.raw_values import canonical, factorized, kind_of, looked_up, numbers_of
 
 
 @pytest.mark.parametrize(

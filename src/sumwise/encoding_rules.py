@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sumwise.encoding_values import canonical, factorized, kind_of, looked_up, numbers_of
 from sumwise.errors import DataError
-from sumwise.raw_values import canonical, factorized, kind_of, looked_up, numbers_of
 
 __all__ = ["RULES", "Cross", "Cuts", "Hashed", "Levels", "Target", "cross_cell", "text_cell"]
 
@@ -53,7 +53,7 @@ def cross_cell(codes, cells: int, salt: int = 0) -> np.ndarray:
 
     Examples
     --------
-    >>> from sumwise.rules import cross_cell
+    >>> from sumwise.encoding_rules import cross_cell
     >>> cross_cell([[0, 0, 1, -1], [0, 1, 0, 1]], cells=10)
     array([ 0,  1,  2, -1])
     """
@@ -73,7 +73,7 @@ def text_cell(text: str, cells: int, salt: int = 0) -> int:
 
     Examples
     --------
-    >>> from sumwise.rules import text_cell
+    >>> from sumwise.encoding_rules import text_cell
     >>> text_cell("Zürich", cells=100)
     84
     """
@@ -119,7 +119,7 @@ class Levels:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.rules import Levels
+    >>> from sumwise.encoding_rules import Levels
     >>> rule = Levels("city", ("Bern", "Rome"), other="other")
     >>> rule.levels
     ('Bern', 'Rome', 'other')
@@ -186,7 +186,7 @@ class Cuts:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.rules import Cuts
+    >>> from sumwise.encoding_rules import Cuts
     >>> rule = Cuts("age", (18, 65), missing="missing")
     >>> rule.levels
     ('below 18', '[18, 65)', '65 and above', 'missing')
@@ -244,7 +244,7 @@ class Hashed:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.rules import Hashed
+    >>> from sumwise.encoding_rules import Hashed
     >>> Hashed("site", cells=100).codes(pd.Series(["a.example", "b.example", "a.example"]))
     array([99, 75, 99])
     """
@@ -312,7 +312,7 @@ class Target:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.rules import Target
+    >>> from sumwise.encoding_rules import Target
     >>> rule = Target("site", ("a", "b", "c"), cells=(0, 1, 1), names=("rare, low", "rare, high"))
     >>> rule.codes(pd.Series(["c", "a", "new"]))
     array([1, 0, 2])
@@ -369,7 +369,7 @@ class Cross:
 
     Examples
     --------
-    >>> from sumwise.rules import Cross
+    >>> from sumwise.encoding_rules import Cross
     >>> Cross(("age", "city"), cells=50).levels[:3]
     (0, 1, 2)
     """
