@@ -66,6 +66,14 @@ def _shift(x):
     return xp.exp(x - top), top
 
 
+def _not_zero(total):
+    """Ones for zeros: what is divided by them is zero, too."""
+    if total.min() > 0:
+        return total
+    xp = namespace(total)
+    return xp.where(total > 0, total, xp.ones_like(total))
+
+
 class DenseEdge:
     """An edge with a full table of log-potentials, shape (L_first, L_second) or (batch, L_first, L_second).
 
@@ -113,7 +121,7 @@ class DenseEdge:
         if low.any():
             exact = self._exact(x, back, low)
             message[low] = exact[0]
-        return message, (v, total, back, low if exact is not None else None, exact)
+        return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
     def _exact(self, x, back, low):
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
@@ -131,8 +139,7 @@ class DenseEdge:
     def tangent(self, memo, dx):
         v, total, back, low, exact = memo
         xp = namespace(dx)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-        change = self._product(v * dx, back) / safe
+        change = self._product(v * dx, back) / total
         if low is not None:
             weights = exact[1]
             change[low] = (weights * (dx if dx.ndim == 1 else dx[xp.where(low)[0]])).sum(-1)
@@ -225,7 +232,7 @@ class SparseEdge:
         if low.any():
             exact = self._exact(x, back, low)
             message = self._patch(message, low, exact)
-        return message, (v, total, back, low if exact is not None else None, exact)
+        return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
     def _exact(self, x, back, low):
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
@@ -251,9 +258,7 @@ class SparseEdge:
 
     def tangent(self, memo, dx):
         v, total, back, low, exact = memo
-        xp = namespace(dx)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-        change = self._product(v * dx, back) / safe
+        change = self._product(v * dx, back) / total
         if low is not None:
             states, _, slot, sender, weights = exact
             moves = np.atleast_2d(_host(dx))[:, sender] * weights
