@@ -63,6 +63,12 @@ def test_fractional_counts_are_rounded_and_it_is_said():
     assert np.isfinite(est.shares_).all()
 
 
+def test_shares_in_place_of_counts_are_refused():
+    m, _ = precincts(n=10)
+    with pytest.raises(DataError, match="All units round to nobody"):
+        MultinomialDirichlet().fit(Margins(m.rows / 1e4, m.cols / 1e4))
+
+
 def test_homogeneous_and_empty_units_pass():
     m, _ = precincts(n=12)
     more = Margins(np.r_[m.rows, [[20, 0], [0, 0]]], np.r_[m.cols, [[15, 5], [0, 0]]])

@@ -187,6 +187,11 @@ class MultinomialDirichlet(EcologicalEstimator):
 def _whole(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
     """Both sides as whole numbers with equal totals; a warning where that changes them."""
     totals = np.round(margins.totals).astype(np.int64)
+    if not totals.sum() > 0:
+        most = float(margins.totals.max())
+        raise DataError(
+            f"All units round to nobody; the largest has {most:.3g} people.", hint="give counts, not shares."
+        )
     sides = []
     for side in (margins.rows, margins.cols):
         total = np.maximum(side.sum(axis=1, keepdims=True), 1e-300)
