@@ -112,7 +112,7 @@ def test_file_remembers_what_was_spent(tmp_path):
     assert again.entries[0]["what"] == "march"
     with pytest.raises(DataError, match=r"has 0.25 left"):
         again.spend(0.5)
-    assert [p.name for p in path.parent.iterdir()] == ["budget.json"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [".budget.json.lock", "budget.json"]
 
 
 def test_file_of_another_budget_is_refused(tmp_path):
@@ -153,3 +153,55 @@ def test_budget_shows_itself():
     assert repr(budget) == "Budget(epsilon=1, delta=0, spent=0.5, releases=1)"
     assert "<table>" in budget._repr_html_()
     assert budget.describe()["left"] == 0.5
+
+
+def test_two_holders_of_one_file_spend_it_once(tmp_path):
+    first, second = (Budget(1.0, path=tmp_path / "budget.json") for _ in range(2))
+    first.spend(0.75)
+    with pytest.raises(DataError, match=r"has 0.25 left"):
+        second.spend(0.75)
+    second.spend(0.25)
+    assert len(Budget.from_file(tmp_path / "budget.json").entries) == 2
+
+
+def test_programs_at_once_never_overdraw_one_file(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    budgets = [Budget(1.0, path=tmp_path / "budget.json") for _ in range(8)]
+
+    def spends(budget):
+        try:
+            budget.spend(0.25)
+        except DataError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spends, budgets)) == 4
+    assert Budget.from_file(tmp_path / "budget.json").spent == 1.0
+
+
+def test_budget_from_file_has_what_the_file_allows(tmp_path):
+    Budget(2.0, 1e-6, tmp_path / "budget.json").spend(rho=0.01)
+    kept = Budget.from_file(tmp_path / "budget.json")
+    assert (kept.epsilon, kept.delta, len(kept.entries)) == (2.0, 1e-6, 1)
+    with pytest.raises(DataError, match="can't be read"):
+        Budget.from_file(tmp_path / "other.json")
+
+
+def test_failed_write_leaves_no_temporary_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    budget = Budget(1.0, path=tmp_path / "budget.json")
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        budget.spend(0.5)
+    assert budget.spent == 0
+    assert [p.name for p in tmp_path.iterdir()] == [".budget.json.lock"]
+
+
+def test_rho_of_tiny_epsilon_and_delta_is_exact():
+    log = math.log(1e6)
+    assert rho_of_epsilon(1e-12, 1e-6) == pytest.approx(1e-24 / (4 * log), rel=1e-9)
+    assert 0 < rho_of_epsilon(1.0, 1e-320) < 1

@@ -51,7 +51,7 @@ def test_gaussian_noise_on_whole_counts_is_whole_and_has_its_distribution():
 
 
 def test_gaussian_noise_on_broken_counts_is_normal():
-    noise = mechanism("gaussian").add(np.full(1000, 0.5), 2.0) - 0.5
+    noise = mechanism("gaussian").add(np.full(1000, 0.5), 2.0, whole=False) - 0.5
     assert stats.kstest(noise, stats.norm(scale=2.0).cdf).pvalue > RARE
 
 
@@ -80,3 +80,19 @@ def test_geometric_refuses_broken_counts():
 def test_unknown_mechanism_is_refused():
     with pytest.raises(DataError, match="mechanism is 'gauss'"):
         mechanism("gauss")
+
+
+def test_gaussian_noise_on_weighted_rows_does_not_show_that_they_happen_to_be_whole():
+    noisy = mechanism("gaussian").add(np.full(200, 7.0), 5.0, whole=False)
+    assert np.mean(noisy == np.floor(noisy)) < 0.05
+
+
+def test_counts_that_no_whole_number_of_64_bits_holds_are_refused():
+    with pytest.raises(DataError, match="at most"):
+        mechanism("geometric").add(np.array([1e19]), 1.0)
+
+
+@pytest.mark.parametrize(("name", "loss"), [("geometric", 1e-310), ("gaussian", 0.0), ("laplace", 1e-20)])
+def test_loss_too_small_for_any_noise_is_refused(name, loss):
+    with pytest.raises(DataError, match="would have a scale of"):
+        mechanism(name).scale(1.0, loss)

@@ -151,6 +151,8 @@ def test_encoding_stays_with_the_tables():
         ({"split": [1, 2]}, "split is"),
         ({"split": [1, 2, 0]}, "gives a table 0"),
         ({"split": {("a", "z"): 1}}, "no such table"),
+        ({"split": {5: 1}}, "no such table"),
+        ({"epsilon": 1e-310}, "would have a scale of"),
         ({"budget": 1.0}, "budget is a float"),
     ],
 )
@@ -190,3 +192,56 @@ def test_plan_shows_the_arithmetic(tables):
     assert "geometric" in repr(plan)
     assert "<table>" in plan._repr_html_()
     assert plan_release(tables, 1.0, 1e-6, "gaussian").to_frame().columns[3] == "rho"
+
+
+def test_label_sums_that_are_not_whole_are_refused_before_the_budget_is_spent():
+    halves = Tables([Table("a", [1, 2], [0.5, 1.0])], Domain({"a": 2}), label="y")
+    budget = Budget(1.0)
+    with pytest.raises(DataError, match="not whole"):
+        release(halves, budget=budget)
+    assert budget.spent == 0
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("bounds", [None, 2, PersonBounds(rows=2)])
+def test_weighted_tables_need_a_bound_on_weights(mechanism, bounds):
+    weighted = Tables([Table("a", [10.5, 200.25])], Domain({"a": 2}))
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    with pytest.raises(DataError, match="rows had weights; bounds don't say how large"):
+        release(weighted, 1.0, delta, mechanism, bounds)
+    release(weighted, 1.0, delta, mechanism, PersonBounds(weight=10.0))
+
+
+def test_whole_weighted_tables_get_the_same_kind_of_noise_as_others():
+    whole = Tables([Table("a", np.full(50, 10.0))], Domain({"a": 50}))
+    counts = release(whole, 1.0, 1e-6, "gaussian", PersonBounds(weight=2.0))["a"].counts
+    assert np.any(counts != np.floor(counts))
+    counts = release(whole, 1.0, 1e-6, "gaussian")["a"].counts
+    assert np.array_equal(counts, np.floor(counts))
+
+
+def test_replaced_rows_move_tables_by_root_two_in_distance():
+    rows = [(a, y) for a in range(2) for y in range(2)]
+    domain = Domain({"a": 2})
+
+    def vector(row):
+        table = aggregate({"a": [row[0]], "y": [row[1]]}, ["a"], label="y", order=1, domain=domain)["a"]
+        return np.concatenate([table.counts, table.label_sums])
+
+    moved = [vector(r) - vector(q) for r in rows for q in rows]
+    tables = Tables([Table("a", [1, 0], [1, 0])], domain, label="y")
+    bounds = PersonBounds(replace=True)
+    pure = plan_release(tables, 1.0, bounds=bounds).sensitivities[0]
+    euclidean = plan_release(tables, 1.0, 1e-6, "gaussian", bounds).sensitivities[0]
+    assert pure == max(np.abs(m).sum() for m in moved)
+    assert euclidean == pytest.approx(max(np.linalg.norm(m) for m in moved))
+
+
+def test_counts_beyond_doubles_are_refused():
+    with pytest.raises(DataError, match=r"beyond 2\*\*53"):
+        release(Tables([Table("a", [1e19, 3])], Domain({"a": 2})))
+
+
+def test_numpy_numbers_are_numbers(tables):
+    assert plan_release(tables, 1.0, bounds=np.int64(3)).sensitivities == (6, 6, 6)
+    assert plan_release(tables, 3.0, split=np.array([1, 1, 4])).losses == pytest.approx((0.5, 0.5, 2))

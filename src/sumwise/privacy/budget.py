@@ -6,6 +6,8 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     >>> round(epsilon_of_rho(0.5, 1e-6), 3)
     5.757
     """
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    return rho + 2 * math.sqrt(-rho * math.log(delta))
 
 
 def rho_of_epsilon(epsilon: float, delta: float) -> float:
@@ -41,8 +43,8 @@ def rho_of_epsilon(epsilon: float, delta: float) -> float:
     >>> round(epsilon_of_rho(rho_of_epsilon(1.0, 1e-6), 1e-6), 12)
     1.0
     """
-    log = math.log(1 / delta)
-    return (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+    log = -math.log(delta)
+    return (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2  # no difference of nearly equal roots
 
 
 class Budget:
@@ -56,8 +58,8 @@ class Budget:
         The probability allowed for a larger loss. With 0 only pure mechanisms (geometric, Laplace) can spend.
     path : path, optional
         A file that keeps the budget between programs. Where it exists, it must be of the same epsilon and delta,
-        and what it says was spent is spent. It is written before any noise is drawn, so that a crash can't give
-        budget back.
+        and what it says was spent is spent. It is read again and written before any noise is drawn, under a lock, so
+        that neither a crash nor another program can give budget back.
 
     Notes
     -----
@@ -86,6 +88,23 @@ class Budget:
         self.entries: list[dict[str, Any]] = []
         if self.path is not None and self.path.exists():
             self._take_over(self.path)
+
+    @classmethod
+    def from_file(cls, path: Any) -> Budget:
+        """The budget that a file keeps, with the epsilon and delta that it allows.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sumwise.privacy import Budget
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     file = pathlib.Path(place) / "budget.json"
+        ...     Budget(2.0, path=file).spend(0.5)
+        ...     Budget.from_file(file).left
+        1.5
+        """
+        epsilon, delta, _ = _kept(Path(path))
+        return cls(epsilon, delta, path)
 
     @property
     def spent(self) -> float:
@@ -118,20 +137,28 @@ class Budget:
             )
         when = datetime.now(UTC).isoformat(timespec="seconds")
         entry = {"what": what, "epsilon" if rho is None else "rho": amount, "when": when}
+        if self.path is None:
+            self._check_room(entry)
+            self.entries.append(entry)
+            return
+        try:
+            with _locked(self.path):
+                if self.path.exists():
+                    self._take_over(self.path)  # others may have spent since it was read
+                self._check_room(entry)
+                self._write(self.path, [*self.entries, entry])
+        except OSError as error:
+            raise DataError(f"The budget can't be written to {str(self.path)!r}: {error}.") from None
+        self.entries.append(entry)
+
+    def _check_room(self, entry: dict[str, Any]) -> None:
         after = self._epsilon_of([*self.entries, entry])
         if after > self.epsilon * (1 + SLACK):
             raise DataError(
                 f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; "
-                f"{what!r} would bring what is spent to {after:.6g}.",
+                f"{entry['what']!r} would bring what is spent to {after:.6g}.",
                 hint="what was released before stays released; a larger budget means less privacy for everybody in it.",
             )
-        self.entries.append(entry)
-        if self.path is not None:
-            try:
-                self._write(self.path)
-            except OSError as error:
-                self.entries.pop()
-                raise DataError(f"The budget can't be written to {str(self.path)!r}: {error}.") from None
 
     def describe(self) -> dict[str, Any]:
         """The facts: what was allowed, what is spent and left, and on what."""
@@ -164,28 +191,51 @@ class Budget:
         return min(apart, epsilon_of_rho(all_in_rho, self.delta))
 
     def _take_over(self, path: Path) -> None:
-        try:
-            data = json.loads(path.read_text("utf-8"))
-            kept = float(data["epsilon"]), float(data["delta"])
-            entries = [_entry(e) for e in data["entries"]]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"The budget file {str(path)!r} can't be read: {error}.") from None
-        if kept != (self.epsilon, self.delta):
+        epsilon, delta, entries = _kept(path)
+        if (epsilon, delta) != (self.epsilon, self.delta):
             raise DataError(
-                f"The budget file {str(path)!r} allows epsilon {kept[0]:g} and delta {kept[1]:g}; "
+                f"The budget file {str(path)!r} allows epsilon {epsilon:g} and delta {delta:g}; "
                 f"epsilon {self.epsilon:g} and delta {self.delta:g} were asked for.",
                 hint="give the file's own, or another file if the budget really changes.",
             )
         self.entries = entries
 
-    def _write(self, path: Path) -> None:
-        data = {"epsilon": self.epsilon, "delta": self.delta, "entries": self.entries}
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def _write(self, path: Path, entries: list[dict[str, Any]]) -> None:
+        data = {"epsilon": self.epsilon, "delta": self.delta, "entries": entries}
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as out:
-            json.dump(data, out, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(out.name, path)
+            try:
+                json.dump(data, out, indent=1)
+                out.flush()
+                os.fsync(out.fileno())
+                os.replace(out.name, path)
+            except BaseException:
+                os.unlink(out.name)
+                raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the budget's file for one program; the system lets go when the program ends, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(f".{path.name}.lock"), "a") as lock:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        else:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _kept(path: Path) -> tuple[float, float, list[dict[str, Any]]]:
+    """Epsilon, delta and entries of a budget's file."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        return float(data["epsilon"]), float(data["delta"]), [_entry(e) for e in data["entries"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"The budget file {str(path)!r} can't be read: {error}.") from None
 
 
 def _entry(given: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,10 @@ from sumwise.extras import require
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 __all__ = ["MECHANISMS", "Mechanism", "mechanism"]
+
+
+LARGEST_WHOLE = 2.0**53
+LARGEST_SCALE = 1e15  # beyond, doubles can't tell noise from noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,12 @@ class Mechanism:
 
     def scale(self, sensitivity: float, loss: float) -> float:
         """The least scale whose loss, as OpenDP computes it, is at most ``loss``."""
-        scale = sensitivity / loss if self.pure else sensitivity / np.sqrt(2 * loss)
+        scale = sensitivity / (loss if self.pure else math.sqrt(2 * loss)) if loss > 0 else math.inf
+        if not 0 < scale < LARGEST_SCALE:
+            raise DataError(
+                f"The {self.name} noise of a table would have a scale of {scale:.3g}.",
+                hint="epsilon is too small or too large to mean anything.",
+            )
         while self.loss(sensitivity, scale) > loss:  # OpenDP rounds against us, by a last digit
             scale *= 1 + 1e-12
         return float(scale)
@@ -53,12 +63,16 @@ class Mechanism:
         """The loss that OpenDP proves: epsilon where the mechanism is pure, else rho."""
         return float(self._measurement(scale, whole=False).map(float(sensitivity)))
 
-    def add(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """Numbers with noise; whole numbers stay whole unless the noise is Laplace's."""
-        whole = bool(np.all(values == np.floor(values))) and self.name != "laplace"
-        if self.whole and not whole:
+    def add(self, values: np.ndarray, scale: float, whole: bool = True) -> np.ndarray:
+        """Numbers with noise.
+
+        ``whole`` says that all numbers are whole in any data that could be here; they then stay whole unless the
+        noise is Laplace's. Don't look at the numbers to find out: that they are whole would then show.
+        """
+        whole = (whole or bool(self.whole)) and self.name != "laplace"
+        if whole and np.any((values != np.floor(values)) | (np.abs(values) > LARGEST_WHOLE)):
             raise DataError(
-                "The geometric mechanism needs whole counts, and some are not.",
+                f"The {self.name} mechanism needs whole counts of at most 2**53, and some are not.",
                 hint="weighted tables take mechanism='laplace' or 'gaussian'.",
             )
         if not values.size:

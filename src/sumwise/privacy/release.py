@@ -34,8 +34,8 @@ class PersonBounds:
     ----------
     rows : int, default 1
         The most rows that one person has in the data.
-    weight : float, default 1
-        The largest weight of a row.
+    weight : float, optional
+        The largest weight of a row. Default: rows have no weights, and each counts 1.
     replace : bool, default False
         What is protected: whether a person is in the data at all (False), or only what their rows say (True),
         which takes the number of persons as known and doubles what one person can change.
@@ -48,11 +48,13 @@ class PersonBounds:
     """
 
     rows: int = 1
-    weight: float = 1.0
+    weight: float | None = None
     replace: bool = False
 
     def __post_init__(self):
         checks.at_least(self.rows, "rows", 1)
+        if self.weight is None:
+            return
         checks.at_least(self.weight, "weight", 0, whole_number=False)
         if self.weight <= 0:
             raise DataError(f"weight is {self.weight!r}; it must be above 0.")
@@ -60,7 +62,17 @@ class PersonBounds:
     @property
     def reach(self) -> float:
         """How far one person can move the counts of one table, summed over its cells."""
-        return self.rows * self.weight * (2.0 if self.replace else 1.0)
+        return self._own * (2.0 if self.replace else 1.0)
+
+    @property
+    def euclidean_reach(self) -> float:
+        """How far one person can move the counts of one table, as a distance: at worst all rows are in one cell,
+        and where they are replaced, all go to one other cell."""
+        return self._own * (math.sqrt(2.0) if self.replace else 1.0)
+
+    @property
+    def _own(self) -> float:
+        return self.rows * (1.0 if self.weight is None else float(self.weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +131,13 @@ class ReleasePlan:
         """The facts: mechanism, what one person can change and why, loss, range of scales."""
         b = self.bounds
         rows = "1 row" if b.rows == 1 else f"{b.rows} rows"
+        weight = "" if b.weight is None else f", of weight up to {b.weight:g}"
         relation = "replaced by others" if b.replace else "added or removed"
         return {
             "mechanism": self.mechanism.name,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "neighbours": f"up to {rows} of one person, of weight up to {b.weight:g}, {relation}",
+            "neighbours": f"up to {rows} of one person{weight}, {relation}",
             "tables": len(self.attributes),
             "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, counts and label sums together",
             "largest sensitivity": max(self.sensitivities),
@@ -176,7 +189,7 @@ def plan_release(
     total = _total_loss(chosen, epsilon, delta)
     bounds = _bounds(bounds)
     for t in tables:
-        _check_table(t, chosen)
+        _check_table(t, chosen, bounds)
     shares = _shares(tables, split)
     sensitivities = tuple(_sensitivity(t, bounds, chosen) for t in tables)
     losses = tuple(total * s for s in shares)
@@ -210,10 +223,12 @@ def release(
     delta : float, default 0
         Needed, above 0, for Gaussian noise; must be 0 for the others.
     mechanism : {"geometric", "laplace", "gaussian"}
-        Geometric noise keeps whole counts whole; so does Gaussian noise on whole counts (the discrete Gaussian).
+        Geometric noise keeps whole counts whole; so does Gaussian noise on rows without weights (the discrete
+        Gaussian).
     bounds : PersonBounds or int, optional
-        How much one person can contribute: rows and weight, or a number of rows. Default: one row of weight 1. Rows
-        beyond it break the promise, and the tables can't tell: bound them before counting.
+        How much one person can contribute: rows and weight, or a number of rows. Default: one row without a weight.
+        Rows beyond it break the promise, and the tables can't tell: bound them before counting. If rows were
+        weighted, say how large a weight can be, as ``PersonBounds(weight=2.5)``.
     budget : Budget, optional
         Where to take epsilon from; refused if it isn't there. Without one, this release stands for itself.
     split : "uniform" or mapping or sequence, default "uniform"
@@ -234,6 +249,7 @@ def release(
     -----
     One person moves the counts of a table by at most ``rows * weight`` in all, and its label sums by as much, so the
     vector of both has an L1 sensitivity of twice that, and an L2 sensitivity of the square root of two times that.
+    Where rows are replaced rather than added or removed, L1 doubles, and L2 grows by the square root of two.
     Pure mechanisms: scale = sensitivity / epsilon of the table. Gaussian: scale = sensitivity / sqrt(2 rho of the
     table), where the whole release has the rho of zCDP that implies (epsilon, delta). OpenDP draws the noise from
     the system's own randomness, without a seed, so this function has no ``random_state``.
@@ -253,8 +269,7 @@ def release(
             raise DataError(f"budget is a {type(budget).__name__}.", hint="give a Budget.")
         budget.spend(**{plan.unit: plan.loss}, what=what)
     noisy = [
-        _noisy(t, scale, plan.mechanism)
-        for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
+        _noisy(t, scale, plan) for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
     ]
     return Tables(noisy, tables.domain, None, tables.label, tables.classes, tables.encoding)
 
@@ -281,34 +296,44 @@ def _bounds(given: Any) -> PersonBounds:
         return PersonBounds()
     if isinstance(given, PersonBounds):
         return given
-    if isinstance(given, int) and not isinstance(given, bool):
-        return PersonBounds(rows=given)
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return PersonBounds(rows=int(given))
     raise DataError(
         f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
     )
 
 
-def _check_table(table: Table, chosen: Mechanism) -> None:
+def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
     name = " x ".join(map(repr, table.attributes))
     if not isinstance(table.noise, Exact):
         raise DataError(
             f"The table over {name} already has noise: {table.noise!r}.", hint="release exact tables, once."
         )
-    if np.isnan(table.counts).any() or (table.label_sums is not None and np.isnan(table.label_sums).any()):
+    arrays = [table.counts] if table.label_sums is None else [table.counts, table.label_sums]
+    if any(np.isnan(x).any() for x in arrays):
         raise DataError(
             f"The table over {name} has withheld cells; which cells those are tells of the data.",
             hint="release the tables before small cells are withheld.",
         )
-    whole = np.all(table.counts == np.floor(table.counts))
-    if chosen.whole and not whole:
+    if any(np.abs(x).max(initial=0.0) > mechanisms.LARGEST_WHOLE for x in arrays):
+        raise DataError(f"The table over {name} has counts beyond 2**53.", hint="doubles can't hold such counts.")
+    if all(np.array_equal(x, np.floor(x)) for x in arrays):
+        return
+    if chosen.whole:
         raise DataError(
-            f"The table over {name} has counts that are not whole; the geometric mechanism needs whole ones.",
+            f"The table over {name} has counts or label sums that are not whole; the geometric mechanism needs "
+            "whole ones.",
             hint="weighted tables take mechanism='laplace' or 'gaussian'.",
+        )
+    if bounds.weight is None:
+        raise DataError(
+            f"The table over {name} has counts that are not whole, so rows had weights; bounds don't say how large.",
+            hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",
         )
 
 
 def _check_weights(tables: Tables, plan: ReleasePlan) -> None:
-    if plan.bounds.weight >= 1:
+    if plan.bounds.weight is None or plan.bounds.weight >= 1:
         return
     if any(np.any(t.counts != np.floor(t.counts)) for t in tables):
         return
@@ -321,7 +346,7 @@ def _check_weights(tables: Tables, plan: ReleasePlan) -> None:
 def _sensitivity(table: Table, bounds: PersonBounds, chosen: Mechanism) -> float:
     """Counts and label sums are one vector: a person's rows move both."""
     parts = 1 if table.label_sums is None else 2
-    return bounds.reach * (parts if chosen.pure else math.sqrt(parts))
+    return bounds.reach * parts if chosen.pure else bounds.euclidean_reach * math.sqrt(parts)
 
 
 def _shares(tables: Tables, split: Any) -> list[float]:
@@ -331,13 +356,13 @@ def _shares(tables: Tables, split: Any) -> list[float]:
     elif isinstance(split, Mapping):
         weights = [1.0] * len(tables)
         for key, value in split.items():
-            wanted = sorted((key,) if isinstance(key, str) else key)
+            wanted = sorted(key) if isinstance(key, tuple) else [key]
             found = [i for i, t in enumerate(tables) if sorted(t.attributes) == wanted]
             if not found:
                 raise DataError(f"split names {key!r}, and there is no such table.")
             for i in found:
                 weights[i] = value
-    elif isinstance(split, Sequence) and len(split) == len(tables):
+    elif isinstance(split, Sequence | np.ndarray) and len(split) == len(tables):
         weights = list(split)
     else:
         raise DataError(
@@ -353,7 +378,8 @@ def _shares(tables: Tables, split: Any) -> list[float]:
     return [float(w) / total for w in weights]
 
 
-def _noisy(table: Table, scale: float, chosen: Mechanism) -> Table:
-    counts = chosen.add(table.counts, scale)
-    sums = None if table.label_sums is None else chosen.add(table.label_sums, scale)
+def _noisy(table: Table, scale: float, plan: ReleasePlan) -> Table:
+    chosen, whole = plan.mechanism, plan.bounds.weight is None  # told, not seen: what is seen would show
+    counts = chosen.add(table.counts, scale, whole)
+    sums = None if table.label_sums is None else chosen.add(table.label_sums, scale, whole)
     return Table(table.attributes, counts, sums, chosen.noise(scale))

@@ -15,7 +15,7 @@ from sumwise.persistence import load, save
 from sumwise.readers.tables import write_tables
 from sumwise.tables import Tables
 
-__all__ = ["check_free", "read_tables_folder", "write_tables_folder"]
+__all__ = ["check_free", "read_facts", "read_tables_folder", "write_tables_folder"]
 
 TABLES, FACTS, CELLS, ENCODING = "tables.sumwise", "summary.json", "cells.parquet", "encoding.json"
 
@@ -101,3 +101,24 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
     if not isinstance(tables, Tables):
         raise DataError(f"{str(path)!r} holds a {type(tables).__name__}, no Tables.")
     return tables
+
+
+def read_facts(folder: str | PathLike) -> dict[str, Any]:
+    """What ``summary.json`` of a folder says; nothing where there is none.
+
+    Examples
+    --------
+    >>> from sumwise.readers.tables_folder import read_facts
+    >>> read_facts("nowhere")
+    {}
+    """
+    path = Path(folder) / FACTS
+    try:
+        facts = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"The file {str(path)!r} can't be read: {error}.") from None
+    if not isinstance(facts, dict):
+        raise DataError(f"The file {str(path)!r} holds no facts.", hint="sumwise aggregate writes it.")
+    return facts

@@ -90,3 +90,34 @@ def test_bad_input_is_one_line_and_spends_nothing(tables, capsys, arguments, lin
     assert capsys.readouterr().err.startswith(line)
     assert sorted(os.listdir()) == ["rows.parquet", "tables"]
     assert not os.path.exists("tables/budget.json")
+
+
+def test_ledger_remembers_what_it_allows(tables):
+    assert main(["release", "tables", "--epsilon", "0.5", "--total-epsilon", "2", "--out", "first"]) == 0
+    assert main(["release", "tables", "--epsilon", "1", "--out", "second"]) == 0
+    assert main(["release", "tables", "--epsilon", "1", "--out", "third"]) == 2
+    assert main(["release", "tables", "--epsilon", "0.5", "--total-epsilon", "3", "--out", "third"]) == 2
+
+
+def test_pure_release_after_a_gaussian_one_spends_the_same_ledger(tables):
+    gaussian = ["--mechanism", "gaussian", "--delta", "1e-6", "--total-epsilon", "2"]
+    assert main(["release", "tables", *gaussian, "--out", "first"]) == 0
+    assert main(["release", "tables", "--epsilon", "0.5", "--out", "second"]) == 0
+    assert main(["release", "tables", "--epsilon", "1", "--out", "third"]) == 2
+
+
+def test_total_epsilon_of_zero_is_refused(tables, capsys):
+    assert main(["release", "tables", "--total-epsilon", "0", "--out", "noisy"]) == 2
+    assert "must be above 0" in capsys.readouterr().err
+
+
+def test_whole_weights_need_a_bound(tables, capsys):
+    frame = pd.read_parquet("rows.parquet").assign(w=3)
+    frame.to_parquet("weighted.parquet")
+    arguments = ["-a", "a", "--order", "1", "--weight", "w", "--out", "weighted"]
+    assert main(["aggregate", "weighted.parquet", *arguments]) == 0
+    capsys.readouterr()
+    assert main(["release", "weighted", "--out", "noisy"]) == 2
+    assert capsys.readouterr().err.startswith("The tables in 'weighted' were counted with the weights 'w'.")
+    assert main(["release", "weighted", "--max-weight", "3", "--out", "noisy"]) == 0
+    assert read_tables_folder("noisy")["a"].noise.scale == pytest.approx(3)

@@ -59,7 +59,7 @@ def command(
         source, attributes, label, order, weight, rules, engine,
         where=conditions, suppress_below=suppress_below, table=table, verbose=1, **options,
     )  # fmt: skip
-    _write(tables, out, source, cells)
+    _write(tables, out, {"source": source, "weight": weight}, cells)
     facts = {**tables.describe(), "folder": out}
     if json:
         output.write_json(facts)
@@ -158,7 +158,7 @@ def _default_attributes(kinds: dict[str, str], rules: Any, label: str | None, we
     return [*(() if rules is None else rules.attributes), *plain]
 
 
-def _write(tables: Any, out: str, source: str, cells: bool) -> None:
+def _write(tables: Any, out: str, facts: dict[str, Any], cells: bool) -> None:
     from sumwise.readers import write_tables_folder
 
-    write_tables_folder(tables, out, {"source": source}, cells)
+    write_tables_folder(tables, out, facts, cells)

@@ -18,7 +18,9 @@ def command(
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
     mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
     rows_per_person: Annotated[int, typer.Option(help="The most rows that one person has.")] = 1,
-    max_weight: Annotated[float, typer.Option(help="The largest weight of a row.")] = 1.0,
+    max_weight: Annotated[
+        float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Protect what rows say, not that a person is there.")
     ] = False,
@@ -26,7 +28,7 @@ def command(
         str | None, typer.Option(help="Ledger to spend from. Default: budget.json in the tables' folder.")
     ] = None,
     total_epsilon: Annotated[
-        float | None, typer.Option(help="What a new ledger allows in all. Default: epsilon.")
+        float | None, typer.Option(help="What the ledger allows in all. Default: what it says; epsilon for a new one.")
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show sensitivity and noise; spend and write nothing.")] = False,
     cells: Annotated[bool, typer.Option("--cells", help="Also write cells.parquet, one row per cell.")] = False,
@@ -51,21 +53,39 @@ def command(
     if out is not None:
         check_free(out)
     exact = read_tables_folder(tables)
+    _check_weights(tables, max_weight)
     bounds = PersonBounds(rows_per_person, max_weight, replace)
     arithmetic = plan_release(exact, epsilon, delta, mechanism, bounds)
     facts: dict[str, Any] = {"release": arithmetic.describe()}
     if not plan and out is not None:
-        ledger = _ledger(tables, budget, total_epsilon or epsilon, delta)
+        ledger = _ledger(tables, budget, total_epsilon, epsilon, delta)
         _release(exact, arithmetic, ledger, out, cells, facts)
     _show(arithmetic, facts, out if not plan else None, json)
 
 
-def _ledger(tables: str, budget: str | None, total: float, delta: float) -> Any:
+def _check_weights(tables: str, max_weight: float | None) -> None:
+    """Whole weights don't show in the counts; what sumwise aggregate noted does."""
+    from sumwise.errors import DataError
+    from sumwise.readers.tables_folder import read_facts
+
+    weight = read_facts(tables).get("weight")
+    if weight is not None and max_weight is None:
+        raise DataError(
+            f"The tables in {tables!r} were counted with the weights {weight!r}.",
+            hint="--max-weight says how large the weight of a row can be.",
+        )
+
+
+def _ledger(tables: str, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
     from pathlib import Path
 
     from sumwise.privacy import Budget
 
-    return Budget(total, delta, Path(tables) / "budget.json" if budget is None else budget)
+    path = Path(tables) / "budget.json" if budget is None else Path(budget)
+    if path.exists():
+        kept = Budget.from_file(path)
+        return kept if total is None else Budget(total, kept.delta, path)
+    return Budget(epsilon if total is None else total, delta, path)
 
 
 def _release(exact: Any, plan: Any, ledger: Any, out: str, cells: bool, facts: dict[str, Any]) -> None:
