@@ -118,18 +118,18 @@ class CardinalityClassifier(BagClassifier):
         *,
         multiclass="auto",
         solver="direct",
-        penalty="auto",
+        penalty: float | str = "auto",
         inference="auto",
         noise=None,
         totals="match",
-        temper=False,
+        temper: bool | float = False,
         random_intercept=False,
         n_starts=1,
         max_iter=500,
         tol=1e-4,
         warm_start=False,
         verbose=0,
-        random_state=0,
+        random_state: Any = 0,
     ):
         self.classifier = classifier
         self.multiclass = multiclass

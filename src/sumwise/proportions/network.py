@@ -87,10 +87,10 @@ class CardinalityNetwork(BagClassifier):
         hidden=(64,),
         *,
         sees_bag=False,
-        penalty="auto",
+        penalty: float | str = "auto",
         weight_decay=1e-3,
         learning_rate=1e-3,
-        batch_bags=None,
+        batch_bags: int | None = None,
         max_epochs=100,
         patience=10,
         n_folds=4,
@@ -101,7 +101,7 @@ class CardinalityNetwork(BagClassifier):
         random_intercept=False,
         device="cpu",
         verbose=0,
-        random_state=0,
+        random_state: Any = 0,
     ):
         self.hidden = hidden
         self.sees_bag = sees_bag
