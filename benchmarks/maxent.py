@@ -5,7 +5,8 @@ triplets, xor (default: table4, speed, xor). Needs the public data sets (Adult, 
 xor. Prints tables, and writes benchmarks/results/maxent.json. CPU seconds are of one thread.
 
 Preprocessing: "width" is ten bins of equal width with rounded edges, "deciles" ten bins of equal counts
-(closed on the right), both learned on the training rows. Adult has its published split; Bank 80 to 20 at random, seed 0 unless said otherwise.
+(closed on the right), both learned on the training rows. Adult has its published split; Bank 80 to 20 at random, seed
+0 unless said otherwise.
 """
 
 from __future__ import annotations

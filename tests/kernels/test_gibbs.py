@@ -101,3 +101,34 @@ def test_a_chain_draws_its_own_stream():
     gibbs.sweep(chains, plan, weights, theta, offsets)
     gibbs.sweep(few, plan, weights, theta, offsets)
     assert np.array_equal(chains.codes[:320], few.codes)
+
+
+def test_jumps_leave_the_distribution_alone():
+    lay, weights, theta, offsets, chains = setting((3, 4, 2), [(0, 1), (1, 2), (0, 2)])
+    rng = np.random.default_rng(1)
+    shares = [rng.dirichlet(np.ones(s), n) for n, s in ((1, 4), (4, 3), (3, 2))]
+    plan = gibbs.plan(lay, (), (gibbs.Jump((1, 0, 2), (-1, 1, 0), tuple(shares)),))
+    exact = enumerate_cells(lay, weights, offsets).cells
+    counts, sums = 0.0, 0.0
+    for t in range(130):
+        c, s = gibbs.sweep(chains, plan, weights, theta, offsets)
+        if t >= 30:
+            counts, sums = counts + c, sums + s
+    found = gibbs.expectation(counts, sums, 100 * len(chains.codes)).cells
+    assert np.abs(found - exact).max() < 5 * np.sqrt(0.25 / 400_000)
+
+
+def test_jumps_mix_where_blocks_of_two_are_stuck():
+    """Three attributes that are equal: moving two of them alone is as unlikely as moving one."""
+    lay = layout((2, 2, 2), [(0, 1), (1, 2), (0, 2)])
+    weights = np.tile(np.where(np.eye(2, dtype=bool), 0.0, -14.0).ravel(), (2, 3))
+    rng = np.random.default_rng(0)
+    start = gibbs.draw_chains(2000, [np.array([1.0, 0.0])] * 3, 2, rng)
+    equal = np.array([[0.999, 0.001], [0.001, 0.999]])
+    jump = gibbs.Jump((0, 1, 2), (-1, 0, 1), (np.array([[0.5, 0.5]]), equal, equal))
+    stuck, free = start.copy(), start.copy()
+    for _ in range(20):
+        gibbs.sweep(stuck, gibbs.plan(lay, ((0, 1),)), weights, np.zeros((1, 12)), np.zeros(2))
+        gibbs.sweep(free, gibbs.plan(lay, (), (jump,)), weights, np.zeros((1, 12)), np.zeros(2))
+    assert (stuck.codes == 0).mean() > 0.99
+    assert abs((free.codes == 0).mean() - 0.5) < 0.05

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from sumwise.kernels.gibbs_plan import Plan, plan
+from sumwise.kernels.gibbs_plan import Jump, Plan, plan
 from sumwise.kernels.loglinear import Expectation
 
-__all__ = ["Chains", "Plan", "draw_chains", "expectation", "plan", "sweep", "sweep_halves"]
+__all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "plan", "sweep", "sweep_halves"]
 
 GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
 SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
@@ -77,9 +77,8 @@ def sweep_halves(
     fit = SUM_BYTES // (8 * n_cells * (1 + n_scores))
     n_groups = 2 * max(1, min(GROUPS, fit) // 2)
     sums = np.zeros((n_groups, n_cells, 1 + n_scores))
-    sweep_once(
-        chains, plan, exponentials(plan, weights), np.ascontiguousarray(theta.T), offsets, sums, n_threads, marginal
-    )
+    tables = (exponentials(plan, weights), np.ascontiguousarray(weights), np.ascontiguousarray(theta.T))
+    sweep_once(chains, plan, tables, offsets, sums, n_threads, marginal)
     first = min(n, -(-n // n_groups) * (n_groups // 2))
     totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
     return [
@@ -96,13 +95,11 @@ def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
     return np.exp(scaled)[:, plan.gather]
 
 
-def sweep_once(
-    chains: Chains, plan: Plan, rows, theta, offsets, sums, n_threads: int = 1, marginal: bool = True
-) -> None:
+def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int = 1, marginal: bool = True) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
     widest = int(plan.sizes.max())
     pairs = [int(plan.sizes[a] * plan.sizes[b]) for a, b in plan.visits if b >= 0]
-    arguments = (*chains, *plan[:9], *plan[10:], rows, theta, offsets, sums, max([widest, *pairs]), marginal)
+    arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, max([widest, *pairs]), marginal)
     n_groups = len(sums)
     if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
         _sweep(0, n_groups, *arguments)  # pyright: ignore[reportCallIssue]
@@ -225,6 +222,40 @@ def _pair_logs(parts, m, n, table, x, u, w, w2, base, near, stride, far, far_att
 
 
 @njit(error_model="numpy", cache=True)
+def _jump(
+    j, x, proposed, state, step, weights, sizes,
+    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
+    clique_start, clique_members, member_attribute, member_stride,
+):  # fmt: skip
+    """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
+    proposed[:] = x
+    ratio = 0.0
+    for i in range(jumps[j], jumps[j + 1]):
+        a, parent = jump_attribute[i], jump_parent[i]
+        m = sizes[a]
+        old = jump_start[i] + (m * x[parent] if parent >= 0 else np.uint64(0))
+        new = jump_start[i] + (m * proposed[parent] if parent >= 0 else np.uint64(0))
+        state += step
+        left = _uniform(state) * jump_cumulative[new + m - np.uint64(1)]
+        k = np.uint64(0)
+        while k < m - np.uint64(1) and jump_cumulative[new + k] <= left:
+            k += np.uint64(1)
+        proposed[a] = k
+        ratio += jump_log[old + x[a]] - jump_log[new + k]
+    for t in range(touched[j], touched[j + 1]):
+        c = touched_cliques[t]
+        before, after = clique_start[c], clique_start[c]
+        for q in range(clique_members[c], clique_members[c + 1]):
+            before += x[member_attribute[q]] * member_stride[q]
+            after += proposed[member_attribute[q]] * member_stride[q]
+        ratio += weights[after] - weights[before]
+    state += step
+    if ratio >= 0.0 or _uniform(state) < math.exp(ratio):
+        x[:] = proposed
+    return state
+
+
+@njit(error_model="numpy", cache=True)
 def _class_shares(z, offsets, p):
     """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
     if z.size == 1:
@@ -260,7 +291,8 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
     codes, labels, streams, steps,
     sizes, visits, parts, base, near, stride, far, far_attribute, far_stride,
     clique_start, clique_members, member_attribute, member_stride,
-    rows, theta, offsets, sums, widest, marginal,
+    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
+    rows, weights, theta, offsets, sums, widest, marginal,
 ):  # fmt: skip
     n, d = codes.shape
     n_groups = sums.shape[0]
@@ -269,7 +301,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
     binary = theta.shape[1] == 1
     for g in range(begin, end):
         w, w2 = np.empty(widest), np.empty(widest)
-        x = np.empty(d, np.uint64)
+        x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
         total = sums[g]
@@ -300,6 +332,12 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                         )
                     x[a] = np.uint64(k // t)
                     x[b] = np.uint64(k % t)
+            for j in range(jumps.size - 1):
+                state = _jump(
+                    j, x, proposed, state, step, weights[labels[r]], sizes,
+                    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
+                    clique_start, clique_members, member_attribute, member_stride,
+                )  # fmt: skip
             for c in range(n_cliques):
                 q = clique_members[c]  # two members at least
                 cell = clique_start[c] + x[member_attribute[q]] * member_stride[q]

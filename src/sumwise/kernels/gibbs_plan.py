@@ -9,7 +9,7 @@ import numpy as np
 
 from sumwise.kernels.loglinear import Layout
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Jump", "Plan", "plan"]
 
 
 class Plan(NamedTuple):
@@ -23,6 +23,7 @@ class Plan(NamedTuple):
     parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
     base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
     far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
+    jumps (J + 1,): slices of jump_attribute, jump_parent and jump_start; touched (J + 1,): of the cliques they change.
     """
 
     sizes: np.ndarray
@@ -39,12 +40,33 @@ class Plan(NamedTuple):
     clique_members: np.ndarray
     member_attribute: np.ndarray
     member_stride: np.ndarray
+    jumps: np.ndarray
+    jump_attribute: np.ndarray
+    jump_parent: np.ndarray
+    jump_start: np.ndarray
+    jump_cumulative: np.ndarray
+    jump_log: np.ndarray
+    touched: np.ndarray
+    touched_cliques: np.ndarray
 
 
-def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = ()) -> Plan:
+class Jump(NamedTuple):
+    """A proposal for several attributes together: a tree, each attribute drawn given its parent.
+
+    attributes : in an order in which parents come first; parents : for each its parent, -1 for none.
+    shares : for each (S_parent, S) conditional shares, (1, S) without a parent; all above 0.
+    """
+
+    attributes: tuple[int, ...]
+    parents: tuple[int, ...]
+    shares: tuple[np.ndarray, ...]
+
+
+def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jump, ...] = ()) -> Plan:
     """Lay out a sweep over all attributes; each pair in `blocks` is redrawn jointly, in place of its two attributes.
 
-    Attributes may stand in one block only.
+    Attributes may stand in one block only. Each of `jumps` is proposed once per sweep, and accepted or not by the
+    rule of Metropolis and Hastings.
     """
     paired = {a: b for b in blocks for a in b}
     visits, parts, factors = [], [], []
@@ -89,7 +111,28 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = ()) -> Plan:
         member_ends.astype(np.int64),
         _index([a for a, _ in flat_members]),
         _index([s for _, s in flat_members]),
+        *_jump_arrays(lay, jumps),
     )
+
+
+def _jump_arrays(lay: Layout, jumps: tuple[Jump, ...]) -> list[np.ndarray]:
+    shares = [np.asarray(p, dtype=float) for jump in jumps for p in jump.shares]
+    touched = [[c for c, q in enumerate(lay.cliques) if set(q) & set(jump.attributes)] for jump in jumps]
+    none = [np.zeros(1)]
+    return [
+        _ends([jump.attributes for jump in jumps]),
+        _index([a for jump in jumps for a in jump.attributes] or [0]),
+        np.array([p for jump in jumps for p in jump.parents] or [0], dtype=np.int64),
+        _index(np.concatenate([[0], np.cumsum([p.size for p in shares])])),
+        np.concatenate([np.cumsum(p, axis=1).ravel() for p in shares] or none),
+        np.concatenate([np.log(p).ravel() for p in shares] or none),
+        _ends(touched),
+        np.array([c for part in touched for c in part] or [0], dtype=np.int64),
+    ]
+
+
+def _ends(lists: list) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([len(x) for x in lists])]).astype(np.int64)
 
 
 def _turned(lay: Layout, c: int, drawn: tuple[int, ...]) -> tuple[np.ndarray, list[tuple[int, int]]]:

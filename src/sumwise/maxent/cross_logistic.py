@@ -74,7 +74,7 @@ class SampledLogistic(CrossLogistic):
         Settings of the model that rows are drawn from; default: its defaults.
     n_rows : int, optional
         Rows to draw; default: as many as were counted.
-    penalty_theta : float or sequence of float, default (1.0, 32.0)
+    penalty_theta : float or sequence of float, default (1.0, 48.0)
         As in `MaxEntClassifier`.
     random_state : int, Generator or None
 
@@ -91,7 +91,7 @@ class SampledLogistic(CrossLogistic):
         self,
         model: MaxEntClassifier | None = None,
         n_rows: int | None = None,
-        penalty_theta: Any = (1.0, 32.0),
+        penalty_theta: Any = (1.0, 48.0),
         random_state: Any = None,
     ):
         self.model = model
@@ -113,7 +113,7 @@ class SampledLogistic(CrossLogistic):
         return self
 
 
-def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = (1.0, 32.0)) -> CrossLogistic:
+def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = (1.0, 48.0)) -> CrossLogistic:
     """Fit the same logistic regression to the rows themselves: what a model could reach that sees them.
 
     For evaluation only, since whoever holds just tables has no rows.
@@ -126,7 +126,7 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = (1.0, 
         The individuals.
     labels : sequence
         Their classes.
-    penalty_theta : float or sequence of float, default (1.0, 32.0)
+    penalty_theta : float or sequence of float, default (1.0, 48.0)
         As in `MaxEntClassifier`.
 
     Examples

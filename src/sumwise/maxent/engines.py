@@ -20,6 +20,8 @@ __all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pa
 DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
 QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
 STRONG = 0.6  # share of the smaller entropy that two attributes have in common, from which they are drawn together
+HANGING = 0.3  # the same share, from which attributes are besides proposed together
+SMOOTHED = 1e-3  # of the independent shares mixed into a proposal, so that every level can be proposed
 PAIR_CELLS = 1_000  # but not where their table is larger
 
 
@@ -62,7 +64,8 @@ class Gibbs:
     def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True) -> None:
         self.layout, self.n = found.layout, found.n
         self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
-        self.plan = gibbs.plan(found.layout, blocks)
+        self.jumps = strong_trees(found)
+        self.plan = gibbs.plan(found.layout, blocks, self.jumps)
 
     def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
         """Expected moments after one sweep, by each half of the chains."""
@@ -119,3 +122,47 @@ def check_name(name: str) -> None:
     known = ("auto", "gibbs", *DETERMINISTIC)
     if name not in known:
         raise DataError(f"engine is {name!r}.", hint=f"one of {', '.join(known)}.")
+
+
+def strong_trees(found: Sufficient) -> tuple[gibbs.Jump, ...]:
+    """Trees over attributes that hang together, from which all of them are proposed at once.
+
+    Attributes are joined by the strongest ties in the data's own pair tables; pairs that are redrawn jointly anyway are
+    left out.
+    """
+    lay, tables = found.layout, {}
+    for t, term in enumerate(lay.terms):
+        if len(term) == 2:
+            counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
+            tables[term] = np.maximum(counts, 0.0)
+    ties = sorted(((_tie(c), pair) for pair, c in tables.items()), reverse=True)
+    home = {a: {a} for a in range(len(lay.sizes))}
+    around: dict[int, list[int]] = {a: [] for a in home}
+    for tie, (a, b) in ties:
+        if tie > HANGING and home[a] is not home[b]:
+            home[a] |= home[b]
+            for c in home[b]:
+                home[c] = home[a]
+            around[a].append(b)
+            around[b].append(a)
+    groups = {id(g): g for g in home.values() if len(g) > 1}
+    blocks = {frozenset(p) for p in strong_pairs(found)}
+    return tuple(
+        _tree_jump(min(g), around, tables, found)
+        for g in sorted(groups.values(), key=min)
+        if frozenset(g) not in blocks
+    )
+
+
+def _tree_jump(root: int, around: dict, tables: dict, found: Sufficient) -> gibbs.Jump:
+    order, parents, shares = [root], [-1], [found.margin(root)[None] + SMOOTHED]
+    for a in order:  # grows as it is read
+        for b in around[a]:
+            if b not in order:
+                counts = tables[a, b] if (a, b) in tables else tables[b, a].T
+                filled = counts + SMOOTHED * (found.margin(b) * counts.sum(axis=1, keepdims=True) + 1.0)
+                order.append(b)
+                parents.append(a)
+                shares.append(filled / filled.sum(axis=1, keepdims=True))
+    shares[0] = shares[0] / shares[0].sum()
+    return gibbs.Jump(tuple(order), tuple(parents), tuple(shares))

@@ -47,7 +47,7 @@ class MaxEntClassifier(Queries):
 
     Parameters
     ----------
-    penalty_theta : float or sequence of float, default (1.0, 32.0)
+    penalty_theta : float or sequence of float, default (1.0, 48.0)
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
         larger ones.
     penalty_mu : float, default 1.0
@@ -118,7 +118,7 @@ class MaxEntClassifier(Queries):
 
     def __init__(
         self,
-        penalty_theta: Any = (1.0, 32.0),
+        penalty_theta: Any = (1.0, 48.0),
         penalty_mu: float = 1.0,
         *,
         engine: str = "auto",

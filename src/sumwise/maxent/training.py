@@ -17,8 +17,8 @@ from sumwise.maxent.sufficient import Sufficient
 __all__ = ["Course", "Rule", "by_lbfgs", "by_steps", "start"]
 
 MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
-SETTLED = 40  # no test before this many steps
-CALM = 5  # steps in a row that must pass it
+SETTLED = 80  # no test before this many steps
+CALM = 20  # steps in a row that must pass it
 RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
 
 
@@ -120,7 +120,7 @@ def by_steps(
         course.history["held_out"].append(float("nan") if held_out is None else held_out(course.mean))
         if not np.isfinite(course.parameters.theta).all():
             raise DataError(f"Training diverged after {course.n_iter} steps.", hint="lower step, or raise penalty_mu.")
-        course.calm = course.calm + 1 if distance <= rule.tol and course.n_iter >= SETTLED else 0
+        course.calm = course.calm + 1 if distance < rule.tol and course.n_iter >= SETTLED else 0
         if course.calm >= CALM:
             return True
         if after(course):
