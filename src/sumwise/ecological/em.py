@@ -22,6 +22,7 @@ __all__ = ["EcologicalEM"]
 
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
+ENOUGH = 1500  # units of such a part
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
 
@@ -208,7 +209,7 @@ class EcologicalEM(EcologicalEstimator):
         order = checks.generator(self.random_state).permutation(len(data.rows)) % n_groups
         many = len(data.rows) > MANY
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
-        part = _Data(*(side[order == 0] for side in data)) if many else data
+        part = _Data(*(side[np.flatnonzero(order == 0)[:ENOUGH]] for side in data)) if many else data
         variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         self.standard_errors_ = calibrated_sd(self.shares_, chance, np.abs(variants[0] - variants[1]), group)
@@ -222,9 +223,10 @@ class EcologicalEM(EcologicalEstimator):
         return np.sqrt((n_groups - 1) / n_groups * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
 
     def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
-        """Standard errors from fits to one group of units each: as much work as one more fit."""
-        fits = [self._refit(_Data(*(side[order == g] for side in data))) for g in range(n_groups)]
-        return np.std(fits, axis=0, ddof=1) / np.sqrt(n_groups)
+        """Standard errors from fits to some units of each group, scaled from their number to that of all units."""
+        groups = [np.flatnonzero(order == g)[:ENOUGH] for g in range(n_groups)]
+        fits = [self._refit(_Data(*(side[group] for side in data))) for group in groups]
+        return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
     def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
