@@ -1,5 +1,7 @@
 """Raw values: one plain scalar for one value, however it is stored."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,3 +55,14 @@ def test_looked_up_never_lets_true_meet_one():
 def test_numbers_of_keeps_missing_values_of_every_kind():
     for raw in (pd.Series([1, None], dtype="Int64"), pd.Series([1.0, np.nan]), pd.Series(["1", None])):
         assert np.array_equal(numbers_of(raw, "x"), [1.0, np.nan], equal_nan=True)
+
+
+def test_times_with_a_zone_are_read_in_utc():
+    assert canonical(pd.Timestamp("2020-01-01 00:00:00.50", tz="Europe/Zurich")) == "2019-12-31 23:00:00.5+00"
+    zone = datetime.timezone(datetime.timedelta(hours=-2))
+    assert canonical(datetime.datetime(2020, 1, 1, 5, tzinfo=zone)) == "2020-01-01 07:00:00+00"
+
+
+def test_durations_are_no_numbers():
+    with pytest.raises(DataError, match="holds durations"):
+        numbers_of(pd.Series(pd.to_timedelta([1, 2], unit="h")), "x")

@@ -34,8 +34,7 @@ def canonical(value: Any) -> Any:
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime.date):  # a pandas Timestamp is a date too
-        text = str(value)
-        return text.rstrip("0") if "." in text else text  # as engines write fractions of a second
+        return _date_text(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -46,6 +45,15 @@ def canonical(value: Any) -> Any:
     if math.isnan(number):
         return None
     return int(number) if number.is_integer() else number
+
+
+def _date_text(value: datetime.date) -> str:
+    """A date or a time as engines write it: fractions without zeros at the end, time zones turned into UTC."""
+    zone = ""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value, zone = value.astimezone(datetime.UTC).replace(tzinfo=None), "+00"
+    text = str(value)
+    return (text.rstrip("0") if "." in text else text) + zone
 
 
 def kind_of(values: tuple, name: str) -> str:
@@ -124,6 +132,8 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
 
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise DataError(f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first.")
+    if pd.api.types.is_timedelta64_dtype(values.dtype):
+        raise DataError(f"Column {name!r} holds durations; cut points need numbers.", hint="turn them into seconds.")
     if pd.api.types.is_complex_dtype(values.dtype):
         raise DataError(f"Column {name!r} holds complex numbers.", hint="cut points need real ones.")
     numeric: Any = pd.to_numeric(values, errors="coerce")

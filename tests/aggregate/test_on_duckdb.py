@@ -12,9 +12,10 @@ import pyarrow.dataset
 import pyarrow.feather
 import pytest
 
-from sumwise import Tables
-from sumwise.aggregate import aggregate
+from sumwise import Domain, Tables
+from sumwise.aggregate import aggregate, fit_encoding
 from sumwise.aggregate.on_duckdb import DuckDBEngine
+from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
 
 FRAME = pd.DataFrame(
@@ -201,3 +202,45 @@ def test_engine_takes_columns_that_differ_in_case_only(tmp_path):
     frame.to_parquet(tmp_path / "case.parquet")
     for source in (frame, tmp_path / "case.parquet"):
         assert aggregate(source, ["A", "a", "á"], order=1).domain.levels("A") == (3, 4)
+
+
+def _odd_columns() -> dict:
+    zoned = pd.to_datetime(["2020-01-01 00:00:00", "2021-05-05 12:30:01"]).tz_localize("Europe/Zurich")
+    return {
+        "times with a zone": pd.Series(zoned.repeat([2, 4])),
+        "large doubles": pd.Series([1e17, 0.5, 1e300, 1e300, np.inf, -np.inf]),
+        "unused categories": pd.Series(pd.Categorical(["hi", "lo", "lo", "hi", "lo", "lo"], ["lo", "mid", "hi"])),
+        "booleans": pd.Series([True, False, True, True, False, False]),
+        "nothing": pd.Series([None] * 6, dtype=object),
+    }
+
+
+ANY = ["levels", {"kind": "levels", "min_count": 2}]
+TARGET, HASH, CUTS = {"kind": "target", "count_bins": 2}, {"kind": "hash"}, [0.5]
+RULES = {
+    "times with a zone": [*ANY, TARGET, HASH],
+    "large doubles": [*ANY, TARGET, CUTS],
+    "unused categories": [*ANY, TARGET, HASH],
+    "booleans": [*ANY, TARGET, CUTS],
+    "nothing": [*ANY, HASH],
+}
+
+
+@pytest.mark.parametrize(("name", "spec"), [(name, spec) for name, specs in RULES.items() for spec in specs])
+def test_odd_columns_are_encoded_as_a_frame_is(name, spec, tmp_path):
+    frame = pd.DataFrame({"x": _odd_columns()[name], "y": [0, 1, 1, 0, 1, 0], "part": [0, 0, 0, 1, 1, 1]})
+    target = spec is TARGET
+    told = {"label": "y"} if target else {}
+    held = frame["part"] == 0
+    rules = Encoding.fit(frame, {"x": spec}, **told, held_out=held.to_numpy() if target else None)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    codes = rules.codes(frame[["x"]])["x"]
+    for source in (frame, str(tmp_path / "rows.parquet")):
+        counted = aggregate(source, ["x"], order=1, encoding=rules)["x"].counts
+        assert np.array_equal(counted, np.bincount(codes, minlength=len(rules["x"].levels)))
+    assert fit_encoding(frame, {"x": spec}, **told, held_out=[("part", "==", 0)] if target else None) == rules
+
+
+def test_levels_that_no_type_holds_together_are_refused():
+    with pytest.raises(DataError, match=r"The level 9007199254740993 has other levels that are fractions"):
+        aggregate({"x": [0.5]}, ["x"], order=1, domain=Domain({"x": [0.5, 2**53 + 1]}))

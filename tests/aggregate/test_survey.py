@@ -90,3 +90,8 @@ def test_summary_refuses_cuts_of_text_and_labels_of_text(engine):
 
 def test_summary_of_no_rows_has_no_range(engine):
     assert np.isnan(survey.EngineSummary(engine, "n", " WHERE FALSE").range()).all()
+
+
+def test_matching_rows_meet_all_conditions(engine):
+    assert survey.matching_rows(engine, [("a", "==", "x"), ("y", "==", True)]) == 2
+    assert survey.matching_rows(engine, [("a", "==", "x"), ("k", "==", "q")]) == 1

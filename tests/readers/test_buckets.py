@@ -165,3 +165,32 @@ def test_poisson_counts_take_no_factor():
     key = {"factor": 2, "noise": {"kind": "poisson", "rate": 1.0}, "parts": [{"name": "a", "bits": [0, 1]}]}
     with pytest.raises(DataError, match="can't be divided"):
         read_buckets({"bucket": [0, 1], "value": [2, 4]}, key)
+
+
+def test_withheld_values_are_divided_by_the_factor():
+    key = {"value": "n", "factor": 4, "withheld": {"*": [8, 40]}, "parts": [{"name": "r", "column": "r"}]}
+    table = read_buckets({"r": ["a", "b", "c"], "n": ["<9", "*", "20"]}, key)["r"]
+    assert np.array_equal(table.bounds, ([0, 2, 5], [2, 10, 5]))
+
+
+def test_withheld_noisy_values_bound_no_true_count():
+    key = {"value": "n", "noise": {"kind": "laplace", "scale": 2.0}, "parts": [{"name": "r", "column": "r"}]}
+    table = read_buckets({"r": ["a", "b"], "n": ["<5", "20"]}, key)["r"]
+    assert np.isnan(table.counts[0])
+    assert table.bounds is None
+
+
+def test_bits_that_no_part_has_must_agree():
+    key = {"parts": [{"name": "a", "bits": [0, 1]}]}
+    with pytest.raises(DataError, match="keys 0x0 and 0x9, which differ in bits that no part has"):
+        read_buckets({"bucket": ["0x0", "0x9"], "value": [1, 2]}, key)
+    assert read_buckets({"bucket": ["0x8", "0x9"], "value": [1, 2]}, key)["a"].counts.tolist() == [1, 2]
+
+
+def test_json_of_lines_may_be_called_json(tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text('{"bucket": "0", "value": 3}\n{"bucket": "1", "value": 4}\n')
+    assert read_buckets(path, {"parts": [{"name": "a", "bits": [0, 1]}]})["a"].counts.tolist() == [3, 4]
+    path.write_text('[{"bucket": "0", "value": 3},')
+    with pytest.raises(DataError, match="can't be read"):
+        read_buckets(path, {"parts": [{"name": "a", "bits": [0, 1]}]})

@@ -93,6 +93,7 @@ class DuckDBEngine:
                 f"DuckDB doesn't start: {told}", hint="look at threads and memory_limit, as '2GB'."
             ) from None
         self.connection.execute("SET enable_progress_bar = false")
+        self.connection.execute("SET TimeZone = 'UTC'")  # times with a zone read the same on every machine
         names = self._create_view(source, columns, table, database != ":memory:")
         described = self.table(f"DESCRIBE {self.dialect.source}").to_pylist()
         true_names = names or [d["column_name"] for d in described]
@@ -106,6 +107,8 @@ class DuckDBEngine:
     ) -> list[str] | None:
         """Create the view of the rows, with columns c0, c1, ...; return the users' names where SQL would lose
         them."""
+        if table is not None and not database:
+            raise DataError(f"table is {table!r}, and {self.what} is no database.", hint="leave it out.")
         if sources.is_rows(source):
             arrow = sources.arrow_table(source, columns)
             self.categories = sources.categories(source, columns)
@@ -227,6 +230,8 @@ def _column(name: str, i: int, described: str) -> Column:
         return Column(name, f"c{i}", "number", floating, whole=kind.endswith("INT") or kind == "INTEGER")
     if kind == "BOOLEAN":
         return Column(name, f"c{i}", "bool")
+    if kind == '"NULL"':  # a column without any value
+        return Column(name, f"c{i}", "text", plain_text=False)
     if kind.startswith(TEXTS):
         return Column(name, f"c{i}", "text", plain_text=kind == "VARCHAR")
     return Column(name, f"c{i}", "other")

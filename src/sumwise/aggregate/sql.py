@@ -133,11 +133,18 @@ class Lookup:
         """The lookup as a pyarrow table."""
         import pyarrow as pa
 
-        whole = all(isinstance(v, int) for v in self.values)
-        if self.kind == "number" and any(abs(v) >= 2**63 and isinstance(v, int) for v in self.values):
-            raise DataError("A level is a whole number of more than 64 bits.", hint="turn the column into text.")
+        values: Any = self.values
+        whole = all(isinstance(v, int) and abs(v) < 2**63 for v in values)
+        if self.kind == "number" and not whole:
+            inexact = [v for v in values if float(v) != v]
+            if inexact:
+                why = "has more than 64 bits" if abs(inexact[0]) >= 2**63 else "has other levels that are fractions"
+                raise DataError(
+                    f"The level {inexact[0]} {why}; no engine can compare it.", hint="turn the column into text."
+                )
+            values = [float(v) for v in values]
         kinds = {"text": pa.string(), "bool": pa.bool_(), "number": pa.int64() if whole else pa.float64()}
-        return pa.table({"value": pa.array(self.values, kinds[self.kind]), "code": pa.array(self.codes, pa.int32())})
+        return pa.table({"value": pa.array(values, kinds[self.kind]), "code": pa.array(self.codes, pa.int32())})
 
 
 @dataclass(slots=True)
@@ -274,12 +281,12 @@ def _null(code: int) -> str:
 
 
 def _cuts(column: Column, rule: Cuts) -> str:
-    if column.kind != "number":
+    if column.kind not in ("number", "bool"):
         raise DataError(
             f"Column {column.name!r} holds {column.kind}; cut points need numbers.", hint="convert it, or use 'levels'."
         )
     edges = [DUCKDB.literal(float(e)) for e in rule.edges]  # an edge is a double in every engine
-    left = f"CAST({column.sql} AS DOUBLE)" if column.floating else column.sql
+    left = f"CAST({column.sql} AS DOUBLE)" if column.floating or column.kind == "bool" else column.sql
     steps = " ".join(f"WHEN {left} < {e} THEN {i}" for i, e in enumerate(edges))
     return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)} {steps} ELSE {len(edges)} END".replace(
         "  ", " "

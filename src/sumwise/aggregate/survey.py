@@ -23,6 +23,7 @@ __all__ = [
     "classes_of",
     "distinct_values",
     "full_encoding",
+    "matching_rows",
     "refuse_unseen",
     "without_empty_levels",
 ]
@@ -75,6 +76,21 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
                 f"{told} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...]."
             )
     return n
+
+
+def matching_rows(engine: Any, conditions: Sequence[tuple]) -> int:
+    """How many rows meet all conditions.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate import survey
+    >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
+    >>> with DuckDBEngine({"a": [5, 7, 7]}, ("a",)) as engine:
+    ...     survey.matching_rows(engine, [("a", ">", 5)])
+    2
+    """
+    where = condition(engine.columns, conditions, engine.dialect)
+    return int(engine.table(f"SELECT count(*) AS n FROM {engine.dialect.source} AS s{where}").to_pylist()[0]["n"])
 
 
 def _sum(predicate: str, name: str) -> str:
@@ -318,7 +334,7 @@ class EngineSummary:
         return f"{self.where} {'AND' if self.where else 'WHERE'} NOT {self.column.missing()}"
 
     def _number(self) -> str:
-        if self.column.kind != "number":
+        if self.column.kind not in ("number", "bool"):
             raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
         return f"CAST({self.column.sql} AS DOUBLE)"
 
@@ -351,11 +367,14 @@ class EngineSummary:
         values = [canonical(v) for v in found.column("v").to_pylist()]
         kind_of(tuple(values), self.column.name)
         known = self.engine.categories.get(self.column.name)
-        order = sorted(
-            range(len(values)), key=(values if known is None else list(map(known.index, values))).__getitem__
-        )
-        n = found.column("n").to_numpy()[order]
-        return [values[i] for i in order], n, found.column("s").to_numpy()[order] if label else None
+        names = sorted(values) if known is None else list(known)  # a category that no row has counts 0
+        place = {v: i for i, v in enumerate(names)}
+        at = [place[v] for v in values]
+        n, s = np.zeros(len(names), dtype=np.int64), np.zeros(len(names))
+        n[at] = found.column("n").to_numpy()
+        if label:
+            s[at] = found.column("s").to_numpy()
+        return names, n, s if label else None
 
     def _check_binary(self, column: Column) -> None:
         if column.kind in ("text", "other"):

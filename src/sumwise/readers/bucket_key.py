@@ -106,7 +106,8 @@ class BucketKey:
         Buckets below this were dropped: a bucket that isn't there is unknown, not zero.
     withheld : mapping, optional
         Texts in place of a value, and what they say of it: ``{"*": (0, None)}``. ``<5`` is always understood as 0
-        to 4.
+        to 4. As values, these are divided by the factor; where there is noise they are limits of the noisy value,
+        which say nothing certain of the true one.
     records : str, optional
         The field of a JSON object that holds the list of buckets.
 

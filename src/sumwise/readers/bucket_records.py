@@ -80,7 +80,16 @@ def _read_csv(path: Path, _: str | None) -> list[dict]:
 
 def _read_json(path: Path, records: str | None) -> list:
     with _text(path) as stream:
-        data = json.load(stream)
+        text = stream.read()
+    try:
+        data = json.loads(text)
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        try:
+            return [json.loads(line) for line in lines]  # many programs call a file of lines .json, too
+        except ValueError:
+            pass
+        raise
     if isinstance(data, dict):
         if records is None or records not in data:
             told = "has no list of records" if records is None else f"has no field {records!r}"

@@ -82,6 +82,7 @@ def read_buckets(
     rows = [dict(zip(wanted, r)) for r in bucket_records(source, wanted, spec.records)]
     if not rows:
         raise DataError("The report has no buckets.", hint="is it the right file?")
+    _check_other_bits(rows, spec)
     buckets = [_bucket(row, i, spec) for i, row in enumerate(rows)]
     domain = Domain({p.name: _levels(p, buckets) for p in spec.attributes})
     groups: dict[tuple[str, ...], list[_Bucket]] = {}
@@ -112,6 +113,22 @@ def _absent(given: str | None, spec: BucketKey) -> str:
             hint="leave absent out: such buckets are unobserved.",
         )
     return given
+
+
+def _check_other_bits(rows: list[dict[Any, Any]], spec: BucketKey) -> None:
+    """Bits that no part names say nothing, and so must be the same in all keys."""
+    named = sum((1 << p.bits[1]) - (1 << p.bits[0]) for p in spec.parts if p.bits is not None)
+    if not named:
+        return
+    first = _number(rows[0][spec.bucket], 0)
+    for i, row in enumerate(rows):
+        number = _number(row[spec.bucket], i)
+        if (number ^ first) & ~named:
+            raise DataError(
+                f"Buckets 1 and {i + 1} have the keys {first:#x} and {number:#x}, "
+                "which differ in bits that no part has.",
+                hint="add a part for these bits, or keep the buckets of one kind.",
+            )
 
 
 def _bucket(row: dict[Any, Any], i: int, spec: BucketKey) -> _Bucket:
@@ -167,11 +184,14 @@ def _number(given: Any, i: int) -> int:
 
 def _value(given: Any, i: int, spec: BucketKey) -> tuple[float, tuple[float, float] | None]:
     text = _text(given)
-    if text in spec.withheld:
-        return math.nan, spec.withheld[text]
     below = BELOW.fullmatch(text)
-    if below:
-        return math.nan, (0.0, float(int(below[1]) - 1))
+    if text in spec.withheld or below:
+        if not isinstance(spec.noise, Exact):  # a limit of the noisy value is none of the true one
+            return math.nan, None
+        if text in spec.withheld:
+            low, high = spec.withheld[text]
+            return math.nan, (low / spec.factor, high / spec.factor)
+        return math.nan, (0.0, _largest_below(int(below[1]), spec))  # type: ignore[index]
     try:
         value = float(text)
     except ValueError:
@@ -181,6 +201,11 @@ def _value(given: Any, i: int, spec: BucketKey) -> tuple[float, tuple[float, flo
     if not math.isfinite(value):
         raise DataError(f"Bucket {i + 1} has the value {given!r}.", hint="leave it out, or withhold it by a text.")
     return value / spec.factor, None
+
+
+def _largest_below(limit: float, spec: BucketKey) -> float:
+    """The largest whole count whose value, multiplied by the factor, is below a limit."""
+    return float(max(math.ceil(limit / spec.factor) - 1, 0))
 
 
 def _known(part: Part, raw: str, i: int) -> Any:
@@ -231,7 +256,7 @@ def _table(attributes: tuple, buckets: list[_Bucket], domain: Domain, spec: Buck
     measures = {m: np.full(shape, 0.0 if absent == "zero" else np.nan) for m in ("count", "label_sum")}
     low, high = np.zeros(shape), np.full(shape, np.inf)
     if spec.threshold and isinstance(spec.noise, Exact):
-        high[...] = max(math.ceil(spec.threshold / spec.factor) - 1, 0)
+        high[...] = _largest_below(spec.threshold, spec)
     seen: dict[tuple, int] = {}
     for b in buckets:
         cell = tuple(_code(p, b.raw[p.name], places[p.name], b.row) for p in parts)

@@ -77,6 +77,31 @@ def test_target_rules_learn_from_held_out_rows(rows):
     assert read_tables_folder("one").encoding == expected
 
 
+def test_held_out_rows_are_not_counted(rows, capsys):
+    with open("rules.toml", "w") as out:
+        out.write('held_out = [["w", "==", 1]]\n[age]\nkind = "target"\n')
+    arguments = ["rows.parquet", "--label", "click", "--encode", "rules.toml", "-a", "age", "--order", "1"]
+    assert main(["aggregate", *arguments, "--out", "one"]) == 2
+    n = int((rows["w"] == 1).sum())
+    assert capsys.readouterr().err.startswith(f"{n} of the rows to count are held out in 'rules.toml'")
+    assert not os.path.exists("one")
+    assert main(["aggregate", *arguments, "--where", "w > 1", "--out", "one"]) == 0  # the label is that of --label
+
+
+def test_attribute_may_be_called_label(rows):
+    rows.rename(columns={"age": "label"}).to_parquet("named.parquet")
+    with open("rules.toml", "w") as out:
+        out.write('[label]\nkind = "quantiles"\nbins = 2\n')
+    arguments = ["--label", "click", "--encode", "rules.toml", "-a", "label", "--order", "1", "--out", "one"]
+    assert main(["aggregate", "named.parquet", *arguments]) == 0
+    assert read_tables_folder("one")["label"].counts.shape == (2,)
+
+
+def test_table_of_a_file_that_is_no_database_is_refused(rows, capsys):
+    assert main(["aggregate", "rows.parquet", "--table", "x", "--out", "one"]) == 2
+    assert capsys.readouterr().err.startswith("table is 'x', and the file 'rows.parquet' is no database.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -44,7 +44,9 @@ def command(
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
 
-    A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10.
+    A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10. Rules
+    of kind "target" also need, at its head, held_out = \\[\\["day", "<", 3]]: the rows to learn them from, which
+    --where must leave out of the count.
     """
     from sumwise.aggregate import aggregate
     from sumwise.readers.tables_folder import check_free
@@ -53,7 +55,9 @@ def command(
     options = _options(engine, master, threads, memory_limit)
     kinds = _columns(source, engine, table, options)
     conditions = [parsed_condition(text, kinds) for text in where or []]
-    rules = _encoding(source, encode, encoding, {**options, "engine": engine, "table": table, "where": conditions})
+    rules = _encoding(
+        source, encode, encoding, label, {**options, "engine": engine, "table": table, "where": conditions}
+    )
     attributes = list(attribute or _default_attributes(kinds, rules, label, weight))
     tables = aggregate(
         source, attributes, label, order, weight, rules, engine,
@@ -125,7 +129,7 @@ def _value(text: str, kind: str, condition: str) -> Any:
         raise DataError(f"The condition {condition!r} compares a number with {text!r}.") from None
 
 
-def _encoding(source: str, encode: str | None, encoding: str | None, options: dict[str, Any]) -> Any:
+def _encoding(source: str, encode: str | None, encoding: str | None, label: str | None, options: dict[str, Any]) -> Any:
     import json
     import tomllib
     from pathlib import Path
@@ -147,9 +151,31 @@ def _encoding(source: str, encode: str | None, encoding: str | None, options: di
         return Encoding.from_dict(data)
     from sumwise.aggregate import fit_encoding
 
-    label, held_out = data.pop("label", None), data.pop("held_out", None)
+    label = data.pop("label") if isinstance(data.get("label"), str) else label
+    held_out = data.pop("held_out") if isinstance(data.get("held_out"), list) else None
+    if held_out:
+        _check_held_out(source, held_out, path, **options)
     spec = {name: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for name, rule in data.items()}
     return fit_encoding(source, spec, label, held_out, **options)
+
+
+def _check_held_out(
+    source: str, held_out: list, path: str, *, where: list, engine: str, table: str | None, **options: Any
+) -> None:
+    """Rows that target rules learn their label from must not be counted."""
+    from sumwise.aggregate import survey
+    from sumwise.aggregate.plan import checked_conditions
+    from sumwise.aggregate.rows_to_tables import opened
+    from sumwise.errors import DataError
+
+    both = checked_conditions([*where, *held_out])
+    with opened(source, tuple(dict.fromkeys(c for c, _, _ in both)), engine, table, **options) as found:
+        rows = survey.matching_rows(found, both)
+    if rows:
+        raise DataError(
+            f"{rows} of the rows to count are held out in {path!r}: target rules learn from their labels.",
+            hint="leave them out of the count by --where.",
+        )
 
 
 def _default_attributes(kinds: dict[str, str], rules: Any, label: str | None, weight: str | None) -> list[str]:
