@@ -1,7 +1,7 @@
 """How far estimates are from the truth on real contests, and the intervals that follow.
 
 The numbers below were chosen on the 176 contests of three of the six elections with known truth (New Zealand 2005
-and 2011, Scotland 2007), and on no others; ``benchmarks/ecological.py`` reports the coverage on the other three (New
+and 2011, Scotland 2007); ``benchmarks/ecological.py`` reports the coverage on the other three (New
 Zealand 2002, 2008 and 2014). An interval allows for chance (a jackknife over units), for the choice of method (how
 far apart two variants are) and for what no margin shows: shares that move with a unit's composition.
 """
@@ -21,7 +21,7 @@ CHOICE = 0.32  # times the distance between the variants
 SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
-POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet
+POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet; from 20 of those contests and senc
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
 
