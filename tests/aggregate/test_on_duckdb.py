@@ -244,3 +244,18 @@ def test_odd_columns_are_encoded_as_a_frame_is(name, spec, tmp_path):
 def test_levels_that_no_type_holds_together_are_refused():
     with pytest.raises(DataError, match=r"The level 9007199254740993 has other levels that are fractions"):
         aggregate({"x": [0.5]}, ["x"], order=1, domain=Domain({"x": [0.5, 2**53 + 1]}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "feather", "parquet"])
+def test_names_that_differ_by_case_alone_stay_apart(ending, tmp_path):
+    frame = pd.DataFrame(
+        {"Group": ["x", "y", "y"], "group": [1, 2, 2], 'GROUP, "one"': ["p", "p", "q"], "n_1": [0, 1, 0]}
+    )
+    path = tmp_path / f"rows.{ending}"
+    if ending == "feather":
+        pyarrow.feather.write_feather(frame, path)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    assert aggregate(path, list(frame), order=2) == Tables.from_frame(frame, list(frame), order=2)

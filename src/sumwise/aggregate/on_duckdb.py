@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import glob
+import gzip
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,15 +138,19 @@ class DuckDBEngine:
         path = os.fspath(source)
         form = sources.file_format(path)
         if form == "arrow":
-            self.connection.register("sumwise_given", self._arrow_file(path))
-            return "sumwise_given", None
+            given = self._arrow_file(path)
+            self.connection.register("sumwise_given", given)
+            return "sumwise_given", list(given.schema.names)
         if form == "csv":
             try:
-                found = self.connection.sql(f"FROM sniff_csv({DUCKDB.literal(path)}, sample_size = -1)").fetchall()
+                found = self.connection.sql(f"FROM sniff_csv({DUCKDB.literal(path)}, sample_size = -1)")
+                told = dict(zip(found.columns, found.fetchall()[0]))
             except self._errors as error:
                 raise self._failure(error) from None
-            prompt = str(found[0][-1]).strip().rstrip(";")  # a complete read_csv call, so that nothing is guessed twice
-            return f"({prompt})", None
+            prompt = (
+                str(told["Prompt"]).strip().rstrip(";")
+            )  # a complete read_csv call, so that nothing is guessed twice
+            return f"({prompt})", _csv_names(path, told)
         if Path(path).is_dir():
             path = os.path.join(path, "**", "*.parquet")
         return f"read_parquet({DUCKDB.literal(path)})", _parquet_names(path)
@@ -249,6 +256,31 @@ def _identifier(name: str) -> str:
 
 def _start(what: str) -> str:
     return what[0].upper() + what[1:]
+
+
+def _csv_names(path: str, told: dict[str, Any]) -> list[str] | None:
+    """The names of the header, where DuckDB renamed one that differs from another by case alone."""
+    names = [c["name"] for c in told["Columns"]]
+    if not told["HasHeader"] or not any(re.search(r"_\d+$", n) for n in names):
+        return None
+    first = path if "*" not in path else min(glob.glob(path, recursive=True))
+    try:
+        with (
+            gzip.open(first, "rt", encoding="utf-8-sig")
+            if first.endswith(".gz")
+            else open(first, encoding="utf-8-sig", newline="") as stream
+        ):
+            for _ in range(int(told["SkipRows"])):
+                next(stream)
+            quote = told["Quote"] if len(told["Quote"] or "") == 1 and told["Quote"] != "\0" else None
+            quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+            header = next(csv.reader(stream, delimiter=told["Delimiter"], quotechar=quote, quoting=quoting))
+    except (OSError, UnicodeDecodeError, StopIteration, csv.Error, TypeError):
+        return None  # another encoding or packing: DuckDB's names stand
+    if len(header) != len(names) or len(set(header)) != len(header):
+        return None
+    renamed = [re.fullmatch(re.escape(h) + r"_\d+", n) is not None for h, n in zip(header, names)]
+    return [h if r else n for h, n, r in zip(header, names, renamed)]
 
 
 def _parquet_names(path: str) -> list[str] | None:
