@@ -76,8 +76,8 @@ class MaxEntClassifier(Queries):
         Give the smaller tables that the tables imply parameters of their own.
     blocks : "auto" or sequence of pairs of attributes
         Attributes that are redrawn together; "auto" finds those that are strongly tied.
-    max_iter : int, default 300
-    tol : float, default 0.1
+    max_iter : int, default 500
+    tol : float, default 0.15
         Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
         taken out.
     preset : {None, "paper"}
@@ -133,8 +133,8 @@ class MaxEntClassifier(Queries):
         average: bool = True,
         margins: bool = True,
         blocks: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 0.1,
+        max_iter: int = 500,
+        tol: float = 0.15,
         preset: str | None = None,
         device: str = "cpu",
         n_jobs: int = 1,
