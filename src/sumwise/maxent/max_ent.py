@@ -43,7 +43,7 @@ class MaxEntClassifier(Queries):
 
     The model is p(x, y) proportional to exp(phi(x) . (mu + y theta)), where phi marks the cells that x falls in, over
     all tables; its prediction is that of a logistic regression with the tables as cross features. Trained by
-    persistent contrastive divergence [1]_, or exactly where the domain allows it.
+    persistent contrastive divergence [1], or exactly where the domain allows it.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MaxEntClassifier(Queries):
     n_chains : int or "tenth", default 10_000
         Number of Gibbs chains; "tenth" is a tenth of the population.
     rescale : bool, default True
-        Compare label sums per count (eq. (6) of [1]_) in steps; the optimum moves a little where ``penalty_mu > 0``.
+        Compare label sums per count (eq. (6) of [1]) in steps; the optimum moves a little where ``penalty_mu > 0``.
     marginalise : bool, default True
         Use P(label | x) of each chain in place of a drawn label.
     precondition : {"effects", "diagonal", None}
@@ -81,7 +81,7 @@ class MaxEntClassifier(Queries):
         Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
         taken out.
     preset : {None, "paper"}
-        "paper" sets what appendix A of [1]_ used, in place of the parameters above that it names.
+        "paper" sets what appendix A of [1] used, in place of the parameters above that it names.
     device : {"cpu"}
     n_jobs : int, default 1
         Threads; -1 for all cores. The result doesn't depend on it.
