@@ -192,6 +192,8 @@ def test_hashed_and_cross_refuse_cells(cells):
         ({"cells": (0, 5)}, "from 0 to 1"),
         ({"names": ("x", "x")}, "distinct names"),
         ({"unseen": "x"}, "already has a level 'x'"),
+        ({"cells": "qq"}, "A cell of 'c' must be a whole number"),
+        ({"cells": (0.5, 1)}, "A cell of 'c' must be a whole number"),
     ],
 )
 def test_target_refuses(options, words):

@@ -99,7 +99,7 @@ def _check_extra(names: tuple, levels: tuple, column: str) -> None:
         if n in levels or extra.count(n) > 1:
             raise DataError(
                 f"Column {column!r} already has a level {n!r}.",
-                hint="give the extra level another name, as in other='(other)'.",
+                hint="give the extra level another name, as in other='(other)' or missing='(missing)'.",
             )
 
 
@@ -330,6 +330,8 @@ class Target:
         _check_name(self.column)
         values = tuple(canonical(v) for v in self.values)
         object.__setattr__(self, "values", values)
+        for c in self.cells:
+            _check_count(c, f"A cell of {self.column!r}", least=0)
         object.__setattr__(self, "cells", tuple(int(c) for c in self.cells))
         object.__setattr__(self, "names", tuple(self.names))
         kind_of(values, self.column)
