@@ -29,6 +29,13 @@ def test_quantiles_of_ties_leave_no_empty_level():
     assert np.bincount(rule.codes(pd.Series(x)), minlength=len(rule.levels)).min() > 0
 
 
+def test_deciles_keep_the_many_who_have_nothing_apart():
+    x = [0] * 95 + [10, 20, 30, 40, 50]
+    rule = rule_of(x, "deciles")
+    assert np.bincount(rule.codes(pd.Series(x))).tolist() == [95, 5]
+    assert rule.edges == (10.0,)
+
+
 def test_width_makes_equal_steps():
     assert rule_of([0, 10, 3], {"kind": "width", "bins": 5}) == Cuts("x", (2, 4, 6, 8))
 

@@ -150,6 +150,8 @@ def _fit_cuts(column: str, asked: dict, summary: Any, missing: str | None) -> Cu
         edges = np.linspace(low, high, bins + 1)[1:-1]
     else:
         edges = np.asarray(summary.quantiles(np.arange(1, bins) / bins), dtype=float)
+        if edges[:1] == low < high:  # a value that most rows share, like a gain of 0, is a level of its own
+            edges = np.maximum(edges, summary.range(above=low)[0])
     edges = np.unique(edges)
     return Cuts(column, tuple(edges[edges > low].tolist()), missing)  # an edge at the least value makes an empty level
 
@@ -242,9 +244,10 @@ class FrameSummary:
         x = numbers_of(self.raw, self.column)
         return x[~np.isnan(x)]
 
-    def range(self) -> tuple[float, float]:
-        """Least and largest number; NaN where there is none."""
+    def range(self, above: float = -np.inf) -> tuple[float, float]:
+        """Least and largest number of those above a limit; NaN where there is none."""
         x = self._numbers()
+        x = x if above == -np.inf else x[x > above]
         return (float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan)
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
