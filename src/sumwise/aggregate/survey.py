@@ -341,13 +341,9 @@ class EngineSummary:
     def range(self, above: float = -np.inf) -> tuple[float, float]:
         """Least and largest number of those above a limit; NaN where there is none."""
         x = self._number()
-        kept = (
-            self._kept()
-            if above == -np.inf
-            else f"{self._kept()} AND {x} > {self.engine.dialect.literal(float(above))}"
-        )
+        limit = "" if above == -np.inf else f" AND {x} > {self.engine.dialect.literal(float(above))}"
         found = self.engine.table(
-            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{kept}"
+            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{self._kept()}{limit}"
         ).to_pylist()[0]
         return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
 

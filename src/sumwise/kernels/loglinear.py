@@ -34,7 +34,8 @@ class Layout(NamedTuple):
     """Where the cells of tables are, in flat vectors.
 
     - sizes: levels of each attribute.
-    - cliques: attribute positions of each clique, ascending; cells of clique c are ``starts[c]:starts[c + 1]``, C order.
+    - cliques: attribute positions of each clique, ascending; cells of clique c are
+      ``starts[c]:starts[c + 1]``, C order.
     - terms: the cliques, then the tables within them; parameters of term t are ``term_starts[t]:term_starts[t + 1]``,
       so the first ``n_cells`` parameters are the cliques' own.
     - cells, params: pairs (a clique's cell, a smaller table's parameter that applies to it).
