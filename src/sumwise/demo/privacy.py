@@ -29,11 +29,12 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         budget.spend(1.0, what="the same table again")
     except DataError as error:
         say(f"A second draw:            {error}")
+    say("The noise below is simulated from a seed, to be the same each time; release() draws it from OpenDP.")
     noise = Geometric(scale)
     true = tables["region", "age"].counts
-    noisy = noise.sample(true, random_state=SEED)  # the demo says the same each time; a release draws from OpenDP
+    noisy = noise.sample(true, random_state=SEED)
     say(f"First cells, true:        {true[0].astype(int).tolist()}")
-    say(f"First cells, noisy:       {noisy[0].astype(int).tolist()}")
+    say(f"The same with noise:      {noisy[0].astype(int).tolist()}")
     young, truth = float(noisy[:, 0].sum()), float(true[:, 0].sum())
     spread = 1.96 * float(np.sqrt(np.sum(noise.variance(true[:, 0]))))
     return [Finding("people in the first age class, from 8 noisy cells", young, truth, young - spread, young + spread)]
