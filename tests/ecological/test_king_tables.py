@@ -1,9 +1,12 @@
 """The two strategies for larger tables, by themselves."""
 
 import numpy as np
+import pytest
 
 from sumwise import Margins
+from sumwise.ecological import King, king_tables
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
+from sumwise.errors import DataError, NotConverged
 from sumwise.kernels.king import KingPriors
 
 TRUE = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
@@ -24,8 +27,49 @@ def test_iterated_reports_the_distance_of_its_two_ways():
     np.testing.assert_allclose((done.cells * m.rows[:, :, None]).sum(axis=1), m.cols, atol=1e-6)
 
 
-def test_multivariate_reports_r_hat():
-    done = fit_multivariate(margins(), 80, np.random.default_rng(0))
-    assert done.draws.shape == (80, 2, 3)
-    assert done.fit.objective > 0.9
-    assert done.fit.converged == (done.change < done.tol)
+def test_multivariate_keeps_margins_and_converges():
+    rng = np.random.default_rng(2)
+    rows = rng.dirichlet([1, 1], 30) * 300
+    rows[0] = 0
+    shares = np.array([[rng.dirichlet(30 * p) for p in TRUE] for _ in rows])
+    m = Margins(rows, np.einsum("ir,irc->ic", rows, shares))
+    done = fit_multivariate(m, KingPriors(), 40, 200, np.random.default_rng(0))
+    assert done.draws.shape == (40, 2, 3)
+    assert done.fit.converged
+    assert done.change < done.tol
+    np.testing.assert_allclose((done.cells * m.rows[:, :, None]).sum(axis=1), m.cols, atol=1e-6)
+    assert np.abs(done.draws.mean(axis=0) - TRUE).max() < 0.1
+
+
+def test_multivariate_on_two_by_two_is_king():
+    rng = np.random.default_rng(3)
+    x = rng.random(60)
+    b, w = np.clip(0.7 + 0.12 * rng.standard_normal(60), 0, 1), np.clip(0.3 + 0.1 * rng.standard_normal(60), 0, 1)
+    x[:2], b[2], w[2] = (0.0, 1.0), 1.0, 1.0  # units of one group, and one that chose alike
+    t = x * b + (1 - x) * w
+    m = Margins(500 * np.stack([x, 1 - x], axis=1), 500 * np.stack([t, 1 - t], axis=1))
+    two = King(n_draws=400, proposal_scale=1.0).fit(m)
+    done = fit_multivariate(m, KingPriors(), 400, 500, np.random.default_rng(1))
+    np.testing.assert_allclose(done.fit.answer, two.phi_, atol=0.05)
+    error = 5 * np.sqrt((two.draws_.var(axis=0) + done.draws.var(axis=0)) / 100)
+    assert (np.abs(done.draws.mean(axis=0) - two.draws_.mean(axis=0)) < error).all()
+    assert error.max() < 0.02
+    np.testing.assert_allclose(done.draws.std(axis=0), two.draws_.std(axis=0), rtol=0.3)
+
+
+def test_multivariate_refuses_tables_that_it_cannot_integrate():
+    rows = np.random.default_rng(0).dirichlet(np.ones(5), 30) * 100
+    with pytest.raises(DataError, match="15 shares per unit"):
+        fit_multivariate(Margins(rows, rows[:, [0, 1, 2, 3]] + rows[:, [4]] / 4), KingPriors(), 20, 10, None)
+
+
+def test_uncertain_integrals_are_told(monkeypatch):
+    rng = np.random.default_rng(2)
+    rows = rng.dirichlet([1, 1], 12) * 300
+    shares = np.array([[rng.dirichlet(30 * p) for p in TRUE] for _ in rows])
+    m = Margins(rows, np.einsum("ir,irc->ic", rows, shares))
+    monkeypatch.setattr(king_tables, "UNCERTAIN", 0.0)
+    with pytest.warns(NotConverged, match="The log posterior is known to"):
+        est = King(strategy="multivariate", n_draws=10).fit(m)
+    assert est.integration_error_ > 0
+    assert est.effective_draws_ >= 1

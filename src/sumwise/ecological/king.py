@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
 from sumwise.ecological.result import EcologicalEstimator
-from sumwise.errors import DataError, ModelWarning, UnknownName
+from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels import king as kernel
 from sumwise.kernels import king_checks
@@ -39,11 +39,12 @@ class King(EcologicalEstimator):
     strategy : {"iterated", "multivariate"}, default "iterated"
         For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
         the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
-        shares at once.
+        shares at once, with its truncation constant, for tables of up to 12 free shares, R (C - 1). See Notes.
     n_draws : int, default 1000
     proposal_scale : float, default 0.5
         Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
-        King's programs do; 1.0 reaches further into the tails and gives wider intervals.
+        King's programs do; 1.0 reaches further into the tails and gives wider intervals. The multivariate strategy
+        always has 1.0.
     max_iter : int, default 500
     random_state : int, Generator or None, default 0
 
@@ -58,6 +59,21 @@ class King(EcologicalEstimator):
         2 x 2: 80% intervals of the first group's share of the first outcome; NaN in an empty unit.
     disagreement_ : float
         Iterated R x C: the largest difference between the two ways to a share.
+    effective_draws_ : float
+        2 x 2 and multivariate: the effective number of draws behind the importance weights.
+    integration_error_ : float
+        Multivariate: the standard deviation of the log posterior over other sets of integration points; from 1 on the
+        fit doesn't count as converged.
+
+    Notes
+    -----
+    The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal, truncated
+    to the rows' simplices, with a mean and a standard deviation each, one correlation between rows and one between
+    outcomes. The truncation constant and every unit's mass given its margins come from sequential conditioning on
+    fixed quasi-random points, which is exact for the units of a 2 x 2 table. Beyond 2 x 2 standard deviations are held
+    between 0.05 and 1, correlations below 0.77, and means are kept within one standard deviation of [0, 1], since
+    estimates of masses mislead beyond. `NotConverged` tells when they mislead inside, too: then intervals are too
+    narrow, and `MultinomialDirichlet` or `EcologicalEM` should be preferred.
 
     Examples
     --------
@@ -162,7 +178,8 @@ class King(EcologicalEstimator):
         if self.covariates_b or self.covariates_w:
             raise DataError("Covariates are for 2 x 2 tables.", hint="merge groups and outcomes, or leave them out.")
         if self.strategy == "multivariate":
-            done = fit_multivariate(margins, self.n_draws, rng)
+            done = fit_multivariate(margins, self._priors(), self.n_draws, self.max_iter, rng)
+            self.effective_draws_, self.integration_error_ = done.effective, done.integration_error
         else:
             done = fit_iterated(margins, self._priors(), self.n_draws, self.proposal_scale, self.max_iter, rng)
             self.disagreement_ = done.disagreement
@@ -176,8 +193,16 @@ class King(EcologicalEstimator):
         self.draws_ = done.draws
         self._store(margins, done.cells)
         self.fit_ = done.fit
-        if not done.fit.converged:
-            warn_not_converged(done.fit.n_iter, done.change, done.tol, hint="raise n_draws.")
+        if done.change >= done.tol:
+            warn_not_converged(done.fit.n_iter, done.change, done.tol, hint="raise max_iter, or tighten the priors.")
+        elif not done.fit.converged:
+            warnings.warn(
+                f"The log posterior is known to {done.integration_error:.1f} only: the units' integrals are too hard "
+                "for the multivariate strategy, and its intervals too narrow. "
+                "Hint: MultinomialDirichlet() or EcologicalEM().",
+                NotConverged,
+                stacklevel=3,
+            )
 
     def assumptions(self, margins: Margins, coordinates: Any = None, n_permutations: int = 499) -> dict[str, Any]:
         """Test what the 2 x 2 model assumes; small p-values speak against it.

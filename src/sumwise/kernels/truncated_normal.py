@@ -206,7 +206,10 @@ def units_log_likelihood(x, t, weight, mean_b, mean_w, sd_b, sd_w, rho, nodes, w
         high = min(max(t[i] / x[i], low), 1.0) if x[i] > 0 else 1.0
         sd = math.sqrt(max(sd_b**2 - along**2 / variance, 1e-12))
         centre = mb + along / variance * deviation
-        if high - low > 1e-9:
+        if y <= 0:  # b is known, and w is anywhere in [0, 1]
+            centre, sd = mw + rho * sd_w / sd_b * deviation, sd_w * math.sqrt(1 - rho * rho)
+            value += _log_gap(-centre / sd, (1 - centre) / sd)
+        elif high - low > 1e-9:
             value += _log_gap((low - centre) / sd, (high - centre) / sd)
         else:  # t is 0 or 1 and so are both shares: the line is a point, and S its density (times a constant width)
             value += -0.5 * ((low - centre) / sd) ** 2 - math.log(sd)
