@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_expit, log_softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -38,6 +38,16 @@ class BagClassifier(Estimator):
     def _logits(self, bags: Bags) -> np.ndarray:
         """Logits of all rows: (n_rows,) for two classes, else (n_rows, n_classes)."""
         raise NotImplementedError
+
+    def _linear_logits(self, bags: Bags) -> np.ndarray:
+        """Logits by ``coef_`` and ``intercept_``, of all classes at once or of each against the rest."""
+        coef: np.ndarray = vars(self)["coef_"]
+        logits = bags.values @ coef.T + vars(self)["intercept_"]
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        if vars(self)["multiclass_"] == "ovr":
+            return log_softmax(log_expit(logits), axis=1)
+        return logits
 
     def _intercept_scale(self) -> float | None:
         return None

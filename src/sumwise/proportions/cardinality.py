@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -323,12 +322,7 @@ class CardinalityClassifier(BagClassifier):
     def _logits(self, bags: Bags) -> np.ndarray:
         if self.classifier is not None:
             return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
-        logits = bags.values @ self.coef_.T + self.intercept_
-        if logits.shape[1] == 1:
-            return logits[:, 0]
-        if self.multiclass_ == "ovr":
-            return log_softmax(log_expit(logits), axis=1)
-        return logits
+        return self._linear_logits(bags)
 
 
 def _one_vs_rest(task: _Task, penalty) -> np.ndarray:

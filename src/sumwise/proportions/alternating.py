@@ -1,0 +1,112 @@
+"""AlternatingMeanMap: labels that agree with the counts, then a regression on them, and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.kernels.label_assignment import top_labels
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
+from sumwise.proportions.mean_map import MeanMap
+from sumwise.proportions.share_classifier import ShareClassifier
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["AlternatingMeanMap"]
+
+STARTS = ("mean embedding", "mean map", "laplacian")
+
+
+class AlternatingMeanMap(ShareClassifier):
+    """The alternating mean map of Patrini et al. (2014): hard labels that agree with the counts, then a regression.
+
+    Parameters
+    ----------
+    variant : {"min", "max"}, default "min"
+        Each round takes, among all labels with the bags' counts, those of the least loss (the members with the highest
+        logits get the label) or those of the greatest.
+    start : {"mean embedding", "mean map", "laplacian"}, default "mean embedding"
+        The model of the first round: as in Sun et al. 2017, of Quadrianto et al. 2009, or the Laplacian mean map of
+        Patrini et al.
+    penalty : float or "auto", default "auto"
+        As in `MeanEmbeddingClassifier`; of the regressions and of the start.
+    totals : {"match", "scale", "rest"}, default "match"
+    max_iter : int, default 50
+        Rounds.
+    tol : float, default 1e-4
+        Change of the mean loss per member at which it stops; it also stops when labels come back. The round with the
+        least loss is kept.
+    random_state : int, Generator or None, default 0
+        Folds of the penalty's cross-validation.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+        Several classes are fitted one against the rest.
+    penalty_ : float, or one per class
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import AlternatingMeanMap
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> AlternatingMeanMap(penalty=0.1).fit(bags, [0, 1, 2]).predict([[2.0], [4.0]])
+    array([0, 1])
+    """
+
+    _by_class = True
+
+    def __init__(
+        self,
+        *,
+        variant="min",
+        start="mean embedding",
+        penalty: float | str = "auto",
+        totals="match",
+        max_iter=50,
+        tol=1e-4,
+        random_state: Any = 0,
+    ):
+        self.variant = variant
+        self.start = start
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.choice(self.variant, "variant", ("min", "max"))
+        checks.choice(self.start, "start", STARTS)
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _first(self, data: BagShares, penalty: float) -> np.ndarray:
+        if self.start == "mean embedding":
+            return MeanEmbeddingClassifier(tol=1e-3)._solve(data, penalty).theta
+        return MeanMap(laplacian=self.start == "laplacian", tol=1e-3)._solve(data, penalty).theta
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        theta = self._first(data, penalty)
+        n, sign = len(data.values), 1.0 if self.variant == "min" else -1.0
+        history: list[float] = []
+        best, change, seen = Solution(theta, -np.inf, np.inf, 0, False), np.inf, set()
+        while len(history) < self.max_iter and change > self.tol:
+            logits = data.values @ theta[:-1] + theta[-1]
+            labels = top_labels(sign * logits, data.offsets, data.counts[:, 1], data.weights)
+            mark = hash(labels.tobytes())
+            if mark in seen:  # the rounds repeat from here on
+                change = 0.0
+                break
+            seen.add(mark)
+            likelihood = ShareLikelihood(np.column_stack([1.0 - labels, labels]), data.weights)
+            found = maximise(LinearProblem(data.values, likelihood, penalty), theta, 1e-3, 100)
+            theta = found.theta
+            change = abs(found.objective - history[-1]) / n if history else np.inf
+            history.append(found.objective)
+            best = max(best, found, key=lambda s: s.objective)
+        return Solution(best.theta, best.objective, change, len(history), change <= self.tol, history)

@@ -1,0 +1,64 @@
+"""MeanEmbeddingClassifier: logistic regression of bags' shares on their means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["MeanEmbeddingClassifier"]
+
+
+class MeanEmbeddingClassifier(ShareClassifier):
+    """Logistic (softmax) regression of class shares on bag means, used for individuals (Sun et al. 2017).
+
+    Parameters
+    ----------
+    penalty : float or "auto", default "auto"
+        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood, in
+        which a bag counts as many times as it has rows. ``"auto"``: the one whose fits predict the shares of held-out
+        bags best.
+    totals : {"match", "scale", "rest"}, default "match"
+        As in `CardinalityClassifier`.
+    max_iter : int, default 200
+    tol : float, default 1e-4
+        Distance to the maximum, in standard errors, at which the fit stops.
+    random_state : int, Generator or None, default 0
+        Folds of the penalty's cross-validation.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    penalty_ : float
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import MeanEmbeddingClassifier
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[2.0], [4.0]]), np.array([[5.0], [6.0]])])
+    >>> MeanEmbeddingClassifier(penalty=0.1).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
+    array([0, 1])
+    """
+
+    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=200, tol=1e-4, random_state: Any = 0):
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        likelihood = ShareLikelihood(data.shares, data.sizes.astype(np.float64))
+        problem = LinearProblem(data.means, likelihood, penalty, data.n_classes)
+        return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -1,0 +1,133 @@
+"""MeanMap: the sufficient statistic of a logistic model, estimated from bag means and class shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_softmax, logsumexp
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_means
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["MeanMap", "MomentProblem", "mean_map"]
+
+
+class MomentProblem(LinearProblem):
+    """The likelihood of a logistic (softmax) model whose labels enter through sum_i y_ic (x_i, 1) only.
+
+    Parameters
+    ----------
+    values : (n_rows, n_features) array
+    weights : (n_rows,) array
+    moments : (n_classes, n_features + 1) array
+        The sum over members of each class of their features, and their number.
+    penalty : float
+    """
+
+    def __init__(self, values, weights, moments, penalty):
+        n_classes = len(moments)
+        super().__init__(values, ShareLikelihood(None, weights), penalty, n_classes)
+        self.weights = weights
+        self.moments = moments[1:] if n_classes == 2 else moments
+
+    def value_and_gradient(self, theta):
+        """The penalised total to maximise, and its gradient: observed minus expected moments."""
+        coef, _, _ = self.split(theta)
+        table = theta.reshape(self.n_logits, self.width)
+        logits = self.logits(theta)
+        if self.n_logits == 1:
+            norm, prob = np.logaddexp(0.0, logits), expit(logits)[:, None]
+        else:
+            norm, prob = logsumexp(logits, axis=1), np.exp(log_softmax(logits, axis=1))
+        pull = prob * self.weights[:, None]
+        gradient = self.moments - np.column_stack([pull.T @ self.values, pull.sum(axis=0)])
+        gradient[:, :-1] -= self.penalty * coef
+        total = float((self.moments * table).sum() - self.weights @ norm - 0.5 * self.penalty * (coef**2).sum())
+        return total, gradient.ravel()
+
+
+def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
+    """The estimated sum over members of each class of their features, and their number: (n_classes, n_features + 1)."""
+    counts = data.counts
+    numbers = counts.sum(axis=0)
+    if laplacian:
+        means = data.means
+        found = laplacian_class_means(means, data.shares, data.sizes, bag_similarity(means), smoothness)
+        sums = (counts[:, :, None] * found).sum(axis=0)
+    else:
+        found, rank = class_means(data.means, data.shares, data.sizes)
+        if rank < data.n_classes:
+            raise DataError(
+                f"The class shares of the {data.n_bags} bags have rank {rank}, below the {data.n_classes} classes: "
+                "bags don't tell the classes' means apart.",
+                hint="MeanMap needs bags whose shares differ; laplacian=True doesn't.",
+            )
+        sums = numbers[:, None] * found
+    return np.column_stack([sums, numbers])
+
+
+class MeanMap(ShareClassifier):
+    """The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+
+    Bag means are mixtures of class means by the bags' shares, which gives the class means by least squares. With
+    them, all that a logistic (softmax) model needs to know of the labels is estimated, and its likelihood is
+    maximised. It assumes that features don't depend on the bag given the class.
+
+    Parameters
+    ----------
+    laplacian : bool, default False
+        Whether class means may differ between bags, less between bags that are alike: up to 1,000 bags all pairs are
+        compared, beyond the 20 nearest.
+    smoothness : float, default 1.0
+        How much alike they are, where ``laplacian``.
+    penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    penalty_ : float
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import MeanMap
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> MeanMap(penalty=0.1).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        laplacian=False,
+        smoothness=1.0,
+        penalty: float | str = "auto",
+        totals="match",
+        max_iter=200,
+        tol=1e-4,
+        random_state: Any = 0,
+    ):
+        self.laplacian = laplacian
+        self.smoothness = smoothness
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.positive(self.smoothness, "smoothness")
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        moments = mean_map(data, self.laplacian, self.smoothness)
+        problem = MomentProblem(data.values, data.weights, moments, penalty)
+        return maximise(problem, constant_start(data), self.tol, self.max_iter)

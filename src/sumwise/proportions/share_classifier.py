@@ -1,0 +1,137 @@
+"""ShareClassifier: the base of linear methods that learn from bags' class shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.counts import drop_empty
+from sumwise.proportions.linear import Solution
+from sumwise.proportions.penalty import reference_penalty
+from sumwise.proportions.shares import BagShares, bag_shares, share_loss
+
+__all__ = ["ShareClassifier", "constant_start", "linear_logits"]
+
+STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
+MIDDLE = 4
+NEGLIGIBLE = 1e-3  # relative gain in held-out loss below which the walk stops
+
+
+def linear_logits(values, table) -> np.ndarray:
+    """Logits of rows under a table of (n_logits, n_features + 1): (n_rows,) for one logit, else one column each."""
+    logits = values @ table[:, :-1].T + table[:, -1]
+    return logits[:, 0] if logits.shape[1] == 1 else logits
+
+
+def constant_start(data: BagShares) -> np.ndarray:
+    """Parameters that give every row the overall shares."""
+    logs = np.log(np.maximum(data.overall, 1e-12))
+    n_logits = 1 if data.n_classes == 2 else data.n_classes
+    table = np.zeros((n_logits, data.values.shape[1] + 1))
+    table[:, -1] = logs[1] - logs[0] if n_logits == 1 else logs - logs.mean()
+    return table.ravel()
+
+
+class ShareClassifier(BagClassifier):
+    """Base of the linear rivals: a subclass gives `_solve`, which fits one task with one penalty.
+
+    With ``_by_class = True`` several classes are fitted one against the rest. ``penalty="auto"`` walks from the total
+    variance of the features by factors of ten while the shares of held-out bags are predicted better.
+
+    Examples
+    --------
+    >>> from sumwise.proportions import MeanMap
+    >>> from sumwise.proportions.share_classifier import ShareClassifier
+    >>> issubclass(MeanMap, ShareClassifier)
+    True
+    """
+
+    penalty: float | str = "auto"
+    tol = 1e-4
+    verbose = 0
+    random_state: Any = 0
+    _by_class = False
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        """Fit two classes, or all at once."""
+        raise NotImplementedError
+
+    def _check(self):
+        """Check the parameters of a subclass."""
+
+    def fit(self, bags: Bags, counts: Any) -> Any:
+        """Fit to bags and their counts.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
+        """
+        if self.penalty != "auto":
+            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+        self._check()
+        if isinstance(bags, Bags):
+            bags, counts = drop_empty(bags, counts)
+        data = bag_shares(bags, counts, self.totals)
+        self.n_features_in_, self.n_classes_ = bags.n_features, data.n_classes
+        self.classes_ = np.arange(data.n_classes)
+        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        self.multiclass_ = "ovr" if self._by_class and data.n_classes > 2 else "exact"
+        tasks = [data] if self.multiclass_ == "exact" else [data.against(c) for c in range(data.n_classes)]
+        penalties = [self._chosen(task) for task in tasks]
+        self._keep([self._solve(task, p) for task, p in zip(tasks, penalties)], penalties)
+        return self
+
+    def _keep(self, found: list[Solution], penalties):
+        self.theta_ = np.concatenate([s.theta for s in found]).reshape(-1, self.n_features_in_ + 1)
+        self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
+        self.penalty_ = penalties[0] if len(found) == 1 else penalties
+        worst = max(found, key=lambda s: (not s.converged, s.change))
+        history = {"objective": np.array(worst.history)}
+        self.fit_ = Fit(
+            self.theta_, sum(s.objective for s in found), None, worst.n_iter, all(s.converged for s in found), history
+        )
+        if not worst.converged:
+            warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=3)
+
+    def _chosen(self, data: BagShares) -> float:
+        """The penalty given, or the one whose fits predict the shares of held-out bags best."""
+        if self.penalty != "auto":
+            return float(self.penalty)
+        reference = reference_penalty(data.values)
+        if data.n_bags < 4:
+            return reference
+        rng = checks.generator(self.random_state)
+        folds = rng.permutation(np.arange(data.n_bags) % min(4, data.n_bags))
+        losses: dict[int, float] = {}
+
+        def visit(i):
+            losses[i] = self._held_out(data, reference * STEPS[i], folds)
+
+        visit(MIDDLE)
+        for direction in (1, -1):
+            i = MIDDLE + direction
+            while 0 <= i < len(STEPS):
+                best = min(losses.values())
+                visit(i)
+                if losses[i] > best * (1.0 - NEGLIGIBLE):
+                    break
+                i += direction
+        return float(reference * STEPS[min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))])
+
+    def _held_out(self, data: BagShares, penalty, folds) -> float:
+        total = 0.0
+        for fold in range(folds.max() + 1):
+            theta = self._solve(data.take(np.flatnonzero(folds != fold)), penalty).theta
+            test = data.take(np.flatnonzero(folds == fold))
+            table = theta.reshape(-1, self.n_features_in_ + 1)
+            total += share_loss(linear_logits(test.values, table), test) * len(test.values)
+        return total
+
+    def _logits(self, bags: Bags) -> np.ndarray:
+        return self._linear_logits(bags)

@@ -1,0 +1,135 @@
+"""Bags as methods that learn from class shares see them: rows, their weights, and the shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_softmax, xlogy
+
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.proportions.counts import observe
+
+__all__ = ["BagShares", "bag_shares", "share_loss"]
+
+
+@dataclass(frozen=True)
+class BagShares:
+    """Rows in bags, and the class shares of each bag.
+
+    Parameters
+    ----------
+    values : (n_rows, n_features) array
+    offsets : (n_bags + 1,) array
+    weights : (n_rows,) array
+        Members that each row stands for; they sum to the number of rows in each bag.
+    shares : (n_bags, n_classes) array
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Rows of each bag."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_bags(self) -> int:
+        """Number of bags."""
+        return self.offsets.size - 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.shares.shape[1]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Members of each class, (n_bags, n_classes)."""
+        return self.shares * self.sizes[:, None]
+
+    @property
+    def overall(self) -> np.ndarray:
+        """Class shares over all bags, (n_classes,)."""
+        return self.counts.sum(axis=0) / self.sizes.sum()
+
+    @property
+    def means(self) -> np.ndarray:
+        """Weighted mean of each bag's rows, (n_bags, n_features)."""
+        sums = weighted_sums(self.values, self.offsets, self.weights)
+        return sums[:, :-1] / sums[:, -1:]
+
+    @property
+    def row_shares(self) -> np.ndarray:
+        """The shares of each row's bag, (n_rows, n_classes)."""
+        return np.repeat(self.shares, self.sizes, axis=0)
+
+    def bag_means(self, per_row: np.ndarray) -> np.ndarray:
+        """Weighted mean over each bag of what each row has, (n_bags, k)."""
+        weighted = per_row * self.weights[:, None]
+        return np.add.reduceat(weighted, self.offsets[:-1], axis=0) / self.sizes[:, None]
+
+    def take(self, index: np.ndarray) -> BagShares:
+        """Some of the bags."""
+        edges = self.offsets.tolist()
+        rows = np.concatenate([np.arange(edges[b], edges[b + 1]) for b in index])
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[index])])
+        return BagShares(self.values[rows], offsets, self.weights[rows], self.shares[index])
+
+    def against(self, c: int) -> BagShares:
+        """One class against the rest."""
+        shares = np.column_stack([1.0 - self.shares[:, c], self.shares[:, c]])
+        return BagShares(self.values, self.offsets, self.weights, shares)
+
+
+def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
+    """Check counts against their bags; shares are exact, so ranges are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions.shares import bag_shares
+    >>> bag_shares(Bags.from_arrays([np.zeros((4, 1)), np.ones((2, 1))]), [1, 2]).shares
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    observed = observe(bags, counts, None, totals)
+    if not observed.exact:
+        raise DataError("This method takes exact counts only.", hint="CardinalityClassifier takes ranges and noise.")
+    if observed.counts is not None:
+        shares = observed.counts / observed.counts.sum(axis=1, keepdims=True)
+    else:
+        assert observed.evidence is not None
+        one = observed.evidence.low / bags.sizes
+        shares = np.column_stack([1.0 - one, one])
+    absent = np.flatnonzero(shares.sum(axis=0) <= 0)
+    if absent.size:
+        told = ", ".join(str(c) for c in absent)
+        raise DataError(
+            f"Class {told} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
+        )
+    weights = np.ones(bags.n_rows) if observed.multiplicity is None else observed.multiplicity
+    values = np.ascontiguousarray(bags.values, dtype=np.float64)
+    return BagShares(values, np.array(bags.offsets), weights, shares)
+
+
+def share_loss(logits: np.ndarray, data: BagShares) -> float:
+    """Mean divergence per member of the bags' mean probabilities from their shares: 0 where they are equal.
+
+    ``logits`` are (n_rows,) for two classes, else (n_rows, n_classes).
+    """
+    if logits.ndim == 1:
+        one = expit(logits)
+        probs = np.column_stack([1.0 - one, one])
+    else:
+        probs = np.exp(log_softmax(logits, axis=1))
+    means = np.clip(data.bag_means(probs), 1e-12, 1.0)
+    divergence = (xlogy(data.shares, data.shares) - data.shares * np.log(means)).sum(axis=1)
+    return float(divergence @ data.sizes / data.sizes.sum())

@@ -1,0 +1,61 @@
+"""Mean maps: with bags of one they are a logistic regression; moments, gradient, refusals."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from sumwise import Bags
+from sumwise.errors import DataError
+from sumwise.proportions import MeanMap
+from sumwise.proportions.mean_map import MomentProblem, mean_map
+from sumwise.proportions.shares import bag_shares
+
+
+def test_known_class_means_give_the_logistic_regression():
+    """Quadrianto et al., section 2: the labels enter through class means only, and pure bags show those."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(90, 2))
+    labels = (values[:, 0] + rng.normal(size=90) > 0).astype(int)
+    clf = MeanMap(penalty=0.5, tol=1e-8).fit(Bags(values, np.arange(91)), labels)
+    theirs = LogisticRegression(C=2.0, tol=1e-10).fit(values, labels)
+    np.testing.assert_allclose(clf.coef_, theirs.coef_, atol=1e-5)
+
+
+def test_three_classes_give_the_softmax_regression():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(120, 2))
+    labels = np.argmax(values @ rng.normal(size=(2, 3)) + rng.gumbel(size=(120, 3)), axis=1)
+    clf = MeanMap(penalty=0.5, tol=1e-8).fit(Bags(values, np.arange(121)), np.eye(3)[labels])
+    theirs = LogisticRegression(C=2.0, tol=1e-10).fit(values, labels)
+    np.testing.assert_allclose(clf.predict_proba(values), theirs.predict_proba(values), atol=1e-5)
+
+
+def test_moments_of_exact_mixtures_are_the_true_ones():
+    rng = np.random.default_rng(2)
+    parts = [np.array([[0.0, 1.0]] * int(k) + [[5.0, -2.0]] * int(10 - k)) for k in rng.integers(1, 9, 8)]
+    counts = [int((p[:, 0] == 5).sum()) for p in parts]
+    data = bag_shares(Bags.from_arrays(parts), counts)
+    total = sum(counts)
+    truth = [[0.0, 80 - total, 80 - total], [5.0 * total, -2.0 * total, total]]
+    np.testing.assert_allclose(mean_map(data), truth, atol=1e-8)
+    np.testing.assert_allclose(mean_map(data, laplacian=True, smoothness=1e4), truth, atol=1e-2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_gradient_matches_differences(n_classes):
+    rng = np.random.default_rng(3)
+    problem = MomentProblem(rng.normal(size=(30, 2)), rng.uniform(0.5, 2, 30), rng.normal(size=(n_classes, 3)), 0.3)
+    theta = rng.normal(size=problem.n_params)
+    _, gradient = problem.value_and_gradient(theta)
+    for j in range(problem.n_params):
+        step = np.zeros(problem.n_params)
+        step[j] = 1e-6
+        up, down = problem.value_and_gradient(theta + step)[0], problem.value_and_gradient(theta - step)[0]
+        assert (up - down) / 2e-6 == pytest.approx(gradient[j], abs=1e-5)
+
+
+def test_equal_shares_are_refused_by_name():
+    bags = Bags(np.arange(12.0).reshape(6, 2), np.array([0, 2, 4, 6]))
+    with pytest.raises(DataError, match="have rank 1, below the 2 classes"):
+        MeanMap(penalty=1.0).fit(bags, [1, 1, 1])
+    assert MeanMap(laplacian=True, penalty=1.0).fit(bags, [1, 1, 1]).coef_.shape == (1, 2)

@@ -1,0 +1,92 @@
+"""What the linear rivals share: the penalty from held-out bags, several classes, refusals; one test runs them all."""
+
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.errors import DataError, NotConverged
+from sumwise.proportions import AlternatingMeanMap, MeanEmbeddingClassifier, MeanMap
+from sumwise.proportions.shares import bag_shares
+
+RIVALS = {
+    "mean embedding": MeanEmbeddingClassifier(),
+    "mean map": MeanMap(),
+    "Laplacian mean map": MeanMap(laplacian=True),
+    "AMM min": AlternatingMeanMap(),
+    "AMM max": AlternatingMeanMap(variant="max"),
+}
+
+
+def sample(n_bags=60, size=10, n_classes=2, seed=0):
+    """Bags that differ, and labels that a line tells apart well."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_bags * size, 2)) + np.repeat(rng.normal(size=(n_bags, 2)), size, axis=0)
+    angles = 2 * np.pi * np.arange(n_classes) / n_classes
+    scores = 3 * values @ np.array([np.cos(angles), np.sin(angles)])
+    labels = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
+    bags = Bags(values, np.arange(0, n_bags * size + 1, size))
+    counts = np.array([np.bincount(part, minlength=n_classes) for part in labels.reshape(n_bags, size)])
+    return bags, counts, labels
+
+
+def noise():
+    """Labels that features say nothing about."""
+    rng = np.random.default_rng(5)
+    return Bags(rng.normal(size=(400, 2)), np.arange(0, 401, 10)), rng.binomial(10, 0.5, size=40)
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rivals_learn_what_can_be_learned(name, n_classes):
+    bags, counts, labels = sample(n_classes=n_classes)
+    clf = RIVALS[name].fit(bags, counts)
+    floor = 0.6 if name == "AMM max" else 0.75  # labels of the greatest loss teach less
+    assert np.mean(clf.predict(bags.values) == labels) > (floor if n_classes == 2 else floor - 0.1)
+    np.testing.assert_allclose(clf.predict_proba(bags.values).sum(axis=1), 1.0)
+    np.testing.assert_allclose(clf.posterior(bags, counts).reshape(len(bags), -1, n_classes).sum(axis=1), counts)
+
+
+def test_two_columns_equal_one_count():
+    bags, counts, _ = sample(20)
+    one, two = (MeanEmbeddingClassifier().fit(bags, c) for c in (counts[:, 1], counts))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.predict_counts(bags).shape == (20,)
+    assert two.predict_counts(bags).shape == (20, 2)
+
+
+def test_penalty_is_chosen_by_held_out_shares():
+    bags, counts, _ = sample(40)
+    clf = MeanEmbeddingClassifier().fit(bags, counts)
+    losses = {}
+    for penalty in (clf.penalty_ / 10, clf.penalty_, clf.penalty_ * 10):
+        model = MeanEmbeddingClassifier(penalty=penalty)
+        model.n_features_in_ = 2
+        folds = np.random.default_rng(0).permutation(np.arange(40) % 4)
+        losses[penalty] = model._held_out(bag_shares(bags, counts), penalty, folds)
+    assert losses[clf.penalty_] <= min(losses.values()) * 1.001
+    assert clf.penalty_ != pytest.approx(MeanEmbeddingClassifier().fit(*noise()).penalty_)
+
+
+def test_empty_bags_are_left_out_with_a_warning():
+    bags = Bags(np.arange(4.0)[:, None], np.array([0, 2, 2, 4]))
+    with pytest.warns(UserWarning, match="1 of 3 bags are empty"):
+        clf = MeanEmbeddingClassifier(penalty=1.0).fit(bags, [0, 0, 2])
+    assert clf.coef_[0, 0] > 0
+
+
+@pytest.mark.parametrize("kind", [MeanEmbeddingClassifier, MeanMap, AlternatingMeanMap])
+def test_bad_settings_and_counts_are_refused(kind):
+    bags, counts, _ = sample(5)
+    with pytest.raises(DataError, match="penalty is -1"):
+        kind(penalty=-1).fit(bags, counts)
+    with pytest.raises(DataError, match="max_iter is 0"):
+        kind(max_iter=0).fit(bags, counts)
+    with pytest.raises(DataError, match="The count is above the bag's number of rows"):
+        kind().fit(bags, counts[:, 1] + 100)
+
+
+def test_a_fit_that_stops_early_says_so():
+    bags, counts, _ = sample(20)
+    with pytest.warns(NotConverged, match="Stopped after"):
+        MeanEmbeddingClassifier(penalty=1e-3, max_iter=1, tol=1e-9).fit(bags, counts)
