@@ -16,6 +16,7 @@ from numba import njit
 
 from sumwise.kernels.gibbs_plan import Jump, Plan, plan
 from sumwise.kernels.loglinear import Expectation
+from sumwise.kernels.row_products import multiply_rows, padded
 
 __all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "plan", "sweep", "sweep_halves"]
 
@@ -87,19 +88,21 @@ def sweep_halves(
 
 
 def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
-    """Exponentiated tables (K, F) in the order of the plan, each clique scaled so that products stay in range."""
-    scaled = np.empty_like(weights)
+    """Exponentiated tables (K, F) in the order of the plan, padding 0, each clique scaled to keep products in range."""
+    scaled = np.full((len(weights), weights.shape[1] + 1), -np.inf)  # the last: what pads rows
     for begin, end in pairwise([*map(int, plan.clique_start), weights.shape[1]]):
         part = weights[:, begin:end]
         scaled[:, begin:end] = part - part.max(axis=1, keepdims=True)
-    return np.exp(scaled)[:, plan.gather]
+    return np.take(np.exp(scaled, out=scaled), plan.gather, axis=1)  # by class contiguous, as indexing would not be
 
 
 def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int = 1, marginal: bool = True) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
     widest = int(plan.sizes.max())
     pairs = [int(plan.sizes[a] * plan.sizes[b]) for a, b in plan.visits if b >= 0]
-    arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, max([widest, *pairs]), marginal)
+    most = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
+    room = padded(max([widest, *pairs]))
+    arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, room, most, marginal)
     n_groups = len(sums)
     if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
         _sweep(0, n_groups, *arguments)  # pyright: ignore[reportCallIssue]
@@ -128,31 +131,11 @@ def _row(f, x, base, near, stride, far, far_attribute, far_stride):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _multiply(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride):
+def _multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride):
     """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
-    f = first
-    if f == last:
-        for v in range(m):
-            w[v] = 1.0
-    else:
-        o = _row(f, x, base, near, stride, far, far_attribute, far_stride)
-        for v in range(m):
-            w[v] = table[o + np.uint64(v)]
-        f += 1
-    while f + 4 <= last:
-        o = _row(f, x, base, near, stride, far, far_attribute, far_stride)
-        o1 = _row(f + 1, x, base, near, stride, far, far_attribute, far_stride)
-        o2 = _row(f + 2, x, base, near, stride, far, far_attribute, far_stride)
-        o3 = _row(f + 3, x, base, near, stride, far, far_attribute, far_stride)
-        for v in range(m):
-            i = np.uint64(v)
-            w[v] *= (table[o + i] * table[o1 + i]) * (table[o2 + i] * table[o3 + i])
-        f += 4
-    while f < last:
-        o = _row(f, x, base, near, stride, far, far_attribute, far_stride)
-        for v in range(m):
-            w[v] *= table[o + np.uint64(v)]
-        f += 1
+    for f in range(first, last):
+        starts[f - first] = _row(f, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_rows(table, starts, last - first, m, w)
 
 
 @njit(error_model="numpy", cache=True)
@@ -192,19 +175,42 @@ def _pick_logs(w, m, u):
     return _pick(w, m, u)
 
 
-@njit(error_model="numpy", cache=True)
-def _pair(parts, m, n, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride):
-    """Redraw two attributes of m and n levels together given the rest; return the position in m * n."""
-    _multiply(parts[2, 0], parts[2, 1], m * n, table, w, x, base, near, stride, far, far_attribute, far_stride)
-    _multiply(parts[0, 0], parts[0, 1], m, table, w2, x, base, near, stride, far, far_attribute, far_stride)
-    for v in range(m):
-        for t in range(n):
-            w[v * n + t] *= w2[v]
-    _multiply(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def _pair(parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride):
+    """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
+
+    One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
+    """
+    _multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+    _multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
     for v in range(m):
         for t in range(n):
             w[v * n + t] *= w2[t]
-    return _pick(w, m * n, u)
+    _multiply(parts[0, 0], parts[0, 1], m, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    total = 0.0
+    for v in range(m):
+        row = 0.0
+        for t in range(n):
+            row += w[v * n + t]
+        w2[v] *= row
+        total += w2[v]
+    if not 1e-280 < total < 1e280:
+        return -1
+    left = u * total
+    v = 0
+    while left >= w2[v] and v < m - 1:
+        left -= w2[v]
+        v += 1
+    row = 0.0
+    for t in range(n):
+        row += w[v * n + t]
+    left = min(left / w2[v], 1.0) * row if w2[v] > 0.0 else 0.0
+    t = 0
+    acc = w[v * n]
+    while acc <= left and t < n - 1:
+        t += 1
+        acc += w[v * n + t]
+    return v * n + t
 
 
 @njit(error_model="numpy", cache=True)
@@ -221,15 +227,16 @@ def _pair_logs(parts, m, n, table, x, u, w, w2, base, near, stride, far, far_att
     return _pick_logs(w, m * n, u)
 
 
-@njit(error_model="numpy", cache=True)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def _jump(
     j, x, proposed, state, step, weights, sizes,
     jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
     clique_start, clique_members, member_attribute, member_stride,
 ):  # fmt: skip
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
-    proposed[:] = x
-    ratio = 0.0
+    ratio, moved = 0.0, False
+    for a in range(x.size):  # a loop: assigning slices costs more than these few levels
+        proposed[a] = x[a]
     for i in range(jumps[j], jumps[j + 1]):
         a, parent = jump_attribute[i], jump_parent[i]
         m = sizes[a]
@@ -241,21 +248,28 @@ def _jump(
         while k < m - np.uint64(1) and jump_cumulative[new + k] <= left:
             k += np.uint64(1)
         proposed[a] = k
+        moved = moved or k != x[a]
         ratio += jump_log[old + x[a]] - jump_log[new + k]
+    state += step
+    if not moved:
+        return state
     for t in range(touched[j], touched[j + 1]):
         c = touched_cliques[t]
-        before, after = clique_start[c], clique_start[c]
-        for q in range(clique_members[c], clique_members[c + 1]):
+        q = clique_members[c]
+        a, b = member_attribute[q], member_attribute[q + 1]
+        before = clique_start[c] + x[a] * member_stride[q] + x[b] * member_stride[q + 1]
+        after = clique_start[c] + proposed[a] * member_stride[q] + proposed[b] * member_stride[q + 1]
+        for q in range(clique_members[c] + 2, clique_members[c + 1]):
             before += x[member_attribute[q]] * member_stride[q]
             after += proposed[member_attribute[q]] * member_stride[q]
         ratio += weights[after] - weights[before]
-    state += step
     if ratio >= 0.0 or _uniform(state) < math.exp(ratio):
-        x[:] = proposed
+        for i in range(jumps[j], jumps[j + 1]):
+            x[jump_attribute[i]] = proposed[jump_attribute[i]]
     return state
 
 
-@njit(error_model="numpy", cache=True)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def _class_shares(z, offsets, p):
     """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
     if z.size == 1:
@@ -273,7 +287,7 @@ def _class_shares(z, offsets, p):
         p[k] /= total
 
 
-@njit(error_model="numpy", cache=True)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def _draw_class(p, u):
     if p.size == 1:
         return 1 if u < p[0] else 0
@@ -292,15 +306,18 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
     sizes, visits, parts, base, near, stride, far, far_attribute, far_stride,
     clique_start, clique_members, member_attribute, member_stride,
     jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-    rows, weights, theta, offsets, sums, widest, marginal,
+    rows, weights, theta, offsets, sums, widest, most, marginal,
 ):  # fmt: skip
     n, d = codes.shape
     n_groups = sums.shape[0]
     per = (n + n_groups - 1) // n_groups
     n_cliques = clique_start.size
     binary = theta.shape[1] == 1
+    pair = clique_members[:-1]  # two members at least
+    one, one_stride = member_attribute[pair], member_stride[pair]
+    two, two_stride = member_attribute[pair + 1], member_stride[pair + 1]
     for g in range(begin, end):
-        w, w2 = np.empty(widest), np.empty(widest)
+        w, w2, starts = np.empty(widest), np.empty(widest), np.empty(most, np.uint64)
         x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
@@ -317,7 +334,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                 m = np.int64(sizes[a])
                 if b < 0:
                     first, last = parts[i, 0, 0], parts[i, 0, 1]
-                    _multiply(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+                    _multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
                     k = _pick(w, m, u)
                     if k < 0:
                         _multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
@@ -325,7 +342,9 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                     x[a] = np.uint64(k)
                 else:
                     t = np.int64(sizes[b])
-                    k = _pair(parts[i], m, t, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride)
+                    k = _pair(
+                        parts[i], m, t, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride
+                    )
                     if k < 0:
                         k = _pair_logs(
                             parts[i], m, t, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride
@@ -338,17 +357,15 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                     jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
                     clique_start, clique_members, member_attribute, member_stride,
                 )  # fmt: skip
+            score = 0.0
             for c in range(n_cliques):
-                q = clique_members[c]  # two members at least
-                cell = clique_start[c] + x[member_attribute[q]] * member_stride[q]
-                cell += x[member_attribute[q + 1]] * member_stride[q + 1]
-                for e in range(q + 2, clique_members[c + 1]):
+                cell = clique_start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
+                for e in range(clique_members[c] + 2, clique_members[c + 1]):
                     cell += x[member_attribute[e]] * member_stride[e]
                 cells[c] = cell
+                if binary:
+                    score += theta[cell, 0]
             if binary:
-                score = 0.0
-                for c in range(n_cliques):
-                    score += theta[cells[c], 0]
                 z[0] = score
                 _class_shares(z, offsets, p)
                 state += step

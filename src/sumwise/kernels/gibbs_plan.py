@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sumwise.kernels.loglinear import Layout
+from sumwise.kernels.row_products import padded
 
 __all__ = ["Jump", "Plan", "plan"]
 
@@ -17,7 +18,8 @@ class Plan(NamedTuple):
 
     A visit redraws one attribute, or two together (a block). Factors of a visit are rows of `gather`, which lists
     cells of the flat tables in an order in which the redrawn attribute varies fastest; a factor's row starts at
-    ``base + sum over its other attributes of stride * level``.
+    ``base + sum over its other attributes of stride * level``. Rows are padded to whole blocks with the cell
+    after the last, whose weight is 0.
 
     visits (V, 2): first attribute, second attribute or -1.
     parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
@@ -136,13 +138,16 @@ def _ends(lists: list) -> np.ndarray:
 
 
 def _turned(lay: Layout, c: int, drawn: tuple[int, ...]) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """Cells of clique `c` with the drawn attributes last, and the strides of the others."""
+    """Cells of clique `c` with the drawn attributes last, rows of them padded, and the strides of the others."""
     clique = lay.cliques[c]
     others = [a for a in clique if a not in drawn]
     order = [clique.index(a) for a in (*others, *drawn)]
     table = np.transpose(lay.clique_cells(c), order)
-    steps = [math.prod(table.shape[i + 1 :]) for i in range(len(others))]
-    return table.ravel(), list(zip(others, steps))
+    width = math.prod(lay.shape(drawn))
+    rows = np.full((table.size // width, padded(width)), lay.n_cells)
+    rows[:, :width] = table.reshape(-1, width)
+    steps = [math.prod(table.shape[i + 1 : len(others)]) * rows.shape[1] for i in range(len(others))]
+    return rows.ravel(), list(zip(others, steps))
 
 
 def _strides(lay: Layout, clique: tuple[int, ...]) -> list[tuple[int, int]]:
