@@ -3,7 +3,6 @@ torch)."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +15,10 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.networks.features import centre_and_scale
+from sumwise.networks.optimiser import adamw
+from sumwise.networks.pooling import Segments
+from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
@@ -142,13 +145,12 @@ class CardinalityNetwork(BagClassifier):
         ).fit(bags, counts)
         self.n_features_in_, self.n_classes_ = bags.n_features, self.linear_.n_classes_
         self.classes_, self.fitted_columns_ = self.linear_.classes_, self.linear_.fitted_columns_
-        self.mean_ = bags.values.mean(axis=0)
-        self.scale_ = _scales(bags.values)
+        self.mean_, self.scale_ = centre_and_scale(bags.values)
         if len(bags) < 2:
             raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
         likelihood = BagLikelihood(bags.offsets, observe(bags, counts, self.noise, self.totals), self.inference)
         run = _Training(self, bags, likelihood, torch)
-        with Progress("Networks", verbose=self.verbose) as progress, _one_thread(torch):
+        with Progress("Networks", verbose=self.verbose) as progress, threads(1):
             curve, stopped = run.trials(rng, progress)
             self.n_epochs_, self.gain_ = int(np.argmax(curve)), float(np.max(curve))
             self.members_ = [run.member(self.n_epochs_, rng, progress) for _ in range(self.n_members)]
@@ -210,16 +212,14 @@ class _Training:
         params += [torch.zeros(self.n_logits, widths[-1]), torch.zeros(self.n_logits)]
         return [p.to(owner.device).requires_grad_() for p in params]
 
-    def _network(self, params, rows, bag_of_row, n_bags):
+    def _network(self, params, rows, sizes):
         torch = self.torch
         n_layers = len(self.owner.hidden)
         for layer in range(n_layers):
             rows = torch.nn.functional.silu(rows @ params[2 * layer].T + params[2 * layer + 1])
         if self.owner.sees_bag:
-            index = torch.as_tensor(bag_of_row, device=rows.device)
-            sums = torch.zeros(n_bags, rows.shape[1], device=rows.device).index_add(0, index, rows)
-            sizes = torch.bincount(index, minlength=n_bags).clamp(min=1)[:, None]
-            rows = torch.cat([rows, (sums / sizes)[index]], dim=1)
+            bags = Segments(sizes, device=rows.device)
+            rows = torch.cat([rows, bags.spread(bags.pool(rows, "mean"))], dim=1)
             rows = torch.nn.functional.silu(rows @ params[2 * n_layers].T + params[2 * n_layers + 1])
         return rows @ params[-2].T + params[-1]
 
@@ -236,8 +236,7 @@ class _Training:
 
     def _evaluate(self, part, rows, params, which, learn):
         """Log-likelihoods of some bags, and the surrogate whose gradient is that of their sum."""
-        sizes = self.bags.sizes[which]
-        out = self._network(params, self.rows[rows], np.repeat(np.arange(len(which)), sizes), len(which))
+        out = self._network(params, self.rows[rows], self.bags.sizes[which])
         extra = out.detach().cpu().numpy().astype(np.float64)
         logits = self.base[rows] + extra
         logits = logits[:, 0] if self.n_logits == 1 else logits
@@ -257,9 +256,7 @@ class _Training:
         """Fresh weights and their optimiser; biases aren't decayed."""
         torch, owner = self.torch, self.owner
         params = self._layers(torch.Generator().manual_seed(int(rng.integers(2**31))))
-        decayed = {"params": params[0::2], "weight_decay": owner.weight_decay}
-        free = {"params": params[1::2], "weight_decay": 0.0}
-        return params, torch.optim.AdamW([decayed, free], lr=owner.learning_rate)
+        return params, adamw(params, owner.learning_rate, owner.weight_decay)
 
     def _epoch(self, params, optimiser, train, rng):
         order = rng.permutation(train)
@@ -305,29 +302,7 @@ class _Training:
         for _ in range(n_epochs):
             self._epoch(params, optimiser, np.arange(len(self.bags)), rng)
             progress.step()
-        return _arrays(params)
+        return as_arrays(params)
 
     def _logits_of(self, line):
         return self.values @ line[:, :-1].T + line[:, -1]
-
-
-@contextmanager
-def _one_thread(torch):
-    """Networks this small run faster on one thread; the setting is put back."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _arrays(params):
-    return [p.detach().cpu().numpy().astype(np.float64) for p in params]
-
-
-def _scales(values):
-    """Standard deviations; features of two values (indicators) stay as they are, rare ones would be blown up."""
-    spread = values.std(axis=0)
-    middle = (values != values.min(axis=0)) & (values != values.max(axis=0))
-    return np.where(middle.any(axis=0) & (spread > 0), spread, 1.0)

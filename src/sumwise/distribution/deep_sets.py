@@ -1,0 +1,516 @@
+"""DeepSets: a network that reads whole bags (Zaheer et al. 2017; Qi et al. 2017), needs torch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils.metaestimators import available_if
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.distribution.set_network import Plan, make_plan
+from sumwise.distribution.set_training import (
+    Network,
+    RowSource,
+    Settings,
+    Trained,
+    Training,
+    batch_size,
+    fresh_network,
+)
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+from sumwise.extras import require
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.networks.features import centre_and_scale
+from sumwise.networks.optimiser import SCHEDULES
+from sumwise.networks.tensors import find_device, threads
+from sumwise.progress import Progress
+
+__all__ = ["PRESETS", "DeepSets"]
+
+SECONDS = 30.0  # at least, between two saves of a checkpoint
+TASKS = ("regression", "classification", "share")
+NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Zaheer et al. 2017, population statistics; widths as in their code. Sun 2019, section 4.3.1.
+    "statistics": {
+        "phi": (128, 128),
+        "embedding": 128,
+        "rho": (256, 128, 64),
+        "pool": "mean",
+        "activation": "elu",
+        "normalise": False,
+        "learning_rate": 1e-3,
+    },
+    # Zaheer et al. 2017, point clouds; Sun 2019, section 4.3.2.
+    "points": {
+        "phi": (256, 256, 256),
+        "rho": (256,),
+        "pool": "max",
+        "equivariant": True,
+        "activation": "tanh",
+        "normalise": False,
+        "dropout": 0.5,
+        "task": "classification",
+        "learning_rate": 1e-3,
+    },
+    # Lemus Gonzalez, section 4.2.1: the network of the Gamma, Gaussian and election experiments.
+    "gamma": {
+        "phi": (250, 250),
+        "embedding": 250,
+        "rho": (75, 75),
+        "pool": "mean",
+        "activation": "relu",
+        "normalise": False,
+        "learning_rate": 1e-4,
+        "schedule": "constant",
+        "batch_bags": 10,
+        "max_epochs": 100,
+    },
+}
+
+
+class DeepSets(Estimator):
+    """Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
+
+    phi reads each row, the pool is a weighted mean, a sum or a maximum over the rows of a bag, rho turns it into the
+    answer; no row of any bag is padded. Part of the bags is held out to choose the epoch.
+
+    Parameters
+    ----------
+    phi : tuple of int, default (64,)
+        Widths of the layers that read a row.
+    rho : tuple of int, default (64,)
+        Widths of the hidden layers that read the pool.
+    pool : {"mean", "sum", "max"}, default "mean"
+        Weights count in means and sums; a maximum only needs them above zero.
+    embedding : int or None, default None
+        Width of a last layer of phi without activation.
+    equivariant : bool, default False
+        Whether each layer of phi also sees the pool of the layer before: act(x A + b - pool(x) C).
+    local : tuple of int, default ()
+        Widths of layers that read each row's phi beside the pooled one, before the last pool.
+    activation : {"silu", "elu", "relu", "tanh"}, default "silu"
+    normalise : bool, default True
+        Batch normalisation of the pool. Means over large bags differ little from bag to bag: without it, rho sees
+        almost the same numbers for every bag, and training takes many times longer.
+    dropout : float, default 0.0
+        Share of the inputs of each layer of rho that a training step leaves out.
+    task : {"regression", "classification", "share"}, default "regression"
+        Responses are numbers; labels of any kind; or numbers in [0, 1] (cross-entropy; predictions stay within).
+    learning_rate, weight_decay : float, default 0.03, 0.1
+        Of AdamW.
+    schedule : {"cosine", "plateau", "constant"}, default "cosine"
+        The learning rate falls to zero over `max_epochs`; is halved when the held-out loss stands still for a
+        quarter of `patience`; stays.
+    batch_bags : int or None, default None
+        Bags per step, down to 1; by default as many as hold about 20,000 rows, 4 to 64.
+    max_rows : int or None, default None
+        Rows of a bag that a training step sees at most, drawn anew each time; predictions see all.
+    max_epochs, patience : int, default 60, 20
+        Passes over the bags; and those without a lower held-out loss after which training stops.
+    validation : float, default 0.1
+        Share of the bags that is held out; 0 trains for `max_epochs` on all.
+    n_members : int, default 1
+        Networks that are trained, each from another beginning with other bags held out, and averaged.
+    checkpoint : path or None, default None
+        File in which the state is kept after each epoch, at most every 30 seconds. A fit that was killed goes on from
+        it to the same result, bit for bit; the file is removed at the end.
+    device : str, default "cpu"
+        "cuda" trains and predicts on a GPU.
+    n_jobs : int, default 1
+        Threads. The same number gives the same result to the last bit.
+    verbose : int, default 0
+    random_state : int, Generator or None, default 0
+
+    Attributes
+    ----------
+    members_ : list of dict
+        Weights and pool statistics of each network, float32.
+    classes_ : array, of a classification
+    residuals_ : array of shape (n_held_out, n_outputs), of a regression
+        Errors on bags that were held out, sorted by size; behind `predict_interval`.
+    fit_ : Fit
+        Its history has the loss of each epoch on training and on held-out bags, of the first member.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import DeepSets
+    >>> data = synthetic.gamma(80, 50, noise=0.0, random_state=0)
+    >>> net = DeepSets(max_epochs=30).fit(data.bags[:60], data.response[:60])
+    >>> net.predict(data.bags[60:]).shape
+    (20,)
+    """
+
+    def __init__(
+        self,
+        phi=(64,),
+        rho=(64,),
+        *,
+        pool="mean",
+        embedding: int | None = None,
+        equivariant=False,
+        local=(),
+        activation="silu",
+        normalise=True,
+        dropout=0.0,
+        task="regression",
+        learning_rate=0.03,
+        weight_decay=0.1,
+        schedule="cosine",
+        batch_bags: int | None = None,
+        max_rows: int | None = None,
+        max_epochs=60,
+        patience=20,
+        validation=0.1,
+        n_members=1,
+        checkpoint: Any = None,
+        device="cpu",
+        n_jobs=1,
+        verbose=0,
+        random_state: Any = 0,
+    ):
+        self.phi = phi
+        self.rho = rho
+        self.pool = pool
+        self.embedding = embedding
+        self.equivariant = equivariant
+        self.local = local
+        self.activation = activation
+        self.normalise = normalise
+        self.dropout = dropout
+        self.task = task
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.batch_bags = batch_bags
+        self.max_rows = max_rows
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation = validation
+        self.n_members = n_members
+        self.checkpoint = checkpoint
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> DeepSets:
+        """Return an estimator with a network of the papers: "statistics", "points" or "gamma".
+
+        Examples
+        --------
+        >>> from sumwise.distribution import DeepSets
+        >>> DeepSets.preset("points", max_epochs=10).pool
+        'max'
+        """
+        checks.choice(name, "name", tuple(PRESETS))
+        return cls(**{**PRESETS[name], **changes})
+
+    def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None) -> DeepSets:
+        """Fit to bags and one response each.
+
+        Parameters
+        ----------
+        bags : Bags
+        y : array of shape (n_bags,), or (n_bags, n_outputs) for several responses at once
+        validation : (Bags, responses), optional
+            Bags to hold out, in place of a share of `bags`.
+        """
+        bags = usable(bags)
+        settings = self._settings(bags)
+        target = self._learn(bags, y)
+        split = None if validation is None else self._judges(*validation)
+        seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
+        checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
+        done: dict[str, Any] = checkpoint.load() or {"members": []}
+        total = settings.max_epochs * self.n_members
+        with Progress("DeepSets", total, verbose=self.verbose) as progress, threads(self.n_jobs):
+            for seed in seeds[len(done["members"]) :]:
+                run = self._training(bags, target, split, settings, seed)
+                if "running" in done:
+                    run.resume(done.pop("running"))
+                trained = run.run(checkpoint, done, progress)
+                done["members"].append({**vars(trained), "residuals": self._residuals(trained, run)})
+        checkpoint.clear()
+        return self._keep(done["members"], settings)
+
+    def partial_fit(self, bags: Bags, y: Any, classes: Any = None) -> DeepSets:
+        """Take one pass over bags that have arrived, at the constant learning rate; call it again for more.
+
+        The first call fixes how features and responses are scaled; for a classification it must name all classes.
+        `fit` begins anew.
+
+        Parameters
+        ----------
+        bags : Bags
+        y : array of shape (n_bags,), or (n_bags, n_outputs)
+        classes : sequence, of a classification
+            All labels that may come.
+        """
+        bags = usable(bags)
+        settings = replace(self._settings(bags), schedule="constant", max_epochs=1)
+        device, begun = find_device(self.device), hasattr(self, "passes_")
+        if not begun:
+            target = self._learn(bags, y, classes)
+            self.passes_ = 0
+            seed = int(checks.generator(self.random_state).integers(2**62))
+            network = fresh_network(self._plan(), np.random.default_rng(seed), device)
+            self._course = {"seed": seed}
+        else:
+            target = self._encoded(bags, y)
+            seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
+        source = RowSource(bags, self.centre_, self.scale_, self.levels_, device)
+        run = Training(network, source, self._tensor(target, device), settings, [seed])
+        with threads(self.n_jobs):
+            if begun:
+                run.resume({"network": self.members_[0], "moments": self._course["moments"], "course": run.course})
+            else:
+                run.begin()
+            run.one_pass(np.random.default_rng([seed, self.passes_]), 0)
+        self.passes_ += 1
+        self.members_, self._course = [network.arrays()], {"seed": seed, "moments": run.state()["moments"]}
+        self.fit_ = Fit(None, run.course["loss"][0], None, self.passes_, True, {"loss": np.array(run.course["loss"])})
+        return self
+
+    def predict(self, bags: Bags) -> np.ndarray:
+        """Return the response of each bag, in the shape that `fit` was given; of a classification, the class."""
+        said = self._said(bags)
+        if self.task == "classification":
+            return self.classes_[np.argmax(said, axis=1)]
+        return said if self.several_ else said[:, 0]
+
+    @available_if(lambda self: self.task == "classification")
+    def predict_proba(self, bags: Bags) -> np.ndarray:
+        """Return class probabilities, (n_bags, n_classes), of a classification."""
+        return self._said(bags)
+
+    def predict_interval(self, bags: Bags, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+        """Return an interval for the response of each bag, from the errors on held-out bags.
+
+        It is as wide for every bag, and holds on average over bags like the training bags. Held-out bags also
+        chose the epoch, so coverage may fall a little short of `level`.
+
+        Returns
+        -------
+        low, high : arrays in the shape of `predict`
+        """
+        self._fitted()
+        if self.task == "classification":
+            raise DataError("A classification has no intervals.", hint="predict_proba says how sure it is.")
+        share = checks.fraction(level, "level")
+        errors = np.abs(self.residuals_)
+        if not len(errors):
+            raise DataError("No bags were held out.", hint="give validation=0.1, or fit(..., validation=(bags, y)).")
+        rank = min(int(np.ceil(share * (len(errors) + 1))), len(errors))
+        width = np.sort(errors, axis=0)[rank - 1]
+        middle = self.predict(bags)
+        low, high = middle - (width if self.several_ else width[0]), middle + (width if self.several_ else width[0])
+        return (np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)) if self.task == "share" else (low, high)
+
+    def critical_set(self, bags: Bags) -> np.ndarray:
+        """Return rows that alone decide the answer when the pool is a maximum (Qi et al. 2017).
+
+        ``bags.subset(net.critical_set(bags))`` has the same predictions, from few rows of each bag.
+
+        Returns
+        -------
+        array of shape (n_rows,) of bool
+        """
+        self._fitted()
+        if self.pool != "max":
+            raise DataError(f"pool is {self.pool!r}: every row counts.", hint="pool='max' has critical sets.")
+        kept, source = self._source(bags)
+        found = np.zeros(kept.n_rows, dtype=bool)
+        with threads(self.n_jobs):
+            for arrays in self.members_:
+                network = Network(self._plan(), arrays, source.device)
+                found |= network.peaks(source)
+        out = np.zeros(bags.n_rows, dtype=bool)
+        out[np.flatnonzero(bags.weights > 0)[found]] = True
+        return out
+
+    def score(self, bags: Bags, y: Any) -> float:
+        """Return R squared (mean over responses); of a classification, the share of bags that are right."""
+        said = self.predict(bags)
+        if self.task == "classification":
+            truth = np.asarray(checks.listing(y, "y"))
+            checks.same_length(bags=bags, y=truth)
+            return float(np.mean(said == truth))
+        truth = _matrix(y, len(bags))
+        residual = ((truth - said.reshape(truth.shape)) ** 2).sum(axis=0)
+        spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+        return float(np.mean(1.0 - residual / np.where(spread > 0, spread, np.inf)))
+
+    def _settings(self, bags: Bags) -> Settings:
+        checks.choice(self.task, "task", TASKS)
+        checks.choice(self.schedule, "schedule", SCHEDULES)
+        for name in ("max_epochs", "patience", "n_members", "n_jobs"):
+            checks.at_least(getattr(self, name), name, 1)
+        for name in ("learning_rate", "weight_decay"):
+            checks.at_least(getattr(self, name), name, 0, whole_number=False)
+        for name in ("batch_bags", "max_rows"):
+            if getattr(self, name) is not None:
+                checks.at_least(getattr(self, name), name, 1)
+        if not 0 <= checks.at_least(self.validation, "validation", 0, whole_number=False) < 1:
+            raise DataError(f"validation is {self.validation!r}.", hint="give a share below 1; 0 holds nothing out.")
+        return Settings(
+            self.task,
+            float(self.learning_rate),
+            float(self.weight_decay),
+            self.schedule,
+            batch_size(bags.sizes, self.batch_bags, self.max_rows),
+            self.max_rows,
+            self.max_epochs,
+            self.patience,
+        )
+
+    def _plan(self) -> Plan:
+        n_features = self.n_features_in_ + sum(n - 1 for n in self.levels_.values())
+        return make_plan(n_features, self.n_outputs_, {name: getattr(self, name) for name in NETWORK})
+
+    def _learn(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
+        """Learn the scales of features and responses; return the responses as the network sees them."""
+        self.n_features_in_ = bags.n_features
+        self.levels_ = {bags.features.index(name): len(levels) for name, levels in bags.levels.items()}
+        weights = bags.weights if bags.weighted else None
+        self.centre_, self.scale_ = centre_and_scale(bags.values, weights)
+        self.several_ = False
+        if self.task == "classification":
+            labels = checks.listing(y if classes is None else classes, "y" if classes is None else "classes")
+            self.classes_ = np.unique(np.asarray(labels))
+            if len(self.classes_) < 2:
+                raise DataError(f"There is one class only: {checks.plain(self.classes_[0])!r}.")
+            self.n_outputs_ = len(self.classes_)
+        else:
+            truth = _matrix(y, len(bags))
+            self.several_, self.n_outputs_ = np.ndim(y) == 2, truth.shape[1]
+            self.y_mean_, spread = truth.mean(axis=0), truth.std(axis=0)
+            self.y_scale_ = np.where(spread > 0, spread, 1.0)
+        self._plan()
+        return self._encoded(bags, y)
+
+    def _encoded(self, bags: Bags, y: Any) -> np.ndarray:
+        """Return responses as the network sees them: class numbers, shares, or standardised numbers."""
+        if bags.n_features != self.n_features_in_:
+            raise DataError(f"The bags have {bags.n_features} features; the network has {self.n_features_in_}.")
+        if self.task == "classification":
+            labels = np.asarray(checks.listing(y, "y"))
+            checks.same_length(bags=bags, y=labels)
+            place = np.clip(np.searchsorted(self.classes_, labels), 0, len(self.classes_) - 1)
+            for label in labels[self.classes_[place] != labels][:1]:
+                raise DataError(f"y has the class {checks.plain(label)!r}, which is not among classes_.")
+            return place.astype(np.int64)
+        truth = _matrix(y, len(bags))
+        if truth.shape[1] != self.n_outputs_:
+            raise DataError(f"y has {truth.shape[1]} columns; the network has {self.n_outputs_}.")
+        if self.task == "share":
+            if truth.min() < 0 or truth.max() > 1:
+                raise DataError("Shares must lie in [0, 1].", hint="task='regression' takes any numbers.")
+            return truth
+        return (truth - self.y_mean_) / self.y_scale_
+
+    def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
+        bags = usable(bags)
+        return bags, self._encoded(bags, y)
+
+    def _key(self, bags: Bags, target: np.ndarray, split: Any, seeds: list[int]) -> str | None:
+        if self.checkpoint is None:
+            return None
+        ignored = ("checkpoint", "verbose", "random_state")
+        parameters = {name: value for name, value in self.get_params().items() if name not in ignored}
+        return fingerprint(bags, target, split, parameters, seeds)
+
+    def _tensor(self, target: np.ndarray, device: Any = "cpu", single: bool = True) -> Any:
+        torch = require("torch")
+        kind = np.int64 if self.task == "classification" else (np.float32 if single else np.float64)
+        return torch.from_numpy(np.array(target, dtype=kind)).to(device)
+
+    def _training(self, bags: Bags, target: np.ndarray, split: Any, settings: Settings, seed: int) -> Training:
+        """Return a fresh network with its training bags and those held out."""
+        device, rng = find_device(self.device), np.random.default_rng(seed)
+        n_held = 0 if split is not None or not self.validation else max(1, round(self.validation * len(bags)))
+        if n_held:
+            order = rng.permutation(len(bags))
+            kept, out = np.sort(order[n_held:]), np.sort(order[:n_held])
+            if not len(kept):
+                raise DataError("There is one bag only.", hint="give at least two, or validation=0.")
+            split, bags, target = (bags[out], target[out]), bags[kept], target[kept]
+        judges = None
+        if split is not None:
+            judges = (RowSource(split[0], self.centre_, self.scale_, self.levels_, device), self._tensor(split[1], "cpu", False))
+        source = RowSource(bags, self.centre_, self.scale_, self.levels_, device)
+        network = fresh_network(self._plan(), rng, device)
+        return Training(network, source, self._tensor(target, device), settings, [seed], judges)
+
+    def _residuals(self, trained: Trained, run: Training) -> np.ndarray:
+        if run.held_out is None or self.task == "classification":
+            return np.zeros((0, self.n_outputs_))
+        source, truth = run.held_out
+        said = self._answers(Network(run.network.plan, vars(trained), run.network.device).outputs(source))
+        real = truth.numpy() if self.task == "share" else truth.numpy() * self.y_scale_ + self.y_mean_
+        return real - said
+
+    def _keep(self, members: list[dict], settings: Settings) -> DeepSets:
+        self.members_ = [{name: m[name] for name in ("weights", "statistics")} for m in members]
+        self.residuals_ = np.concatenate([m["residuals"] for m in members])
+        self.best_epochs_ = [m["best"] for m in members]
+        history = members[0]["history"]
+        judged = history.get("held_out", history["loss"])
+        converged = all(m["converged"] for m in members)
+        objective = float(judged[members[0]["best"] - 1])
+        self.fit_ = Fit(None, objective, None, len(judged), converged, history)
+        if not converged:
+            late = float(abs(judged[-1] - judged[-2])) if len(judged) > 1 else float("nan")
+            warn_not_converged(settings.max_epochs, late, 0.0, hint="raise max_epochs, or schedule='cosine'.", stacklevel=3)
+        return self
+
+    def _source(self, bags: Bags) -> tuple[Bags, RowSource]:
+        kept = usable(bags)
+        if kept.n_features != self.n_features_in_:
+            raise DataError(f"The bags have {kept.n_features} features; the network has {self.n_features_in_}.")
+        return kept, RowSource(kept, self.centre_, self.scale_, self.levels_, find_device(self.device))
+
+    def _answers(self, outputs: np.ndarray) -> np.ndarray:
+        if self.task == "classification":
+            return softmax(outputs, axis=1)
+        return expit(outputs) if self.task == "share" else outputs * self.y_scale_ + self.y_mean_
+
+    def _said(self, bags: Bags) -> np.ndarray:
+        """Return the mean answer of the members, (n_bags, n_outputs)."""
+        self._fitted()
+        _, source = self._source(bags)
+        with threads(self.n_jobs):
+            said = [Network(self._plan(), arrays, source.device).outputs(source) for arrays in self.members_]
+        return np.mean([self._answers(outputs) for outputs in said], axis=0)
+
+
+def usable(bags: Any) -> Bags:
+    """Return bags without rows of weight zero; no bag may be empty then."""
+    if not isinstance(bags, Bags):
+        raise DataError(f"bags is a {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first.")
+    kept = bags.subset(bags.weights > 0) if bags.weighted and (bags.weights == 0).any() else bags
+    empty = kept.sizes == 0
+    if empty.any() or not len(kept):
+        first = f" First: bag {checks.plain(kept.ids[int(np.argmax(empty))])!r}." if empty.any() else ""
+        raise DataError(
+            f"{int(empty.sum())} of {len(kept)} bags have no rows (or none of weight above zero).{first}",
+            hint="leave them out: bags.drop_empty().",
+        )
+    return kept
+
+
+def _matrix(y: Any, n: int) -> np.ndarray:
+    truth = checks.finite(y, "y", allow_bool=True)
+    if truth.ndim not in (1, 2) or len(truth) != n:
+        raise DataError(f"y has shape {truth.shape} for {n} bags.", hint="give one response (or one row) per bag.")
+    return truth.reshape(n, -1)

@@ -1,0 +1,285 @@
+"""How a DeepSets network is trained: batches of whole bags, held-out bags, schedule, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise.bags import Bags
+from sumwise.checkpoint import Checkpoint
+from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights, peaks
+from sumwise.errors import DataError
+from sumwise.extras import require
+from sumwise.networks.optimiser import adamw, rate_at, restore, state_arrays
+from sumwise.networks.pooling import Segments
+from sumwise.progress import Progress
+
+__all__ = ["Network", "RowSource", "Settings", "Trained", "Training", "batch_size", "fresh_network"]
+
+ROWS_AT_ONCE = 65_536  # of a batch that only predicts
+ROWS_PER_STEP = 20_000  # of a batch that learns, unless told otherwise
+RESIDENT = 2**33  # bytes of rows that are kept on a GPU as a whole
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how fast to train; the parameters of `DeepSets` by the same names."""
+
+    task: str
+    learning_rate: float
+    weight_decay: float
+    schedule: str
+    batch_bags: int
+    max_rows: int | None
+    max_epochs: int
+    patience: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One trained network: its arrays, its course, and whether it stopped of its own accord."""
+
+    weights: dict
+    statistics: dict
+    history: dict
+    best: int
+    converged: bool
+
+
+class RowSource:
+    """Rows of bags as scaled tensors on a device, some bags at a time; columns of codes become indicators.
+
+    Parameters
+    ----------
+    bags : Bags
+        None empty, all weights above zero.
+    centre, scale : arrays of shape (n_features,)
+    levels : dict of column number to number of levels
+    device : torch.device
+    """
+
+    def __init__(self, bags: Bags, centre: np.ndarray, scale: np.ndarray, levels: Mapping[int, int], device: Any):
+        self.torch = require("torch")
+        self.bags, self.levels, self.device = bags, levels, device
+        self.centre, self.scale = centre.astype(np.float32), scale.astype(np.float32)
+        self.resident = None
+        if device.type != "cpu" and bags.values.size * 4 <= RESIDENT:
+            self.resident = self._tensor(slice(None))
+
+    def take(self, which: np.ndarray, rng: np.random.Generator | None = None, max_rows: int | None = None):
+        """Return the rows of some bags and their segments; with `max_rows`, at most so many of each, drawn by
+        `rng`."""
+        bags, torch = self.bags, self.torch
+        sizes, starts = bags.sizes[which], bags.offsets[which]
+        if max_rows is not None and rng is not None and (sizes > max_rows).any():
+            parts = [a + _draw(rng, n, max_rows) for a, n in zip(starts.tolist(), sizes.tolist())]
+            rows, sizes = np.concatenate(parts), np.minimum(sizes, max_rows)
+        else:
+            ends = np.cumsum(sizes)
+            rows = np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
+        weights = bags.weights[rows] if bags.weighted else None
+        segments = Segments(sizes, weights, self.device)
+        if self.resident is not None:
+            return self.resident[torch.from_numpy(rows).to(self.device)], segments
+        return self._tensor(rows), segments
+
+    def _tensor(self, rows):
+        values = np.asarray(self.bags.values[rows], dtype=np.float32)
+        scaled = (values - self.centre) / self.scale
+        for column in sorted(self.levels, reverse=True):
+            codes = values[:, column, None] == np.arange(self.levels[column], dtype=np.float32)
+            scaled = np.hstack([scaled[:, :column], codes.astype(np.float32), scaled[:, column + 1 :]])
+        return self.torch.from_numpy(np.ascontiguousarray(scaled)).to(self.device)
+
+
+class Network:
+    """A plan with its tensors on a device."""
+
+    def __init__(self, plan: Plan, arrays: Mapping[str, Mapping[str, np.ndarray]], device: Any):
+        self.torch, self.plan, self.device = require("torch"), plan, device
+        self.weights = {name: self._place(w).requires_grad_() for name, w in arrays["weights"].items()}
+        self.statistics = {name: self._place(s) for name, s in arrays["statistics"].items()}
+
+    def _place(self, array):
+        return self.torch.from_numpy(np.array(array, dtype=np.float32)).to(self.device)
+
+    def put(self, arrays: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+        """Overwrite weights and statistics with arrays."""
+        with self.torch.no_grad():
+            for own, given in ((self.weights, arrays["weights"]), (self.statistics, arrays["statistics"])):
+                for name, tensor in own.items():
+                    tensor.copy_(self._place(given[name]))
+
+    def outputs(self, source: RowSource) -> np.ndarray:
+        """Return what the network says of every bag, (n_bags, n_outputs) float64."""
+        with self.torch.no_grad():
+            said = [
+                forward(self.plan, self.weights, embed(self.plan, self.weights, *source.take(which)), self.statistics)
+                for which in blocks_of(source.bags.sizes)
+            ]
+        return self.torch.cat(said).cpu().numpy().astype(np.float64)
+
+    def peaks(self, source: RowSource) -> np.ndarray:
+        """Return rows that suffice for every maximum, (n_rows,) bool."""
+        with self.torch.no_grad():
+            blocks = blocks_of(source.bags.sizes)
+            return np.concatenate([peaks(self.plan, self.weights, *source.take(which)) for which in blocks])
+
+    def measure_pool(self, source: RowSource, which: np.ndarray) -> None:
+        """Begin the pool's running statistics at those of some bags."""
+        with self.torch.no_grad():
+            parts = [
+                embed(self.plan, self.weights, *source.take(which[block]))
+                for block in blocks_of(source.bags.sizes[which])
+            ]
+        pooled = self.torch.cat(parts).double()
+        self.statistics["mean"].copy_(pooled.mean(dim=0))
+        self.statistics["variance"].copy_(pooled.var(dim=0, correction=0).clamp(min=1e-12))
+
+    def arrays(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return weights and statistics as they are now, float32 to the last bit."""
+        return {
+            "weights": {name: np.array(w.detach().cpu().numpy()) for name, w in self.weights.items()},
+            "statistics": {name: np.array(s.cpu().numpy()) for name, s in self.statistics.items()},
+        }
+
+
+def fresh_network(plan: Plan, rng: np.random.Generator, device: Any) -> Network:
+    """Return a network that hasn't learned anything yet."""
+    begin = {"mean": np.zeros(plan.pool_width), "variance": np.ones(plan.pool_width)}
+    return Network(plan, {"weights": fresh_weights(plan, rng), "statistics": begin}, device)
+
+
+def blocks_of(sizes: np.ndarray) -> list[np.ndarray]:
+    """Return the bags in order, in blocks that hold a bounded number of rows (or one bag)."""
+    blocks = np.cumsum(sizes) // ROWS_AT_ONCE
+    return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(blocks)) + 1)
+
+
+def batch_size(sizes: np.ndarray, asked: int | None, max_rows: int | None) -> int:
+    """Return how many bags a step takes: as asked, or as hold about 20,000 rows, 4 to 64, an eighth of all at
+    most."""
+    if asked is not None:
+        return asked
+    typical = float(np.mean(sizes if max_rows is None else np.minimum(sizes, max_rows)))
+    wanted = int(np.clip(ROWS_PER_STEP / max(typical, 1.0), 4, 64))
+    return max(1, min(wanted, len(sizes) // 8 if len(sizes) >= 32 else 4))
+
+
+def loss_of(task: str, said: Any, target: Any) -> Any:
+    """Return the mean loss of a batch: squared error, or cross-entropy."""
+    functional = require("torch").nn.functional
+    if task == "classification":
+        return functional.cross_entropy(said, target)
+    if task == "share":
+        return functional.binary_cross_entropy_with_logits(said, target)
+    return functional.mse_loss(said, target)
+
+
+class Training:
+    """One network's course over the epochs.
+
+    Parameters
+    ----------
+    network : Network
+    source : RowSource
+    target : tensor of shape (n_bags, n_outputs), or (n_bags,) class numbers; on the network's device
+    settings : Settings
+    seed : list of int
+        Each epoch has random numbers of its own, so that a resumed one draws the same.
+    held_out : (RowSource, tensor on the CPU), optional
+        Bags to judge by: the epoch with the least loss on them is kept.
+    """
+
+    def __init__(self, network: Network, source: RowSource, target: Any, settings: Settings, seed: list, held_out=None):
+        self.network, self.source, self.target, self.held_out = network, source, target, held_out
+        self.settings, self.seed = settings, seed
+        self.optimiser = adamw(network.weights.values(), settings.learning_rate, settings.weight_decay)
+        self.course: dict[str, Any] = {"epoch": 0, "loss": [], "held_out": [], "drops": 0, "best": None}
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is needed to go on."""
+        moments = state_arrays(self.optimiser, self.network.weights)
+        return {"network": self.network.arrays(), "moments": moments, "course": self.course}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        self.network.put(state["network"])
+        restore(self.optimiser, self.network.weights, state["moments"])
+        self.course = state["course"]
+
+    def run(self, checkpoint: Checkpoint, done: Mapping[str, Any], progress: Progress) -> Trained:
+        """Train until the schedule ends or the held-out loss has turned; `done` is saved along with the state."""
+        course, settings = self.course, self.settings
+        if course["epoch"] == 0:
+            self.begin()
+        while course["epoch"] < settings.max_epochs and not self._turned():
+            epoch = course["epoch"]
+            self.one_pass(np.random.default_rng([*self.seed, epoch]), epoch)
+            self._judge()
+            progress.step(**{name: course[name][-1] for name in ("loss", "held_out") if course[name]})
+            if checkpoint.due(course["epoch"]):
+                checkpoint.save({**done, "running": self.state()})
+        history = {name: np.array(course[name]) for name in ("loss", "held_out") if course[name]}
+        best = course["best"] or {"epoch": course["epoch"], **self.network.arrays()}
+        converged = settings.schedule == "cosine" or self._turned()
+        return Trained(best["weights"], best["statistics"], history, best["epoch"], converged)
+
+    def begin(self) -> None:
+        """Let the pool's running statistics begin at those of the data."""
+        if self.network.plan.normalise:
+            some = np.random.default_rng(self.seed).permutation(len(self.source.bags))[:256]
+            self.network.measure_pool(self.source, np.sort(some))
+
+    def one_pass(self, rng: np.random.Generator, epoch: int) -> None:
+        """Take one step per batch of bags, in random order."""
+        network, settings, torch = self.network, self.settings, self.network.torch
+        generator = torch.Generator(device=network.device).manual_seed(int(rng.integers(2**62)))
+        order = rng.permutation(len(self.source.bags))
+        total, batches = 0.0, batches_in(order, settings.batch_bags)
+        for step, which in enumerate(batches):
+            rows, bags = self.source.take(which, rng, settings.max_rows)
+            share = (epoch + step / len(batches)) / settings.max_epochs
+            for group in self.optimiser.param_groups:
+                group["lr"] = settings.learning_rate * rate_at(settings.schedule, share, self.course["drops"])
+            self.optimiser.zero_grad()
+            pooled = embed(network.plan, network.weights, rows, bags)
+            said = forward(network.plan, network.weights, pooled, network.statistics, generator)
+            loss = loss_of(settings.task, said, self.target[torch.from_numpy(which).to(network.device)])
+            loss.backward()
+            self.optimiser.step()
+            total += float(loss.detach()) * len(which)
+        if not np.isfinite(total):
+            raise DataError(f"Training diverged in epoch {epoch + 1}.", hint="lower learning_rate.")
+        self.course["loss"].append(total / len(order))
+        self.course["epoch"] = epoch + 1
+
+    def _judge(self) -> None:
+        if self.held_out is None:
+            return
+        course, (others, truth) = self.course, self.held_out
+        said = self.network.torch.from_numpy(self.network.outputs(others))
+        course["held_out"].append(float(loss_of(self.settings.task, said, truth)))
+        if course["best"] is None or course["held_out"][-1] < course["best"]["loss"]:
+            course["best"] = {"epoch": course["epoch"], "loss": course["held_out"][-1], **self.network.arrays()}
+        elif (course["epoch"] - course["best"]["epoch"]) % max(1, self.settings.patience // 4) == 0:
+            course["drops"] += 1
+
+    def _turned(self) -> bool:
+        best = self.course["best"]
+        return best is not None and self.course["epoch"] - best["epoch"] >= self.settings.patience
+
+
+def batches_in(order: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return the order in batches; a last one of a single bag joins the one before, for it can't be normalised."""
+    edges = list(range(size, len(order), size))
+    if edges and size > 1 and len(order) - edges[-1] == 1:
+        edges.pop()
+    return np.split(order, edges)
+
+
+def _draw(rng, n, k):
+    return np.arange(n) if n <= k else rng.choice(n, k, replace=False, shuffle=False)
