@@ -8,6 +8,7 @@ from sumwise.synthetic.mobility_tables import Mobility, mobility
 from sumwise.synthetic.precinct_margins import Precincts, precincts
 from sumwise.synthetic.row_model import RowModel
 from sumwise.synthetic.row_stream import Rows, rows
+from sumwise.synthetic.shape_bags import Shapes, shapes
 from sumwise.synthetic.statistics_bags import Statistics, statistics
 from sumwise.synthetic.xor_tables import Xor, xor
 
@@ -20,6 +21,7 @@ __all__ = [
     "Precincts",
     "RowModel",
     "Rows",
+    "Shapes",
     "Statistics",
     "Xor",
     "birds",
@@ -29,6 +31,7 @@ __all__ = [
     "mobility",
     "precincts",
     "rows",
+    "shapes",
     "statistics",
     "xor",
 ]
