@@ -30,6 +30,7 @@ PUBLIC = (
     "sumwise.ecological",
     "sumwise.proportions",
     "sumwise.distribution",
+    "sumwise.distribution.columns",
     "sumwise.collective",
     "sumwise.maxent",
 )

@@ -1,0 +1,155 @@
+"""How the columns of bags enter an embedding: numbers centred and scaled, categories as shares of their levels."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError, ModelWarning
+from sumwise.kernels.segments import segment_means
+
+__all__ = ["Columns", "check_bags"]
+
+
+def check_bags(bags: Any, least: int = 1) -> Bags:
+    """Return bags that can be embedded: at least so many, none of them empty.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.columns import check_bags
+    >>> check_bags(Bags.from_arrays([[1.0], [2.0]]), least=3)
+    Traceback (most recent call last):
+    sumwise.errors.DataError: There are 2 bags; at least 3 are needed. Hint: a sample is a bag: one response each.
+    """
+    if not isinstance(bags, Bags):
+        raise DataError(f"bags is a {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first.")
+    empty = bags.sizes == 0
+    if empty.any():
+        first = checks.plain(bags.ids[int(np.argmax(empty))])
+        raise DataError(
+            f"{int(empty.sum())} of {len(bags)} bags are empty. First: bag {first!r}.",
+            hint="use bags.drop_empty(), and the responses of those bags.",
+        )
+    if len(bags) < least:
+        raise DataError(
+            f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."
+        )
+    return bags
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are numbers, their centre and scale, and the levels of the others; learned from training bags.
+
+    Parameters
+    ----------
+    features : tuple
+    numeric : integer array (d,)
+        Positions of the columns of numbers that vary.
+    centre, scale : arrays (d,)
+        Subtracted from and divided into those columns.
+    levels : dict
+        Levels by name, for columns that hold codes.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.columns import Columns
+    >>> columns = Columns.learn(Bags.from_arrays([[1.0, 3.0], [2.0, 2.0]]))
+    >>> columns.centre, columns.dimension
+    (array([2.]), 1)
+    """
+
+    features: tuple
+    numeric: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    levels: dict
+
+    @classmethod
+    def learn(cls, bags: Bags, standardize: bool = True) -> Columns:
+        """Learn from training bags, each counted the same; constant columns are left out, and said."""
+        numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
+        weights = bags.weights if bags.weighted else None
+        moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
+        spread = segment_means(bags.values, bags.offsets, weights, _centre_of(moments, numeric, bags), 2)
+        scale = np.sqrt(spread.mean(axis=0)[numeric])
+        constant = scale <= 1e-12 * np.maximum(np.abs(moments), 1e-300)
+        if constant.any():
+            named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
+            if constant.all() and not bags.levels:
+                raise DataError(f"All {len(constant)} columns are constant ({named}): nothing tells bags apart.")
+            warnings.warn(
+                f"{int(constant.sum())} of {bags.n_features} columns are constant ({named}) and are left out.",
+                ModelWarning,
+                stacklevel=4,
+            )
+        kept = ~constant
+        scale = scale[kept] if standardize else np.ones(int(kept.sum()))
+        return cls(bags.features, numeric[kept], moments[kept], scale, dict(bags.levels))
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns of numbers."""
+        return len(self.numeric)
+
+    def check(self, bags: Any) -> Bags:
+        """Return bags whose columns are those of training, codes of categories translated to its levels."""
+        bags = check_bags(bags)
+        if bags.n_features != len(self.features):
+            raise DataError(f"The bags have {bags.n_features} columns; those of training had {len(self.features)}.")
+        if bags.features != self.features:
+            raise DataError(
+                f"The bags have the columns {list(bags.features)}; those of training were {list(self.features)}.",
+                hint="give the same columns in the same order.",
+            )
+        if bags.levels == self.levels:
+            return bags
+        values = np.array(bags.values)
+        for name, known in self.levels.items():
+            j = self.features.index(name)
+            values[:, j] = _translated(values[:, j], bags.levels.get(name), known, name)
+        return bags.with_values(values, self.features, self.levels)
+
+    def numbers(self, values: np.ndarray) -> np.ndarray:
+        """Return the columns of numbers, centred and scaled; rows may be any part of all rows."""
+        return (values[:, self.numeric] - self.centre) / self.scale
+
+    def shares(self, bags: Bags) -> np.ndarray:
+        """Return the weighted share of every level in every bag, (n_bags, number of levels)."""
+        parts = [np.zeros((len(bags), 0))]
+        index = bags.bag_index if self.levels else np.zeros(0, dtype=np.int64)
+        for name, levels in self.levels.items():
+            codes = bags.values[:, self.features.index(name)].astype(np.int64)
+            cells = np.bincount(index * len(levels) + codes, bags.weights, len(bags) * len(levels))
+            counts = cells.reshape(len(bags), len(levels))
+            parts.append(counts / counts.sum(axis=1, keepdims=True))
+        return np.hstack(parts)
+
+
+def _centre_of(moments: np.ndarray, numeric: np.ndarray, bags: Bags) -> np.ndarray:
+    centre = np.zeros(bags.n_features)
+    centre[numeric] = moments
+    return centre
+
+
+def _translated(codes: np.ndarray, given: tuple | None, known: tuple, name: Any) -> np.ndarray:
+    """Return codes of training's levels for codes of other bags' levels."""
+    if given is None:
+        raise DataError(f"Column {name!r} has no levels; in training it had.", hint="build the bags the same way.")
+    place = {level: k for k, level in enumerate(known)}
+    table = np.array([place.get(level, -1) for level in given], dtype=float)
+    out = table[codes.astype(np.int64)]
+    if (out < 0).any():
+        unknown = given[int(codes[int(np.argmax(out < 0))])]
+        raise DataError(
+            f"Column {name!r} holds levels that training lacked in {int((out < 0).sum())} rows. First: {unknown!r}.",
+            hint="leave such rows out with bags.subset, or train with that level.",
+        )
+    return out

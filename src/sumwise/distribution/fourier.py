@@ -1,0 +1,147 @@
+"""FourierEmbedding: mean cosines and sines of projected rows, an explicit Gaussian kernel mean embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.widths import median_distance
+from sumwise.errors import DataError
+from sumwise.kernels.frequencies import KINDS, draw_frequencies
+from sumwise.kernels.waves import mean_waves
+
+__all__ = ["FourierEmbedding"]
+
+
+class FourierEmbedding(Embedding):
+    """Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths at once.
+
+    The inner product of two bags' vectors is close to the mean over pairs of their rows of
+    ``exp(-|x - x'|^2 / (2 width^2))``, averaged over the widths.
+
+    Parameters
+    ----------
+    n_frequencies : int, default 64
+        Per width; each gives a cosine and a sine. The dimension is twice this times the number of widths.
+    widths : sequence of float, default (1, 0.5, 0.25, 0.125)
+        Multiples of the median distance between rows. The median alone can cost a factor of five in error.
+    unit : "median" or float, default "median"
+        What `widths` are multiples of.
+    kind : {"orthogonal", "random", "structured", "quadrature"}, default "orthogonal"
+        How frequencies are drawn: with orthogonal directions; as independent normal vectors; by Fastfood's Hadamard
+        products; or as nodes of Gauss-Hermite quadrature (a full grid in few dimensions, else drawn from it).
+    marginal : bool, default False
+        Treat each column on its own (the marginal kernel: a sum over columns); `n_frequencies` are then per column.
+    standardize : bool, default True
+        Scale columns by their standard deviation first.
+    random_state : int, numpy.random.Generator or None
+
+    Attributes
+    ----------
+    unit_ : float
+        The median distance, in scaled columns.
+    frequencies_ : array of shape (n_features, m)
+        The frequencies of the largest width of each chain of halved widths, in units of the columns.
+    columns_ : Columns
+        Which columns are numbers, with centre and scale; levels of the others.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import FourierEmbedding
+    >>> bags = synthetic.gamma(20, 50, random_state=0).bags
+    >>> FourierEmbedding(n_frequencies=16, random_state=0).fit_transform(bags).shape
+    (20, 128)
+    """
+
+    def __init__(
+        self,
+        n_frequencies: int = 64,
+        widths: Sequence[float] = (1.0, 0.5, 0.25, 0.125),
+        unit: Any = "median",
+        kind: str = "orthogonal",
+        marginal: bool = False,
+        standardize: bool = True,
+        random_state: Any = None,
+    ):
+        self.n_frequencies = n_frequencies
+        self.widths = widths
+        self.unit = unit
+        self.kind = kind
+        self.marginal = marginal
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _learn(self, bags: Bags) -> None:
+        checks.at_least(self.n_frequencies, "n_frequencies", 1)
+        checks.choice(self.kind, "kind", KINDS)
+        chains = _chains(self.widths)
+        rng = checks.generator(self.random_state)
+        d = self.columns_.dimension
+        self.unit_ = self._unit(bags, rng)
+        blocks, weights = [], []
+        for first, _ in chains:
+            drawn, weight = self._draw(d, rng)
+            blocks.append(drawn / (first * self.unit_ * self.columns_.scale[:, None]))
+            weights.append(weight)
+        self.frequencies_ = np.hstack(blocks)
+        self.amplitudes_ = np.sqrt(np.concatenate(weights) / len(self.widths))
+        self.chains_ = np.array([(b.shape[1], doublings) for b, (_, doublings) in zip(blocks, chains)])
+
+    def _unit(self, bags: Bags, rng: np.random.Generator) -> float:
+        if isinstance(self.unit, str):
+            checks.choice(self.unit, "unit", ("median",))
+            per_column = np.sqrt(self.columns_.dimension) if self.marginal else 1.0
+            return median_distance(bags, self.columns_, rng=rng) / per_column
+        return float(checks.positive(self.unit, "unit", ndim=0))
+
+    def _draw(self, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        n = int(self.n_frequencies)
+        if not self.marginal:
+            return draw_frequencies(self.kind, d, n, rng=rng)
+        drawn = [draw_frequencies(self.kind, 1, n, rng=rng) for _ in range(d)]
+        m = drawn[0][0].shape[1]
+        out = np.zeros((d, d * m))
+        for j, (waves, _) in enumerate(drawn):
+            out[j, j * m : (j + 1) * m] = waves[0]
+        return out, np.concatenate([weight for _, weight in drawn])
+
+    def _embed(self, bags: Bags) -> np.ndarray:
+        parts, start = [], 0
+        weights = bags.weights if bags.weighted else None
+        for m, doublings in self.chains_.tolist():
+            part = slice(start, start + m)
+            start += m
+            means = mean_waves(
+                bags.values,
+                bags.offsets,
+                weights,
+                self.frequencies_[:, part],
+                doublings,
+                columns=self.columns_.numeric,
+                centre=self.columns_.centre,
+            )
+            means *= self.amplitudes_[part]
+            parts.append(means.reshape(len(bags), -1))
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def _chains(widths: Any) -> list[tuple[float, int]]:
+    """Group widths into chains of halves, each (largest, number of halvings): halves cost no further cosines."""
+    told = checks.positive(widths, "widths", ndim=1)
+    if not len(told):
+        raise DataError("widths is empty.", hint="give multiples of the median, as in (1, 0.5).")
+    left = sorted({float(w) for w in told}, reverse=True)
+    chains = []
+    while left:
+        first, halvings = left.pop(0), 0
+        while first / 2 ** (halvings + 1) in left:
+            halvings += 1
+            left.remove(first / 2**halvings)
+        chains.append((first, halvings))
+    return chains

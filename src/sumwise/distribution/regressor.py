@@ -1,0 +1,103 @@
+"""BagRegressor: what all regressors of bags share: checks of the response, prediction, R squared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.columns import check_bags
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+
+__all__ = ["BagRegressor", "check_response"]
+
+
+def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
+    """Return bags fit for training and their response as (n_bags, n_outputs) numbers.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.regressor import check_response
+    >>> bags = Bags.from_arrays([[1.0], [2.0], [4.0]], ids=["a", "b", "c"])
+    >>> check_response(bags, [1, 2, 3])[1].shape
+    (3, 1)
+    >>> check_response(bags, [1, 2])
+    Traceback (most recent call last):
+    sumwise.errors.DataError: There are 3 bags and 2 responses. Hint: give one response per bag, in the same order.
+    """
+    bags = check_bags(bags, least)
+    array = checks.finite(y, "y", labels=[bags.ids] if np.shape(y)[:1] == (len(bags),) else None, allow_bool=True)
+    if array.ndim not in (1, 2) or not array.size:
+        raise DataError(f"y has shape {array.shape}.", hint="one response per bag: (n_bags,) or (n_bags, n_outputs).")
+    if len(array) != len(bags):
+        raise DataError(
+            f"There are {len(bags)} bags and {len(array)} responses.",
+            hint="give one response per bag, in the same order.",
+        )
+    return bags, array.reshape(len(bags), -1)
+
+
+class BagRegressor(Estimator):
+    """Base of the regressors on bags: a subclass gives ``_learn(bags, y)`` and ``_predict(bags)``.
+
+    Both hold responses as (n_bags, n_outputs) arrays.
+
+    Examples
+    --------
+    >>> from sumwise.distribution import BagRidge
+    >>> from sumwise.distribution.regressor import BagRegressor
+    >>> issubclass(BagRidge, BagRegressor)
+    True
+    """
+
+    n_outputs_: int
+    flat_: bool
+
+    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _predict(self, bags: Bags) -> np.ndarray:
+        raise NotImplementedError
+
+    def fit(self, bags: Bags, y: Any) -> Any:
+        """Learn from bags and their responses.
+
+        Parameters
+        ----------
+        bags : Bags
+        y : array of shape (n_bags,) or (n_bags, n_outputs)
+
+        Returns
+        -------
+        self
+        """
+        bags, response = check_response(bags, y)
+        self.n_outputs_ = response.shape[1]
+        self.flat_ = np.ndim(y) == 1
+        self._learn(bags, response)
+        return self
+
+    def predict(self, bags: Bags) -> np.ndarray:
+        """Return the predicted response of each bag, in the shape that `fit` was given."""
+        self._fitted("n_outputs_")
+        return self._shaped(self._predict(bags))
+
+    def _shaped(self, answer: np.ndarray) -> np.ndarray:
+        """Return (n, n_outputs) numbers in the shape that `fit` was given."""
+        return answer[:, 0] if self.flat_ else answer
+
+    def score(self, bags: Bags, y: Any) -> float:
+        """Return R squared, the mean over outputs."""
+        self._fitted("n_outputs_")
+        bags, truth = check_response(bags, y, least=2)
+        if truth.shape[1] != self.n_outputs_:
+            raise DataError(f"y has {truth.shape[1]} outputs; the training responses had {self.n_outputs_}.")
+        error = ((truth - self._predict(bags)) ** 2).sum(axis=0)
+        spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+        if (spread == 0).any():
+            raise DataError("The responses are all the same, so R squared has no meaning.", hint="score on more bags.")
+        return float(np.mean(1.0 - error / spread))

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+import sumwise.distribution as distribution
+from brute_distribution import replicated
+from sumwise import Bags
+from sumwise.distribution import LinearEmbedding
+from sumwise.distribution.embedding import Embedding
+from sumwise.errors import DataError
+
+EMBEDDINGS = [
+    kind
+    for kind in (getattr(distribution, name) for name in distribution.__all__)
+    if isinstance(kind, type) and issubclass(kind, Embedding)
+]
+
+
+def made(kind):
+    return kind(random_state=0) if "random_state" in kind().get_params() else kind()
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_weights_are_replicated_rows(kind, weighted_bags):
+    embedding = made(kind).fit(weighted_bags)
+    assert np.allclose(embedding.transform(weighted_bags), embedding.transform(replicated(weighted_bags)), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_bags_are_embedded_one_by_one(kind, weighted_bags):
+    embedding = made(kind).fit(weighted_bags)
+    whole = embedding.transform(weighted_bags)
+    assert np.isfinite(whole).all()
+    assert np.allclose(np.vstack([embedding.transform(weighted_bags[[i]]) for i in range(12)]), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_categorical_columns_enter_as_shares(kind, mixed_bags):
+    features = made(kind).fit_transform(mixed_bags)
+    assert np.allclose(features[:, -5:-3].sum(axis=1), 1.0) or np.allclose(features[:, -3:].sum(axis=1), 1.0)
+    only = mixed_bags.with_values(mixed_bags.values[:, [1]], ["sex"], {"sex": mixed_bags.levels["sex"]})
+    assert made(kind).fit_transform(only).shape == (10, 2)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_single_precision_and_large_values_survive(kind):
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(m, 1, (20, 2)) for m in rng.normal(0, 1, 8)]
+    double = Bags.from_arrays(parts)
+    single = Bags.from_arrays([p.astype(np.float32) for p in parts])
+    embedding = made(kind).fit(double)
+    assert np.allclose(embedding.transform(double), embedding.transform(single), atol=1e-4)
+    shifted = double.with_values(np.asarray(double.values) + 2.0**30)
+    assert np.allclose(made(kind).fit_transform(shifted), made(kind).fit_transform(double), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_empty_bags_and_other_widths_are_refused(kind, weighted_bags):
+    embedding = made(kind).fit(weighted_bags)
+    with pytest.raises(DataError, match="bags are empty"):
+        embedding.transform(weighted_bags.subset(weighted_bags.bag_index > 0))
+    with pytest.raises(DataError, match="have 1 columns"):
+        embedding.transform(Bags.from_arrays([[1.0]]))
+
+
+def test_linear_embedding_is_the_weighted_mean(weighted_bags):
+    features = LinearEmbedding(standardize=False).fit_transform(weighted_bags)
+    plain = replicated(weighted_bags)
+    means = np.array([x.mean(axis=0) for x in plain])
+    assert np.allclose(features, means - means.mean(axis=0))

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+import brute_distribution as brute
+from sumwise import Bags, synthetic
+from sumwise.distribution import FourierEmbedding
+from sumwise.errors import DataError, ModelWarning
+
+
+def test_features_are_means_of_cosines_and_sines(weighted_bags):
+    embedding = FourierEmbedding(3, widths=(1, 0.5, 0.3), random_state=0).fit(weighted_bags)
+    waves, centre = embedding.frequencies_, embedding.columns_.centre
+
+    def feature(x):
+        angle = (x - centre) @ waves
+        parts = [np.cos(angle[:3]), np.sin(angle[:3]), np.cos(2 * angle[:3]), np.sin(2 * angle[:3])]
+        return np.concatenate([*parts, np.cos(angle[3:]), np.sin(angle[3:])]) / 3
+
+    assert np.allclose(embedding.transform(weighted_bags), brute.mean_features(weighted_bags, feature), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["orthogonal", "random", "structured", "quadrature"])
+def test_inner_products_are_mean_gaussian_kernels(kind):
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(m, 1, (30, 2)) for m in (0, 0.5, 2)]
+    embedding = FourierEmbedding(4096, widths=(1.0,), unit=2.0, kind=kind, standardize=False, random_state=0)
+    features = embedding.fit_transform(Bags.from_arrays(parts))
+    exact = [[np.exp(-((a[:, None] - b) ** 2).sum(-1) / 8).mean() for b in parts] for a in parts]
+    assert np.allclose(features @ features.T, exact, atol=1e-10 if kind == "quadrature" else 0.02)
+
+
+def test_marginal_features_are_a_sum_over_columns():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(m, 1, (30, 2)) for m in (0, 0.5, 2)]
+    embedding = FourierEmbedding(64, (1.0,), 1.5, "quadrature", marginal=True, standardize=False)
+    features = embedding.fit_transform(Bags.from_arrays(parts))
+    exact = [[np.exp(-((a[:, None] - b) ** 2) / 4.5).mean(axis=(0, 1)).sum() for b in parts] for a in parts]
+    assert np.allclose(features @ features.T, exact, atol=1e-10)
+
+
+def test_unit_is_the_median_distance_of_scaled_rows():
+    bags = synthetic.gamma(50, 100, random_state=0).bags
+    values = np.asarray(bags.values)
+    rows = values[np.random.default_rng(1).choice(len(values), 500)] / values.std(axis=0)
+    distances = np.linalg.norm(rows[:, None] - rows, axis=-1)[np.triu_indices(500, 1)]
+    assert FourierEmbedding(random_state=0).fit(bags).unit_ == pytest.approx(np.median(distances), rel=0.05)
+
+
+def test_a_column_of_equal_values_is_said(weighted_bags):
+    values = np.array(weighted_bags.values)
+    values[:, 1] = 7.0
+    with pytest.warns(ModelWarning, match="1 of 3 columns are constant"):
+        features = FourierEmbedding(random_state=0).fit_transform(weighted_bags.with_values(values))
+    assert np.isfinite(features).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_frequencies": 0}, "n_frequencies is 0"),
+        ({"widths": ()}, "widths is empty"),
+        ({"widths": (1, -1)}, "widths is not above zero"),
+        ({"kind": "magic"}, "kind is 'magic'"),
+        ({"unit": "mean"}, "unit is 'mean'"),
+        ({"unit": 0.0}, "unit is not above zero"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message, weighted_bags):
+    with pytest.raises(DataError, match=message):
+        FourierEmbedding(**settings).fit(weighted_bags)

@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+
+from brute_distribution import replicated
+from sumwise.distribution import MomentEmbedding
+from sumwise.errors import DataError
+
+
+def test_moments_are_those_of_the_rows(weighted_bags):
+    embedding = MomentEmbedding(3).fit(weighted_bags)
+    raw = embedding.transform(weighted_bags) * embedding.spread_ + embedding.mean_
+    for i, rows in enumerate(replicated(weighted_bags)):
+        x = (rows - embedding.columns_.centre) / embedding.columns_.scale
+        centred = x - x.mean(axis=0)
+        pairs = [np.mean(centred[:, j] * centred[:, k]) for j, k in [(0, 1), (0, 2), (1, 2)]]
+        expected = np.r_[x.mean(axis=0), (centred**2).mean(axis=0), (centred**3).mean(axis=0), pairs]
+        assert np.allclose(raw[i], expected, atol=1e-10)
+
+
+def test_order_one_is_the_mean_and_order_zero_is_refused(weighted_bags):
+    assert MomentEmbedding(1, cross=False).fit_transform(weighted_bags).shape == (12, 3)
+    with pytest.raises(DataError, match="order is 0"):
+        MomentEmbedding(0).fit(weighted_bags)

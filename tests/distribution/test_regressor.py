@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.distribution import BagRidge, LinearEmbedding
+from sumwise.distribution.regressor import check_response
+from sumwise.errors import DataError
+
+
+def line(n=20):
+    x = np.linspace(0, 1, n)
+    return Bags.from_arrays([[v - 0.01, v + 0.01] for v in x]), 3 * x + 1
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1.0] * 19, "There are 20 bags and 19 responses"),
+        (np.zeros((20, 1, 1)), "y has shape"),
+        ([float("nan")] * 20, "y is NaN or infinite in 20 of 20 places"),
+        (["a"] * 20, "must hold numbers"),
+        (3.0, "y has shape"),
+        (np.zeros((20, 0)), "y has shape"),
+    ],
+)
+def test_responses_that_do_not_fit_are_refused(y, message):
+    with pytest.raises(DataError, match=message):
+        check_response(line()[0], y)
+
+
+def test_one_bag_is_refused():
+    with pytest.raises(DataError, match="There are 1 bags; at least 3 are needed"):
+        BagRidge().fit(Bags.from_arrays([[1.0]]), [1.0])
+
+
+def test_predictions_have_the_shape_of_the_response():
+    bags, y = line()
+    one = BagRidge(LinearEmbedding()).fit(bags, y)
+    two = BagRidge(LinearEmbedding()).fit(bags, np.column_stack([y, -y]))
+    assert one.predict(bags).shape == (20,)
+    assert two.predict(bags).shape == (20, 2)
+    assert BagRidge(LinearEmbedding()).fit(bags, y[:, None]).predict(bags).shape == (20, 1)
+    assert np.allclose(two.predict(bags)[:, 0], one.predict(bags))
+
+
+def test_score_is_r_squared():
+    bags, y = line()
+    model = BagRidge(LinearEmbedding()).fit(bags, y)
+    assert model.score(bags, y) == pytest.approx(1.0)
+    shifted = y + 1
+    assert model.score(bags, shifted) == pytest.approx(1 - 1 / y.var())
+    with pytest.raises(DataError, match="all the same"):
+        model.score(bags, np.ones(20))
+    with pytest.raises(DataError, match="has 2 outputs"):
+        model.score(bags, np.ones((20, 2)))

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+import brute_distribution as brute
+from sumwise import synthetic
+from sumwise.distribution import BagRidge, FourierEmbedding, MomentEmbedding
+from sumwise.errors import DataError
+
+
+def test_a_given_penalty_gives_the_ridge_solution(weighted_bags):
+    y = np.random.default_rng(0).normal(size=12)
+    model = BagRidge(MomentEmbedding(2), penalty=0.01).fit(weighted_bags, y)
+    features = model.embedding_.transform(weighted_bags)
+    top = np.linalg.norm(features - features.mean(axis=0), 2) ** 2
+    coef, intercept = brute.ridge(features, y, 0.01 * top)
+    assert np.allclose(model.coef_[:, 0], coef)
+    assert model.intercept_[0] == pytest.approx(intercept)
+    assert model.loo_error_[0] == pytest.approx(np.mean(brute.leave_one_out(features, y, 0.01 * top) ** 2))
+
+
+def test_the_penalty_has_the_least_leave_one_out_error(weighted_bags):
+    y = np.random.default_rng(0).normal(size=(12, 2)) + np.asarray([[np.mean(x)] for x in weighted_bags])
+    model = BagRidge(MomentEmbedding(2)).fit(weighted_bags, y)
+    for k in range(2):
+        others = [BagRidge(MomentEmbedding(2), p).fit(weighted_bags, y[:, k]).loo_error_[0] for p in (1e-6, 1e-2, 1.0)]
+        assert model.loo_error_[k] <= min(others) + 1e-12
+    assert len(model.fit_.history["penalty"]) == len(model.fit_.history["error"])
+
+
+def test_gamma_bags_are_read_within_reach_of_the_optimum():
+    train, test = (synthetic.gamma(n, 500, random_state=s) for n, s in ((400, 50), (200, 51)))
+    model = BagRidge(random_state=0).fit(train.bags, train.response)
+    error = np.mean((model.predict(test.bags) - test.response) ** 2)
+    assert error < 1.6 * test.bayes_error
+
+
+def test_other_parts_and_penalties_are_refused(weighted_bags):
+    y = np.arange(12.0)
+    with pytest.raises(DataError, match="embedding is a str"):
+        BagRidge("fourier").fit(weighted_bags, y)
+    with pytest.raises(DataError, match="penalty is 'cv'"):
+        BagRidge(penalty="cv").fit(weighted_bags, y)
+    with pytest.raises(DataError, match="penalty is not above zero"):
+        BagRidge(penalty=0.0).fit(weighted_bags, y)
+
+
+def test_the_embedding_given_is_left_alone(weighted_bags):
+    given = FourierEmbedding()
+    BagRidge(given, random_state=3).fit(weighted_bags, np.arange(12.0))
+    assert given.random_state is None
+    assert not hasattr(given, "columns_")

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+
+import brute_distribution as brute
+from sumwise.kernels.ridge import ridge_path
+
+
+@pytest.mark.parametrize("shape", [(9, 3), (9, 9), (9, 30), (40, 1)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_path_agrees_with_refitting_without_each_unit(shape, weighted):
+    rng = np.random.default_rng(0)
+    features, y = rng.normal(2, 1, shape), rng.normal(size=(shape[0], 2))
+    weights = rng.uniform(0.2, 3, shape[0]) if weighted else None
+    path = ridge_path(features, y, weights, penalties=np.array([1e-2, 1.0, 30.0]))
+    scaled = np.ones(shape[0]) if weights is None else weights * shape[0] / weights.sum()
+    for p, penalty in enumerate(path.penalties):
+        coef = path.coefficients(features, penalty)
+        for k in range(2):
+            expected, intercept = brute.ridge(features, y[:, k], penalty, weights)
+            assert np.allclose(coef[:, k], expected)
+            assert path.level[k] - path.mean @ coef[:, k] == pytest.approx(intercept)
+            errors = brute.leave_one_out(features, y[:, k], penalty, weights)
+            assert np.allclose(path.leave_one_out(penalty)[:, k], errors)
+            assert path.errors[p, k] == pytest.approx(np.mean(scaled * errors**2))
+
+
+def test_features_without_spread_leave_the_mean():
+    path = ridge_path(np.ones((5, 2)), np.arange(5.0)[:, None])
+    assert np.allclose(path.coefficients(np.ones((5, 2)), path.penalties[0]), 0)
+    assert path.level[0] == 2.0

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from sumwise.kernels.waves import mean_waves
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_means_of_cosines_and_sines_at_doubled_frequencies(dtype):
+    rng = np.random.default_rng(0)
+    values, offsets = rng.normal(0, 3, (50, 4)).astype(dtype), np.array([0, 1, 1, 20, 50])
+    weights, waves = rng.uniform(0.1, 2, 50), rng.normal(size=(2, 5))
+    out = mean_waves(values, offsets, weights, waves, 2, columns=np.array([3, 1]), centre=np.array([1.0, -2.0]))
+    angle = (values[:, [3, 1]] - np.array([1.0, -2.0])) @ waves
+    for i, level in np.ndindex(4, 3):
+        part = slice(offsets[i], offsets[i + 1])
+        if i == 1:
+            assert not out[1].any()
+            continue
+        for k, wave in enumerate((np.cos, np.sin)):
+            expected = np.average(wave(2**level * angle[part]), axis=0, weights=weights[part])
+            assert np.allclose(out[i, level, k], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-12, -0.3, np.pi / 2, -np.pi, 12345.6, -1e6, 3e8])
+def test_angles_of_any_size_keep_their_digits(x):
+    out = mean_waves(np.array([[x]]), np.array([0, 1]), None, np.ones((1, 1)), 3)[0, :, :, 0]
+    for level in range(4):
+        assert np.allclose(out[level], [np.cos(2**level * x), np.sin(2**level * x)], rtol=0, atol=5e-15)
