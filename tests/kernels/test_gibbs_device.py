@@ -123,6 +123,6 @@ def test_memory_is_told_by_what_takes_it():
 
 
 def test_needs_numpy_and_torch_alone():
-    code = "import sys; import sumwise.kernels.gibbs_device, torch; "
+    code = "import sys; import sumwise.kernels.gibbs_device, sumwise.kernels.contrastive_device, torch; "
     code += "print([m for m in ('numba', 'scipy', 'pandas', 'narwhals', 'sklearn') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

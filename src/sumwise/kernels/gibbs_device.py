@@ -10,16 +10,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.kernels.gibbs_device_plan import COPIES, Counting, Site, counting, sites
-from sumwise.kernels.gibbs_plan import Jump
 from sumwise.kernels.loglinear import Layout
 
-__all__ = ["DeviceChains", "DevicePlan", "bytes_needed", "device_plan", "sweep_halves", "to_device"]
+if TYPE_CHECKING:
+    from sumwise.kernels.gibbs_plan import Jump  # which loads Numba
+
+__all__ = ["DeviceChains", "DevicePlan", "bytes_needed", "cell_sums", "device_plan", "sweep_halves", "to_device"]
 
 EMPTY = -60_000.0  # log-weight beyond the last level of a row; the lowest whole thousands of half precision
 GATHERED = 2**24  # entries that a plain gather may hold at once
@@ -273,11 +275,16 @@ def _labels_and_counts(codes, labels, uniforms, plan: DevicePlan, theta, offsets
         drawn = (torch.cumsum(p, dim=1) <= uniforms[:, None]).sum(dim=1).clamp(max=p.shape[1] - 1).to(labels.dtype)
         hit = torch.nn.functional.one_hot(drawn.long(), p.shape[1])
     labels.copy_(drawn)
-    n_bits, shift = packing(len(labels))
-    share = torch.round((p if marginal else hit.float()) * float(2**n_bits)).long()
-    packed = (share + (1 << shift)).T.contiguous()
+    return cell_sums(codes, p if marginal else hit.float(), plan)
+
+
+def cell_sums(codes: Tensor, shares: Tensor, plan: DevicePlan) -> tuple[Tensor, Tensor]:
+    """How many chains are in every cell (n_cells,), and the sums of their shares (n, C) there (C, n_cells)."""
+    torch = _torch()
+    n_bits, shift = packing(codes.shape[1])
+    packed = (torch.round(shares * float(2**n_bits)).long() + (1 << shift)).T.contiguous()
     sums = _packed_sums(codes, packed, plan)
-    return (sums[0] >> shift).float(), (sums & ((1 << shift) - 1)).double().mul_(2.0**-n_bits).float()
+    return (sums[0] >> shift).float(), (sums & ((1 << shift) - 1)).float().mul_(2.0**-n_bits)
 
 
 def packing(n: int) -> tuple[int, int]:

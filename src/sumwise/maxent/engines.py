@@ -49,6 +49,13 @@ class Exact:
         moments, _ = self.with_normaliser(parameters)
         return moments, moments
 
+    def state(self) -> list[np.ndarray]:
+        """Nothing: every call starts anew."""
+        return []
+
+    def restore(self, arrays: list) -> None:
+        """Go on from a state, of which there is none."""
+
     def with_normaliser(self, parameters: Parameters) -> tuple[Moments, float]:
         """Expected moments and log Z over x and classes."""
         mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
@@ -78,6 +85,18 @@ class Gibbs:
             Moments(self.n / m * project(self.layout, counts), self.n / m * project(self.layout, sums))
             for counts, sums, m in halves
         )  # type: ignore[return-value]
+
+    def state(self) -> list[np.ndarray]:
+        """The chains, for a checkpoint."""
+        return list(self.chains)
+
+    def restore(self, arrays: list) -> None:
+        """Go on from a state."""
+        self.chains = gibbs.Chains(*(np.array(a) for a in arrays))
+
+    def named(self) -> dict[str, np.ndarray]:
+        """The chains, as a fitted model keeps them."""
+        return dict(zip(gibbs.Chains._fields, self.chains))
 
 
 def choose(name: str, lay: Layout, n_classes: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels import gibbs
 from sumwise.kernels.contrastive import Moments
-from sumwise.maxent import engines
+from sumwise.maxent import device_training, engines
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.queries import Queries
@@ -25,6 +26,7 @@ from sumwise.tables import Tables
 __all__ = ["MaxEntClassifier"]
 
 FEWEST_CHAINS = 64
+SAMPLING = ("gibbs",)  # engines that run chains
 SECONDS = 1.0  # at least, between two checkpoints
 PAPER = {  # Gilotte et al. 2022, appendix A
     "penalty_mu": 1.0,
@@ -82,7 +84,9 @@ class MaxEntClassifier(Queries):
         taken out.
     preset : {None, "paper"}
         "paper" sets what appendix A of [1] used, in place of the parameters above that it names.
-    device : {"cpu"}
+    device : str, default "cpu"
+        "cuda", or another device of torch (extra ``torch``), to sample and step there: in single precision, with rows
+        of the tables in half precision. "cpu" samples with Numba in double precision.
     n_jobs : int, default 1
         Threads; -1 for all cores. The result doesn't depend on it.
     warm_start : bool, default False
@@ -179,7 +183,7 @@ class MaxEntClassifier(Queries):
         """
         self._check()
         found = sufficient(tables, self.margins)
-        name = engines.choose(self.engine, found.layout, len(found.shares))
+        name = engines.choose(self._engine(), found.layout, len(found.shares))
         solver = self._solver(name)
         before = self._before(found, tables) if self.warm_start else None
         self._remember(tables, found.n)
@@ -225,19 +229,28 @@ class MaxEntClassifier(Queries):
         checks.choice(self.solver, "solver", ("auto", "steps", "lbfgs"))
         checks.choice(self.precondition, "precondition", ("effects", "diagonal", None))
         checks.choice(self.preset, "preset", (None, "paper"))
-        checks.choice(self.device, "device", ("cpu",))
+        if not isinstance(self.device, str):
+            raise DataError(f"device is {self.device!r}.", hint="'cpu', 'cuda' or another device of torch.")
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
         checks.at_least(self.penalty_mu, "penalty_mu", 0, whole_number=False)
         if self.n_chains != "tenth":
             checks.at_least(self.n_chains, "n_chains", FEWEST_CHAINS)
 
+    def _engine(self) -> str:
+        """The engine as given; on a device it is sampling."""
+        if not self._on_device():
+            return self.engine
+        checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
+        device_training.check_device(self.device)
+        return "gibbs"
+
     def _solver(self, name: str) -> str:
-        if name == "gibbs" and self.solver == "lbfgs":
-            raise DataError("L-BFGS needs exact gradients; engine is 'gibbs'.", hint="use solver='steps'.")
+        if name in SAMPLING and self.solver == "lbfgs":
+            raise DataError(f"L-BFGS needs exact gradients; engine is {name!r}.", hint="use solver='steps'.")
         if self.solver != "auto":
             return self.solver
-        return "steps" if name == "gibbs" or self.preset else "lbfgs"
+        return "steps" if name in SAMPLING or self.preset else "lbfgs"
 
     def _penalties(self, found: Sufficient) -> Moments:
         given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
@@ -276,7 +289,7 @@ class MaxEntClassifier(Queries):
         course = start(found)
         if before is not None:
             course.parameters, course.mean = before, before.copy()
-        engine: Any = engines.Exact(self.engine_, found) if self.engine_ != "gibbs" else self._sampler(found, rng)
+        engine: Any = self._sampler(found, rng) if self.engine_ in SAMPLING else engines.Exact(self.engine_, found)
         scorer = None if held_out is None else self._scorer(held_out)
         kept = Checkpoint(
             self.checkpoint, key=self._key(tables) if self.checkpoint else None, every=10, seconds=SECONDS
@@ -284,23 +297,25 @@ class MaxEntClassifier(Queries):
         state = kept.load()
         if state is not None:
             course = Course.from_state(state["course"])
-            if self.engine_ == "gibbs":
-                engine.chains = gibbs.Chains(*(np.array(a) for a in state["chains"]))
+            engine.restore(state["chains"])
+        run: Any = by_steps
+        if self._on_device():
+            course = device_training.DeviceCourse.of(course, found, rule, engine)
+            run = partial(device_training.by_steps, max_iter=self.max_iter)
         with Progress("MaxEntClassifier", total=self.max_iter, verbose=self.verbose) as progress:
             progress.step(course.n_iter)
 
             def after(now: Course) -> bool:
                 progress.step(misfit=now.history["misfit"][-1])
                 if kept.due(now.n_iter):
-                    chains = list(engine.chains) if self.engine_ == "gibbs" else []
-                    kept.save({"course": now.state(), "chains": chains})
+                    kept.save({"course": now.state(), "chains": engine.state()})
                 return now.n_iter >= self.max_iter
 
-            converged = course.n_iter < self.max_iter and by_steps(found, engine, rule, course, after, scorer)
+            converged = course.n_iter < self.max_iter and run(found, engine, rule, course, after, scorer)
         kept.clear()
         self._store(course.mean)
-        if self.engine_ == "gibbs":
-            self.chains_ = dict(zip(gibbs.Chains._fields, engine.chains))
+        if self.engine_ in SAMPLING:
+            self.chains_ = engine.named()
             self.blocks_ = list(engine.blocks)
         history = {k: np.array(v) for k, v in course.history.items()}
         distance = course.history["misfit"][-1]
@@ -325,7 +340,10 @@ class MaxEntClassifier(Queries):
             tol=self.tol,
         )
 
-    def _sampler(self, found: Sufficient, rng: np.random.Generator) -> engines.Gibbs:
+    def _on_device(self) -> bool:
+        return self.device != "cpu"
+
+    def _sampler(self, found: Sufficient, rng: np.random.Generator) -> Any:
         n = self._setting("n_chains")
         n = max(FEWEST_CHAINS, round(found.n / 10)) if n == "tenth" else int(n)
         margins = [found.margin(a) for a in range(len(found.layout.sizes))]
@@ -333,7 +351,11 @@ class MaxEntClassifier(Queries):
         chains.labels[:] = rng.choice(len(found.shares), size=n, p=found.shares)
         given = self._setting("blocks")
         blocks = engines.strong_pairs(found) if isinstance(given, str) else self._named_blocks(given)
-        return engines.Gibbs(found, chains, blocks, n_threads(self.n_jobs), self._setting("marginalise"))
+        marginal = self._setting("marginalise")
+        if self._on_device():
+            seed = int(rng.integers(0, 2**62))
+            return device_training.DeviceGibbs(found, chains, blocks, self.device, marginal, seed)
+        return engines.Gibbs(found, chains, blocks, n_threads(self.n_jobs), marginal)
 
     def _named_blocks(self, given: Any) -> tuple[tuple[int, int], ...]:
         pairs = [

@@ -1,0 +1,109 @@
+"""Training on a torch device, run on the CPU: agreement with the Numba engine, seeds, checkpoints, refusals."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sumwise import DataError, NotConverged, synthetic
+from sumwise.maxent import MaxEntClassifier, device_training, max_ent
+from sumwise.maxent.sufficient import sufficient
+
+torch = pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
+
+HERE = "cpu:0"  # torch's name for the CPU: plain torch operations in place of Numba
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return synthetic.rows(20_000, sizes=[4, 3, 5, 2, 6], rate=0.3, correlation=0.4, random_state=1).tables()
+
+
+def fitted(tables, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return MaxEntClassifier(**{"engine": "gibbs", "n_chains": 1000, "random_state": 0, **options}).fit(tables)
+
+
+def test_theta_agrees_with_the_exact_engine_and_with_the_numba_engine(tables):
+    """Two seeds of the Numba engine set the scale of the Monte Carlo error."""
+    exact = MaxEntClassifier(engine="exact").fit(tables)
+    here, there, other = (fitted(tables, n_chains=4000, **o) for o in ({"device": HERE}, {}, {"random_state": 1}))
+
+    def apart(a, b):
+        return np.sqrt(np.mean((a.theta_ - b.theta_) ** 2))
+
+    assert apart(here, there) < 1.5 * apart(there, other)
+    assert apart(here, exact) < 1.5 * apart(there, exact)
+    assert here.fit_.converged
+    assert here.engine_ == "gibbs"
+
+
+def test_the_same_seed_gives_the_same_bits_and_chains_that_can_be_asked(tables):
+    one, two, other = (fitted(tables, device=HERE, max_iter=25, random_state=s) for s in (3, 3, 4))
+    assert np.array_equal(one.theta_, two.theta_)
+    assert not np.array_equal(one.theta_, other.theta_)
+    assert one.fit_.n_iter == len(one.fit_.history["misfit"]) == 25
+    assert one.chains_["codes"].shape == (1000, 5)
+    assert len(one.sample(10, random_state=0)) == 10
+
+
+def test_three_classes_larger_tables_and_held_out_rows():
+    from sumwise import Tables
+
+    rng = np.random.default_rng(0)
+    rows = {a: rng.integers(0, k, 3000) for a, k in (("a", 3), ("b", 2), ("c", 2))}
+    rows["y"] = np.array(["red", "green", "blue"])[(rows["a"] + rows["b"] * rows["c"]) % 3]
+    tables = Tables.from_frame(rows, ["a", "b", "c"], label="y", order=3)
+    model = MaxEntClassifier(device=HERE, n_chains=2000, random_state=0, penalty_theta=1.0, max_iter=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        model.fit(tables, held_out=(rows, rows["y"]))
+    assert (model.predict(rows) == rows["y"]).mean() > 0.99
+    told = model.fit_.history["held_out"]
+    assert np.isfinite(told[9::10]).all()
+    assert told[-1] > told[9]
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeypatch):
+    options = {"device": HERE, "max_iter": 35, "tol": 0.0, "n_chains": 300}
+    whole = fitted(tables, **options)
+    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
+    real = max_ent.Checkpoint.save
+
+    def interrupted(self, state):
+        real(self, state)
+        if state["course"]["n_iter"] == 20:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "state"
+    with monkeypatch.context() as patch:
+        patch.setattr(max_ent.Checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(tables, checkpoint=path, **options)
+    resumed = fitted(tables, checkpoint=path, **options)
+    assert resumed.fit_.n_iter == whole.fit_.n_iter == 35
+    np.testing.assert_array_equal(resumed.theta_, whole.theta_)
+
+
+def test_a_device_that_is_not_there_is_refused(tables):
+    with pytest.raises(DataError, match="device is 'abacus'.*device='cpu' needs no torch"):
+        MaxEntClassifier(device="abacus").fit(tables)
+    with pytest.raises(DataError, match="device is 3"):
+        MaxEntClassifier(device=3).fit(tables)
+    with pytest.raises(DataError, match="engine on a device"):
+        MaxEntClassifier(device=HERE, engine="exact").fit(tables)
+
+
+def test_what_does_not_fit_is_named_with_what_to_do(tables):
+    lay = sufficient(tables).layout
+    with pytest.raises(DataError, match=r"Most is chains: .* for 155 cells and 10,000,000 chains. Hint: fewer chains"):
+        device_training.check_memory(lay, 2, 10**7, 1, 2**20)
+    with pytest.raises(DataError, match="hash or merge them"):
+        device_training.check_memory(lay, 2, 1, 1, 0)
+    device_training.check_memory(lay, 2, 1000, 1, 2**30)
+
+
+def test_training_that_diverges_says_so(tables):
+    with pytest.raises(DataError, match="diverged within 10 steps"):
+        fitted(tables, device=HERE, step=1e30, step_mu=1e30, precondition=None)
