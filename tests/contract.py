@@ -70,6 +70,17 @@ def tables_case() -> Case:
     return Case((tables,), {"predict": (frame,), "predict_proba": (frame,)}, False)
 
 
+def labels_case() -> Case:
+    case = counts_case()
+    bags = case.arguments[0]
+    from sumwise.proportions import label_bags
+
+    labels = label_bags(bags, bags.values[:, 0] > np.median(bags.values[:, 0]))
+    return Case((bags, labels), case.inputs, True)
+
+
+# Estimators that are fitted to something else than their family, by class name.
+OWN_CASES: dict[str, Callable[[], Case]] = {"Oracle": labels_case}
 CASES: dict[str, Callable[[], Case]] = {
     "ecological": margins_case,
     "proportions": counts_case,
@@ -78,6 +89,9 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 # Settings that keep the contract quick, by class name; what is promised doesn't depend on them.
 QUICK: dict[str, dict[str, Any]] = {
+    "CardinalityNetwork": {"hidden": (8,), "n_members": 2, "max_epochs": 4, "patience": 1},
+    "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
+    "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
     "MaxEntClassifier": {"engine": "gibbs", "n_chains": 200, "max_iter": 60},
 }

@@ -9,6 +9,7 @@ from contract import (
     CASES,
     CHECKS,
     FAMILIES,
+    OWN_CASES,
     check_parameters,
     check_record,
     check_saving,
@@ -26,7 +27,8 @@ CASE = {family: make() for family, make in CASES.items()}
 @pytest.mark.parametrize("check", CHECKS, ids=lambda f: f.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("kind", estimators(), ids=lambda k: f"{k.__module__.split('.')[1]}.{k.__name__}")
 def test_every_estimator_keeps_the_contract(kind, check, tmp_path):
-    check(kind, CASE[kind.__module__.split(".")[1]], tmp_path)
+    own = OWN_CASES.get(kind.__name__)
+    check(kind, own() if own else CASE[kind.__module__.split(".")[1]], tmp_path)
 
 
 def test_estimators_are_found_and_every_family_has_a_case():

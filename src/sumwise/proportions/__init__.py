@@ -2,29 +2,46 @@
 
 from sumwise.proportions.alternating import AlternatingMeanMap
 from sumwise.proportions.cardinality import CardinalityClassifier
+from sumwise.proportions.central_limit import CentralLimitClassifier
 from sumwise.proportions.counts import apportion, at_least_one, intervals
+from sumwise.proportions.easy_llp import EasyLLP
+from sumwise.proportions.hard_em import HardEM
 from sumwise.proportions.identify import Identifiability, identifiability
 from sumwise.proportions.instances import OnInstances, on_instances
+from sumwise.proportions.inverse_calibration import InverseCalibration
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap
+from sumwise.proportions.mixbag import MixBag
 from sumwise.proportions.nested import nest
 from sumwise.proportions.network import CardinalityNetwork
+from sumwise.proportions.oracle import Oracle, label_bags
+from sumwise.proportions.proportion_loss import ProportionLossClassifier
+from sumwise.proportions.share_network import ProportionLossNetwork
 from sumwise.proportions.weights import draw, effective_sizes
 
 __all__ = [
     "AlternatingMeanMap",
     "CardinalityClassifier",
     "CardinalityNetwork",
+    "CentralLimitClassifier",
+    "EasyLLP",
+    "HardEM",
     "Identifiability",
+    "InverseCalibration",
     "MeanEmbeddingClassifier",
     "MeanMap",
+    "MixBag",
     "OnInstances",
+    "Oracle",
+    "ProportionLossClassifier",
+    "ProportionLossNetwork",
     "apportion",
     "at_least_one",
     "draw",
     "effective_sizes",
     "identifiability",
     "intervals",
+    "label_bags",
     "nest",
     "on_instances",
 ]

@@ -15,7 +15,7 @@ from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Coordinates, LinearProblem, ShareLikelihood, Solution, maximise
 
-__all__ = ["em_classifier", "em_linear", "log_probabilities"]
+__all__ = ["em_classifier", "em_linear", "fit_weighted", "log_probabilities"]
 
 FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
 
@@ -66,7 +66,7 @@ def log_probabilities(model, values) -> np.ndarray:
     return log_softmax(np.log(probs), axis=1)
 
 
-def _fit_weighted(model, values, soft, weights):
+def fit_weighted(model, values, soft, weights):
     """Fit on every row once per class, weighted by the class's posterior."""
     n, n_classes = soft.shape
     everywhere = np.tile(values, (n_classes, 1))
@@ -99,7 +99,7 @@ def em_classifier(model, values, likelihood: BagLikelihood, logits, tol=1e-4, ma
     value = likelihood.evaluate(logits)
     with Progress("EM", max_iter, verbose) as progress:
         for _ in range(max_iter):
-            fitted = _fit_weighted(model, values, _soft_labels(value.posterior), weights)
+            fitted = fit_weighted(model, values, _soft_labels(value.posterior), weights)
             value = likelihood.evaluate(log_probabilities(fitted, values))
             total, _ = likelihood.total_and_residual(value)
             change = abs(total - history[-1]) / likelihood.n_bags if history else np.inf

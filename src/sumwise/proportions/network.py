@@ -26,7 +26,7 @@ from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
 
-__all__ = ["CardinalityNetwork"]
+__all__ = ["CardinalityNetwork", "hidden_layers"]
 
 
 class CardinalityNetwork(BagClassifier):
@@ -173,9 +173,7 @@ class CardinalityNetwork(BagClassifier):
     def _forward(self, weights, rows, offsets):
         """One network in NumPy: the answer doesn't need torch."""
         n_layers = len(self.hidden)
-        for layer in range(n_layers):
-            rows = rows @ weights[2 * layer].T + weights[2 * layer + 1]
-            rows = rows * expit(rows)
+        rows = hidden_layers(weights, rows, n_layers)
         if self.sees_bag:
             sizes = np.maximum(np.diff(offsets), 1)
             pooled = weighted_sums(np.ascontiguousarray(rows), offsets, np.ones(len(rows)))[:, :-1] / sizes[:, None]
@@ -306,3 +304,11 @@ class _Training:
 
     def _logits_of(self, line):
         return self.values @ line[:, :-1].T + line[:, -1]
+
+
+def hidden_layers(weights, rows, n_layers):
+    """What the hidden layers make of rows, in NumPy."""
+    for layer in range(n_layers):
+        rows = rows @ weights[2 * layer].T + weights[2 * layer + 1]
+        rows = rows * expit(rows)
+    return rows

@@ -77,27 +77,31 @@ class ShareClassifier(BagClassifier):
         self._check()
         if isinstance(bags, Bags):
             bags, counts = drop_empty(bags, counts)
-        data = bag_shares(bags, counts, self.totals)
-        self.n_features_in_, self.n_classes_ = bags.n_features, data.n_classes
-        self.classes_ = np.arange(data.n_classes)
-        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        self._learn(bag_shares(bags, counts, self.totals), np.asarray(counts).ndim == 2)
+        return self
+
+    def _learn(self, data: BagShares, columns: bool):
+        """Fit to shares; ``columns`` says whether counts come in columns."""
+        self.n_features_in_, self.n_classes_ = data.values.shape[1], data.n_classes
+        self.classes_, self.fitted_columns_ = np.arange(data.n_classes), columns
         self.multiclass_ = "ovr" if self._by_class and data.n_classes > 2 else "exact"
         tasks = [data] if self.multiclass_ == "exact" else [data.against(c) for c in range(data.n_classes)]
         penalties = [self._chosen(task) for task in tasks]
         self._keep([self._solve(task, p) for task, p in zip(tasks, penalties)], penalties)
-        return self
 
     def _keep(self, found: list[Solution], penalties):
         self.theta_ = np.concatenate([s.theta for s in found]).reshape(-1, self.n_features_in_ + 1)
         self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
         self.penalty_ = penalties[0] if len(found) == 1 else penalties
+        self._record(found)
+
+    def _record(self, found: list[Solution]):
         worst = max(found, key=lambda s: (not s.converged, s.change))
         history = {"objective": np.array(worst.history)}
-        self.fit_ = Fit(
-            self.theta_, sum(s.objective for s in found), None, worst.n_iter, all(s.converged for s in found), history
-        )
+        objective = sum(s.objective for s in found)
+        self.fit_ = Fit(self.__dict__.get("theta_"), objective, None, worst.n_iter, worst.converged, history)
         if not worst.converged:
-            warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=3)
+            warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=6)
 
     def _chosen(self, data: BagShares) -> float:
         """The penalty given, or the one whose fits predict the shares of held-out bags best."""

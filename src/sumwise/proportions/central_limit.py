@@ -1,0 +1,89 @@
+"""CentralLimitClassifier: counts as if they were normal, with the mean and variance of a sum of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from sumwise import checks
+from sumwise.proportions.likelihood import Value
+from sumwise.proportions.linear import LinearProblem, Solution, maximise
+from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
+from sumwise.proportions.share_classifier import ShareClassifier
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["CentralLimitClassifier", "CentralLimitLikelihood"]
+
+ROUNDING = 1.0 / 12.0  # variance of rounding to whole counts; without it a bag of certain labels has infinite density
+
+
+class CentralLimitLikelihood:
+    """Normal log-density of each bag's count, with mean sum p_i and variance sum p_i (1 - p_i) + 1/12."""
+
+    def __init__(self, data: BagShares):
+        self.data = data
+        self.offsets = data.offsets
+
+    def evaluate(self, logits, intercept_scale=None) -> Value:
+        """Log-density per bag; the derivative in the logits takes the place of posterior minus prior."""
+        data = self.data
+        p = expit(logits)
+        spread = p * (1.0 - p)
+        mean, variance = (data.bag_means(np.column_stack([p, spread])) * data.sizes[:, None]).T
+        variance = variance + ROUNDING
+        off = data.counts[:, 1] - mean
+        log_prob = -0.5 * np.log(2 * np.pi * variance) - 0.5 * off**2 / variance
+        by_mean = np.repeat(off / variance, data.sizes)
+        by_variance = np.repeat(0.5 * (off**2 / variance - 1.0) / variance, data.sizes)
+        slope = data.weights * spread * (by_mean + by_variance * (1.0 - 2.0 * p))
+        return Value(log_prob, slope, np.zeros_like(slope), np.zeros(len(log_prob)))
+
+    def total_and_residual(self, value: Value):
+        """Total, and derivative in the logits."""
+        return float(value.log_prob.sum()), value.posterior
+
+
+class CentralLimitClassifier(ShareClassifier):
+    """Logistic model under the normal approximation of bag counts (Rosenman and Viswanathan 2018).
+
+    Several classes are fitted one against the rest.
+
+    Parameters
+    ----------
+    penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    penalty_ : float, or one per class
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import CentralLimitClassifier
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> CentralLimitClassifier(penalty=0.1).fit(bags, [0, 1, 2]).predict([[2.0], [4.0]])
+    array([0, 1])
+    """
+
+    _by_class = True
+
+    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=300, tol=1e-3, random_state: Any = 0):
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta
+        problem = LinearProblem(data.values, CentralLimitLikelihood(data), penalty)
+        return maximise(problem, start, self.tol, self.max_iter)

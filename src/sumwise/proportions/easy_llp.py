@@ -1,0 +1,65 @@
+"""EasyLLP: a regression on debiased labels, which are right on average where bags were drawn at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sumwise import checks
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["EasyLLP", "debiased_labels"]
+
+
+def debiased_labels(data: BagShares):
+    """n_b (s_bc - pi_c) + pi_c for each row: its mean over random bags is p(y = c | x) (Busa-Fekete et al. 2023).
+
+    pi is the overall share. Members other than oneself have the share pi on average, whatever one's own features.
+    """
+    prior = data.overall
+    return data.sizes.repeat(data.sizes)[:, None] * (data.row_shares - prior) + prior
+
+
+class EasyLLP(ShareClassifier):
+    """Logistic (softmax) regression under the debiased loss of "Easy learning from label proportions".
+
+    Each row is given the label n (share - overall share) + overall share, which may lie far outside 0 to 1 but is
+    right on average in bags drawn at random. In other bags it isn't, and the method fails.
+
+    Parameters
+    ----------
+    penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    penalty_ : float
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import EasyLLP
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> EasyLLP(penalty=1.0).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
+    array([0, 1])
+    """
+
+    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=200, tol=1e-3, random_state: Any = 0):
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        problem = LinearProblem(
+            data.values, ShareLikelihood(debiased_labels(data), data.weights), penalty, data.n_classes
+        )
+        return maximise(problem, constant_start(data), self.tol, self.max_iter)

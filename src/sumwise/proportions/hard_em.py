@@ -1,0 +1,141 @@
+"""HardEM: the most likely labels given the counts, then a classifier on them, and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.kernels.label_assignment import most_likely_labels, top_labels
+from sumwise.proportions.em import fit_weighted, log_probabilities
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
+from sumwise.proportions.penalty import reference_penalty
+from sumwise.proportions.share_classifier import ShareClassifier, linear_logits
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["HardEM"]
+
+
+class HardEM(ShareClassifier):
+    """Hard EM: every round gives members their most likely labels under the bags' counts and fits a classifier to them.
+
+    With two classes and the default classifier this is `AlternatingMeanMap` with ``variant="min"``; with more classes
+    the labels of a bag are chosen jointly, and any scikit-learn classifier can be trained.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Default: a logistic (softmax) regression. Its `fit` must take ``sample_weight``.
+    penalty, totals, random_state : as in `MeanEmbeddingClassifier`; of the default classifier.
+    max_iter : int, default 50
+        Rounds, from the mean-embedding start.
+    tol : float, default 1e-4
+        Change of the mean log-likelihood per row at which it stops; it also stops when labels come back.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,), of the default classifier.
+    classifier_ : the fitted scikit-learn classifier, where one was given.
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import HardEM
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> HardEM(penalty=0.1).fit(bags, [0, 1, 2]).predict([[2.0], [4.0]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        classifier=None,
+        *,
+        penalty: float | str = "auto",
+        totals="match",
+        max_iter=50,
+        tol=1e-4,
+        random_state: Any = 0,
+    ):
+        self.classifier = classifier
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _chosen(self, data: BagShares) -> float:
+        return reference_penalty(data.values) if self.classifier is not None else super()._chosen(data)
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        start = MeanEmbeddingClassifier(tol=1e-3)._solve(data, penalty).theta
+        if data.n_classes > 2 and not np.allclose(data.weights, 1.0):
+            raise DataError(
+                "Hard labels of weighted rows are taken for two classes only.",
+                hint="draw rows by weight first: sumwise.proportions.draw.",
+            )
+        table = start.reshape(-1, data.values.shape[1] + 1)
+        logits, theta = linear_logits(data.values, table), start
+        history: list[float] = []
+        best, change, seen = None, np.inf, set()
+        while len(history) < self.max_iter and change > self.tol:
+            labels = hard_labels(logits, data)
+            mark = hash(labels.tobytes())
+            if mark in seen:  # the rounds repeat from here on
+                change = 0.0
+                break
+            seen.add(mark)
+            theta, logits = self._regress(data, labels, penalty, theta)
+            total = _log_likelihood(logits, labels, data.weights)
+            change = abs(total - history[-1]) / len(labels) if history else np.inf
+            history.append(total)
+            if best is None or total > best[0]:
+                best = (total, theta, self.__dict__.get("classifier_"))
+        assert best is not None
+        if self.classifier is not None:
+            self.classifier_ = best[2]
+        return Solution(best[1], best[0], change, len(history), change <= self.tol, history)
+
+    def _regress(self, data: BagShares, labels, penalty, theta):
+        """Fit to hard labels: parameters (of the default classifier) and the logits of all rows."""
+        if self.classifier is not None:
+            self.classifier_ = fit_weighted(self.classifier, data.values, labels, data.weights)
+            return theta, log_probabilities(self.classifier_, data.values)
+        problem = LinearProblem(data.values, ShareLikelihood(labels, data.weights), penalty, data.n_classes)
+        found = maximise(problem, theta, 1e-3, 100).theta
+        return found, problem.logits(found)
+
+    def _keep(self, found: list[Solution], penalties):
+        if self.classifier is None:
+            super()._keep(found, penalties)
+        else:
+            self._record(found)
+
+    def _logits(self, bags: Bags) -> np.ndarray:
+        if self.classifier is not None:
+            return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
+        return super()._logits(bags)
+
+
+def hard_labels(logits, data: BagShares) -> np.ndarray:
+    """Indicators (n_rows, n_classes) of the most likely labels with the counts of each bag."""
+    if logits.ndim == 1:
+        one = top_labels(logits, data.offsets, data.counts[:, 1], data.weights)
+        return np.column_stack([1.0 - one, one])
+    labels = most_likely_labels(logits, data.offsets, np.rint(data.counts))
+    return np.eye(data.n_classes)[labels]
+
+
+def _log_likelihood(logits, labels, weights) -> float:
+    full = np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits
+    return float(weights @ (labels * log_softmax(full, axis=1)).sum(axis=1))

@@ -1,0 +1,93 @@
+"""InverseCalibration: support vector regression of the log-odds of shares on bag means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.proportions.likelihood import Value
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["BandLikelihood", "InverseCalibration"]
+
+CORNER = 0.02  # log-odds over which the corner of the loss is rounded, so that L-BFGS can follow it
+
+
+class BandLikelihood(ShareLikelihood):
+    """Minus the bags' absolute errors in the log-odds beyond a band, each times its size; corners are rounded."""
+
+    def __init__(self, data: BagShares, epsilon):
+        super().__init__(data.shares, data.sizes.astype(np.float64))
+        share = (data.counts[:, 1] + 0.5) / (data.sizes + 1.0)  # a bag of one class has finite odds
+        self.target = np.log(share / (1.0 - share))
+        self.epsilon = epsilon
+
+    def evaluate(self, logits, intercept_scale=None) -> Value:
+        """Loss per bag; the derivative in the logits takes the place of posterior minus prior."""
+        off = self.target - logits
+        over = np.maximum(np.abs(off) - self.epsilon, 0.0)
+        near = np.minimum(over, CORNER)
+        loss = over - near + 0.5 * near**2 / CORNER
+        return Value(-self.weights * loss, np.sign(off) * near / CORNER, np.zeros(len(off)), np.zeros(len(off)))
+
+
+class InverseCalibration(ShareClassifier):
+    """Inverse calibration (Rueping 2010): the mean of a bag is one instance, the log-odds of its share the target.
+
+    Several classes are fitted one against the rest.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.1
+        Error in the log-odds that costs nothing.
+    penalty : float or "auto", default "auto"
+        ``penalty / 2`` times the squared coefficients is added to the bags' absolute errors, each times its size.
+    totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    penalty_ : float, or one per class
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import InverseCalibration
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[2.0], [4.0]]), np.array([[5.0], [6.0]])])
+    >>> InverseCalibration(penalty=1.0).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
+    array([0, 1])
+    """
+
+    _by_class = True
+
+    def __init__(
+        self,
+        *,
+        epsilon=0.1,
+        penalty: float | str = "auto",
+        totals="match",
+        max_iter=500,
+        tol=1e-2,
+        random_state: Any = 0,
+    ):
+        self.epsilon = epsilon
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check(self):
+        checks.at_least(self.epsilon, "epsilon", 0.0, whole_number=False)
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        problem = LinearProblem(data.means, BandLikelihood(data, self.epsilon), penalty)
+        return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -1,0 +1,135 @@
+"""MixBag: the proportion-loss network on bags mixed from two, within their confidence intervals (needs torch)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.proportions.share_network import ProportionLossNetwork
+
+__all__ = ["MixBag", "mixed_interval"]
+
+
+def mixed_interval(shares, sizes, drawn, confidence=0.95):
+    """Class shares of a bag of ``drawn`` members from each of several bags: their centre and half-width.
+
+    Drawing k of n members without replacement gives class c a share of mean s and variance
+    s (1 - s) (n - k) / (k (n - 1)).
+
+    Parameters
+    ----------
+    shares : (n_parts, n_classes) array
+    sizes, drawn : (n_parts,) arrays
+    confidence : float
+
+    Returns
+    -------
+    (n_classes,) arrays centre and half-width
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.proportions.mixbag import mixed_interval
+    >>> mixed_interval(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([10, 4]), np.array([10, 2]))
+    (array([0.583..., 0.416...]), array([0., 0.]))
+    """
+    centre = drawn @ shares / drawn.sum()
+    spread = shares * (1.0 - shares) * (drawn * (sizes - drawn) / np.maximum(sizes - 1, 1))[:, None]
+    return centre, norm.ppf(0.5 + confidence / 2.0) * np.sqrt(spread.sum(axis=0)) / drawn.sum()
+
+
+class MixBag(ProportionLossNetwork):
+    """MixBag (Asanomi et al. 2023): the proportion-loss network, with bags mixed from two as further examples.
+
+    At each step every bag is also mixed with another: a random part of each makes a new bag. Its shares are known up
+    to a confidence interval, inside which its loss has no gradient.
+
+    Parameters
+    ----------
+    hidden : tuple of int, default (64,)
+    confidence : float, default 0.95
+        Of the interval for the shares of a mixed bag.
+    weight_decay, learning_rate, batch_bags, max_epochs, patience, held_out, totals, device, verbose, random_state :
+        As in `ProportionLossNetwork`.
+
+    Attributes
+    ----------
+    weights_ : list of arrays, weights and biases.
+    n_epochs_ : int
+    fit_ : Fit, with the held-out loss per epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import MixBag
+    >>> rng = np.random.default_rng(0)
+    >>> bags = Bags(rng.normal(size=(300, 2)), np.arange(0, 301, 5))
+    >>> counts = (np.abs(bags.values[:, 0]) > 0.7).reshape(60, 5).sum(axis=1)
+    >>> MixBag(learning_rate=0.05, patience=2).fit(bags, counts).predict_proba(bags.values).shape
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        hidden=(64,),
+        *,
+        confidence=0.95,
+        weight_decay=1e-3,
+        learning_rate=1e-3,
+        batch_bags: int | None = None,
+        max_epochs=100,
+        patience=10,
+        held_out=0.25,
+        totals="match",
+        device="cpu",
+        verbose=0,
+        random_state: Any = 0,
+    ):
+        super().__init__(
+            hidden,
+            weight_decay=weight_decay,
+            learning_rate=learning_rate,
+            batch_bags=batch_bags,
+            max_epochs=max_epochs,
+            patience=patience,
+            held_out=held_out,
+            totals=totals,
+            device=device,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.confidence = confidence
+
+    def fit(self, bags: Bags, counts: Any) -> MixBag:
+        """Fit to bags and their counts."""
+        checks.fraction(self.confidence, "confidence")
+        return super().fit(bags, counts)
+
+    def _loss(self, run, params, which):
+        rows, index, centre, width = self._mix(run, which)
+        means = run.mean_probabilities(params, rows, index, len(which))
+        low, high = (run.torch.as_tensor(centre + s * width, dtype=means.dtype, device=means.device) for s in (-1, 1))
+        target = means.detach().clamp(low, high)
+        target = target / target.sum(dim=1, keepdim=True)
+        return super()._loss(run, params, which) - (target * means.log()).sum(dim=1).mean()
+
+    def _mix(self, run, which):
+        """A part of each bag with a part of another: rows, position, centre and half-width of shares."""
+        data, rng = run.data, run.rng
+        rows, index, centres, widths = [], [], [], []
+        for place, b in enumerate(which):
+            pair = np.array([b, rng.integers(data.n_bags)])
+            sizes, cut = data.sizes[pair], rng.random()
+            drawn = np.maximum(np.rint(sizes * np.array([cut, 1.0 - cut])), 1).astype(int)
+            for part, k in zip(pair, drawn):
+                rows.append(run.edges[part] + rng.permutation(data.sizes[part])[:k])
+            index.append(np.full(drawn.sum(), place))
+            centre, width = mixed_interval(data.shares[pair], sizes, drawn, self.confidence)
+            centres.append(centre)
+            widths.append(width)
+        return np.concatenate(rows), np.concatenate(index), np.array(centres), np.array(widths)

@@ -1,0 +1,117 @@
+"""Oracle: a regression on individual labels, which the other methods don't see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.shares import BagShares
+
+__all__ = ["Oracle", "label_bags"]
+
+
+def label_bags(bags: Bags, labels: Any) -> np.ndarray:
+    """Individual labels as an array with one entry per bag, the labels of its members: what `Oracle` is fitted to.
+
+    Such an array can be indexed by bag, so cross-validation splits it with the bags.
+
+    Parameters
+    ----------
+    bags : Bags
+    labels : array of shape (n_rows,)
+        Class index of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import label_bags
+    >>> label_bags(Bags(np.zeros((3, 1)), np.array([0, 2, 3])), [0, 1, 1]).tolist()
+    [array([0, 1]), array([1])]
+    """
+    flat = checks.whole(labels, "labels", ndim=1, allow_bool=True).astype(np.int64)
+    if flat.size != bags.n_rows:
+        raise DataError(f"There are {bags.n_rows} rows and {flat.size} labels.")
+    out = np.empty(len(bags), dtype=object)
+    out[:] = np.split(flat, bags.offsets[1:-1])
+    return out
+
+
+class Oracle(ShareClassifier):
+    """Logistic (softmax) regression on the labels of individuals: the best that a linear model could do.
+
+    Not a method for bags: it shows what aggregation costs.
+
+    Parameters
+    ----------
+    penalty : float, default 1.0
+        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
+    max_iter : int, default 300
+    tol : float, default 1e-4
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import Oracle, label_bags
+    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> Oracle().fit(bags, label_bags(bags, [0, 0, 0, 1, 1, 1])).predict([[2.0], [4.0]])
+    array([0, 1])
+    """
+
+    def __init__(self, *, penalty: float = 1.0, max_iter=300, tol=1e-4):
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check(self):
+        checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
+
+    def fit(self, bags: Bags, labels: Any) -> Oracle:
+        """Fit to rows and their labels.
+
+        Parameters
+        ----------
+        bags : Bags
+        labels : array of shape (n_rows,), or `label_bags`
+        """
+        flat = _flat(bags, labels)
+        self._check()
+        n_classes = max(2, int(flat.max(initial=0)) + 1)
+        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        rows = BagShares(values, np.arange(len(values) + 1), np.array(bags.weights), np.eye(n_classes)[flat])
+        self._learn(rows, n_classes > 2)
+        return self
+
+    def score(self, bags: Bags, counts: Any) -> float:
+        """Mean log-likelihood per bag of its counts, given as counts or as `label_bags`."""
+        if np.asarray(counts).dtype == object:
+            marks = np.eye(self._fitted().n_classes_)[_flat(bags, counts)] * bags.weights[:, None]
+            counts = np.add.reduceat(marks, bags.offsets[:-1], axis=0)
+        return super().score(bags, counts)
+
+    def _solve(self, data: BagShares, penalty: float) -> Solution:
+        problem = LinearProblem(data.values, ShareLikelihood(data.shares, data.weights), penalty, data.n_classes)
+        return maximise(problem, constant_start(data), self.tol, self.max_iter)
+
+
+def _flat(bags: Bags, labels: Any) -> np.ndarray:
+    array = np.asarray(labels)
+    if array.dtype == object:
+        if len(array) != len(bags) or [len(part) for part in array] != bags.sizes.tolist():
+            raise DataError("labels has not one entry per member of each bag.", hint="label_bags(bags, labels).")
+        array = np.concatenate(list(array))
+    return np.concatenate(list(label_bags(bags, array)))
