@@ -238,3 +238,10 @@ def test_frames_name_the_features_and_must_agree():
     assert Bags.from_arrays([one, one]).features == ("a", "b")
     with pytest.raises(DataError, match="the same columns in the same order"):
         Bags.from_arrays([one, other])
+
+
+def test_other_values_keep_repeated_ids():
+    drawn = Bags.from_arrays([np.zeros((2, 1)), np.ones((1, 1))], ids=["a", "b"])[[0, 0, 1]]
+    moved = drawn.with_values(drawn.values + 1.0, ["age"])
+    assert moved.ids.tolist() == ["a", "a", "b"]
+    assert moved.features == ("age",)

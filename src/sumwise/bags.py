@@ -202,7 +202,8 @@ class Bags:
     def with_values(self, values: Any, features: Sequence | None = None, levels: dict | None = None) -> Bags:
         """Return the same bags, weights and ids with other values of the rows (after a transformation)."""
         weights = self.weights if self.weighted else None
-        return Bags(values, self.offsets, weights, self.ids, features, levels)
+        made = Bags(values, self.offsets, weights, None, features, levels)  # ids were checked, and may repeat
+        return _derived(made.values, made.offsets, weights, self.ids, made.features, made.levels)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: how many bags and rows, sizes, weights, and features."""

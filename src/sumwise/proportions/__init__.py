@@ -1,6 +1,7 @@
 """Classifiers of individuals from class counts per bag."""
 
 from sumwise.proportions.alternating import AlternatingMeanMap
+from sumwise.proportions.bootstrap import Bootstrap, bootstrap
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.central_limit import CentralLimitClassifier
 from sumwise.proportions.counts import apportion, at_least_one, intervals
@@ -17,15 +18,19 @@ from sumwise.proportions.network import CardinalityNetwork
 from sumwise.proportions.oracle import Oracle, label_bags
 from sumwise.proportions.proportion_loss import ProportionLossClassifier
 from sumwise.proportions.share_network import ProportionLossNetwork
+from sumwise.proportions.subgroups import Subgroups, subgroups
+from sumwise.proportions.uncertainty import Covariance, covariance
 from sumwise.proportions.weights import draw, effective_sizes
 
 __all__ = [
     "AlternatingMeanMap",
+    "Bootstrap",
     "CardinalityClassifier",
     "CardinalityNetwork",
     "CentralLimitClassifier",
     "EasyLLP",
     "HardEM",
+    "Covariance",
     "Identifiability",
     "InverseCalibration",
     "MeanEmbeddingClassifier",
@@ -35,8 +40,11 @@ __all__ = [
     "Oracle",
     "ProportionLossClassifier",
     "ProportionLossNetwork",
+    "Subgroups",
     "apportion",
     "at_least_one",
+    "bootstrap",
+    "covariance",
     "draw",
     "effective_sizes",
     "identifiability",
@@ -44,4 +52,5 @@ __all__ = [
     "label_bags",
     "nest",
     "on_instances",
+    "subgroups",
 ]

@@ -55,10 +55,11 @@ class CardinalityClassifier(BagClassifier):
         ``"auto"`` is ``"exact"`` unless its inference would be rough.
     solver : {"direct", "em"}, default "direct"
         L-BFGS on the bags' likelihood, or EM as in the papers; both end at the same stationary points.
-    penalty : float or "auto", default "auto"
+    penalty : float, "auto" or list of float, default "auto"
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
         ``"auto"`` starts at the total variance of the features (a prior under which logits vary by about one) and
-        moves away as far as the cross-validated likelihood of held-out bags clearly improves.
+        moves away as far as the cross-validated likelihood of held-out bags clearly improves. A list gives each class
+        of one-vs-rest its own.
     inference : str, default "auto"
         Method of `sumwise.kernels.cardinality.count_posterior` or of `class_posterior`.
     noise : Noise, optional
@@ -117,7 +118,7 @@ class CardinalityClassifier(BagClassifier):
         *,
         multiclass="auto",
         solver="direct",
-        penalty: float | str = "auto",
+        penalty: float | str | list[float] = "auto",
         inference="auto",
         noise=None,
         totals="match",
@@ -178,7 +179,7 @@ class CardinalityClassifier(BagClassifier):
             likelihood = BagLikelihood(bags.offsets, observed)
         else:
             task = _Task(values, likelihood, observed.n_classes, self.random_intercept)
-            self._store([self._fit_task(task, rng, before)])
+            self._store([self._fit_task(task, self._penalty_of(0, 1), rng, before)])
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
@@ -186,7 +187,8 @@ class CardinalityClassifier(BagClassifier):
         checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))
         checks.choice(self.solver, "solver", ("direct", "em"))
         if self.penalty != "auto":
-            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+            for value in self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]:
+                checks.at_least(value, "penalty", 0.0, whole_number=False)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.n_starts, "n_starts", 1)
         checks.positive(self.tol, "tol")
@@ -214,7 +216,7 @@ class CardinalityClassifier(BagClassifier):
             return
         told = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
         message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {told}."
-        if self.penalty != "auto" and self.penalty == 0:
+        if self.penalty != "auto" and np.min(self.penalty) == 0:
             raise DataError(message, hint="drop them, or set a penalty.")
         warnings.warn(f"{message} They get the coefficient 0.", UserWarning, stacklevel=3)
 
@@ -252,14 +254,25 @@ class CardinalityClassifier(BagClassifier):
             theta = table.ravel()
         return np.append(theta, np.log(0.3)) if task.random_intercept else theta
 
-    def _fit_task(self, task: _Task, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
+    def _penalty_of(self, number, n_tasks):
+        """The penalty of one task: that of all, or its own of a list."""
+        if not isinstance(self.penalty, (list, tuple)):
+            return self.penalty
+        if len(self.penalty) != n_tasks:
+            raise DataError(
+                f"There are {len(self.penalty)} penalties for {n_tasks} fits.",
+                hint="one number, or one per class with multiclass='ovr'.",
+            )
+        return self.penalty[number]
+
+    def _fit_task(self, task: _Task, own, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
-        first = reference_penalty(task.values) if self.penalty == "auto" else float(self.penalty)
+        first = reference_penalty(task.values) if own == "auto" else float(own)
         near = "mean embedding" if task.n_classes == 2 else "one-vs-rest"
         names = [near if before is None else "warm", "zero"] + ["random"] * self.n_starts
         start = self._start_at(task, first, names[0], rng, before)
         search, penalty = None, first
-        if self.penalty == "auto":
+        if own == "auto":
             search, found = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
             start, penalty = found.theta, search.best
         problem = task.problem(task.likelihood, penalty)
@@ -276,11 +289,12 @@ class CardinalityClassifier(BagClassifier):
 
     def _fit_rest(self, values, likelihood, rng, before):
         """One model per class against the rest."""
-        found = []
-        for c in range(likelihood.observed.n_classes):
-            part = BagLikelihood(likelihood.offsets, likelihood.observed.of_class(c), "auto", likelihood.temper)
-            own = None if before is None else before[c]
-            found.append(self._fit_task(_Task(values, part, 2, self.random_intercept), rng, own))
+        found, observed = [], likelihood.observed
+        for c in range(observed.n_classes):
+            part = BagLikelihood(likelihood.offsets, observed.of_class(c), "auto", likelihood.temper)
+            last = None if before is None else before[c]
+            task = _Task(values, part, 2, self.random_intercept)
+            found.append(self._fit_task(task, self._penalty_of(c, observed.n_classes), rng, last))
         self._store(found)
 
     def _store(self, found):

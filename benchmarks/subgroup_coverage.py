@@ -1,0 +1,116 @@
+"""Coverage of 95% intervals for subgroup shares, by simulation (on real areas: see election_study.py).
+
+    python benchmarks/subgroup_coverage.py                  # everything (about 40 minutes on one core)
+    python benchmarks/subgroup_coverage.py plain "three classes" --trials 40
+
+Each trial draws a new population, new coefficients and new labels, fits with the default penalty, and asks for the
+shares of all groups by sex, race and education among 10,000 held-out individuals. `probabilities` are intervals for
+the mean of the true probabilities, `labels` for the shares of the labels that were drawn. A standard error over
+trials is given beside each coverage, since groups of one trial share their coefficients. Prints tables and writes
+benchmarks/results/subgroup_coverage.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from sumwise import Bags, synthetic
+from sumwise.proportions import CardinalityClassifier, bootstrap, covariance, subgroups
+
+RESULTS = Path(__file__).parent / "results" / "subgroup_coverage.json"
+BY = ("sex", "race", "education")
+
+# regions, individuals, classes, region effect, settings of the classifier, how sure
+CASES = {
+    "plain": (200, 50, 2, 0.0, {}, "observed"),
+    "small bags": (500, 10, 2, 0.0, {}, "observed"),
+    "few bags": (40, 100, 2, 0.0, {}, "observed"),
+    "expected": (200, 50, 2, 0.0, {}, "expected"),
+    "sandwich": (400, 50, 2, 0.0, {}, "sandwich"),
+    "bootstrap": (200, 50, 2, 0.0, {}, "bootstrap"),
+    "three classes": (200, 20, 3, 0.0, {"multiclass": "exact"}, "observed"),
+    "one-vs-rest": (200, 20, 3, 0.0, {"multiclass": "ovr"}, "observed"),
+    "bags differ, own intercepts": (200, 50, 2, 0.5, {"random_intercept": True}, "observed"),
+    "bags differ, sandwich": (400, 50, 2, 0.5, {}, "sandwich"),
+    "bags differ, ignored": (200, 50, 2, 0.5, {}, "observed"),
+}
+
+
+def table(title, rows):
+    """Print rows of equal keys as a table, and return them."""
+    print(f"\n{title}")
+    widths = {k: max(len(k), *(len(_shown(r[k])) for r in rows)) for k in rows[0]}
+    print("  ".join(k.rjust(w) for k, w in widths.items()))
+    for r in rows:
+        print("  ".join(_shown(r[k]).rjust(w) for k, w in widths.items()), flush=True)
+    return rows
+
+
+def _shown(x):
+    return f"{x:.3f}" if isinstance(x, float) else str(x)
+
+
+def one(case, seed):
+    """Whether each interval of one trial covers: {target: (covered, width)}."""
+    n_regions, n_individuals, n_classes, effect, settings, kind = CASES[case]
+    data = synthetic.election(
+        n_regions, n_individuals, n_classes=n_classes, region_effect=effect, mean_weight=1, weight_spread=0,
+        random_state=seed,
+    )  # fmt: skip
+    counts = data.counts if n_classes > 2 else data.counts[:, 1]
+    clf = CardinalityClassifier(**settings).fit(data.bags, counts)
+    again = kind == "bootstrap"
+    sure = bootstrap(clf, data.bags, counts, n=100) if again else covariance(clf, data.bags, counts, kind)
+    out = {"probabilities": [], "labels": []}
+    onehot = np.eye(n_classes)[data.test_labels]
+    order = np.argsort(data.test_regions, kind="stable")  # in their regions: who lives where matters for labels
+    edges = np.searchsorted(data.test_regions[order], np.arange(n_regions + 1))
+    residents = Bags(data.test_values[order], edges)
+    for name in BY:
+        groups = data.test_codes[name][order]
+        for target, truth in (("probabilities", data.test_probabilities), ("labels", onehot)):
+            found = subgroups(clf, residents, {name: groups}, uncertainty=sure, realised=target == "labels")
+            low, high = found.interval(0.95)
+            true = np.stack([truth[order][groups == g].mean(axis=0) for g in found.groups[name]])
+            columns = slice(1, 2) if n_classes == 2 else slice(None)
+            inside = ((low <= true) & (true <= high))[:, columns].ravel()
+            out[target].append(np.column_stack([inside, (high - low)[:, columns].ravel()]))
+    return {k: np.concatenate(v) for k, v in out.items()}
+
+
+def simulated(case, trials):
+    """Coverage and mean width of one case, per target."""
+    begin, rows = time.process_time(), {}
+    found = [one(case, 1000 + seed) for seed in range(trials)]
+    for target in ("probabilities", "labels"):
+        means = np.array([f[target].mean(axis=0) for f in found])
+        row = {"case": case, "target": target, "coverage": float(means[:, 0].mean())}
+        row |= {"se": float(means[:, 0].std(ddof=1) / np.sqrt(trials)), "width": float(means[:, 1].mean())}
+        row |= {"intervals": int(sum(len(f[target]) for f in found)), "trials": trials}
+        rows[f"{case}: {target}"] = row
+    table(f"{case}: {time.process_time() - begin:.0f} CPU s", list(rows.values()))
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--trials", type=int, default=60)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", UserWarning)
+    RESULTS.parent.mkdir(exist_ok=True)
+    for case in args.cases:
+        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(results | simulated(case, args.trials), indent=1))
+    rows = json.loads(RESULTS.read_text()).values()
+    table("Coverage of 95% intervals of subgroup shares", list(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""The bag bootstrap: how any classifier of bags would differ had other bags been drawn."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.errors import DataError, NotConverged
+from sumwise.progress import Progress
+
+__all__ = ["Bootstrap", "bootstrap"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Classifiers fitted to bags that were drawn anew; made by `bootstrap`.
+
+    Parameters
+    ----------
+    fitted : tuple
+        The classifiers.
+    n_stopped : int
+        How many of them stopped before they converged.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.proportions import CardinalityClassifier, bootstrap
+    >>> data = synthetic.election(30, 20, n_categorical=0, mean_weight=1, weight_spread=0, random_state=0)
+    >>> clf = CardinalityClassifier(penalty=1.0).fit(data.bags, data.counts[:, 1])
+    >>> bootstrap(clf, data.bags, data.counts[:, 1], n=5).coefficients.shape
+    (5, 1, 8)
+    """
+
+    fitted: tuple
+    n_stopped: int = 0
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Coefficients and, last, the intercept of each: (n, n_logits, n_features + 1), of linear classifiers."""
+        last = [m[-1] if hasattr(m, "steps") else m for m in self.fitted]
+        if not all(hasattr(m, "coef_") for m in last):
+            raise DataError(f"{type(last[0]).__name__} has no coefficients.", hint="use its predictions.")
+        return np.stack([np.column_stack([np.atleast_2d(m.coef_), m.intercept_]) for m in last])
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Covariance of the coefficients, as in `Covariance`."""
+        flat = self.coefficients.reshape(len(self.fitted), -1)
+        return np.atleast_2d(np.cov(flat, rowvar=False))
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Of coefficients and, last, the intercept: (n_logits, n_features + 1)."""
+        return self.coefficients.std(axis=0, ddof=1)
+
+    def models(self, rng: np.random.Generator | None = None) -> Iterator[Any]:
+        """The fitted classifiers, one after the other."""
+        return iter(self.fitted)
+
+
+def bootstrap(
+    model: Any,
+    bags: Bags,
+    counts: Any,
+    n: int = 200,
+    *,
+    checkpoint: Any = None,
+    verbose: int = 0,
+    random_state: Any = 0,
+) -> Bootstrap:
+    """Fit again and again to as many bags, drawn with replacement.
+
+    It asks nothing of the method: any classifier of bags, or a pipeline that ends in one. Where the fitted one chose
+    its penalty, that one is kept. It shows how much a fit varies with the bags, not how far a penalty pulls all fits to
+    one side: for strongly penalised fits `covariance`, which reads the penalty as a prior, covers better.
+
+    Parameters
+    ----------
+    model : fitted classifier of bags, or pipeline
+    bags : Bags
+    counts : array
+        The data of the fit.
+    n : int, default 200
+    checkpoint : path, optional
+        A file that keeps what is done, to go on after an interruption with the same result.
+    verbose : int, default 0
+    random_state : int, default 0
+
+    Returns
+    -------
+    Bootstrap
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.proportions import CardinalityClassifier, bootstrap
+    >>> data = synthetic.election(30, 20, n_categorical=0, mean_weight=1, weight_spread=0, random_state=0)
+    >>> clf = CardinalityClassifier(penalty=1.0).fit(data.bags, data.counts[:, 1])
+    >>> len(bootstrap(clf, data.bags, data.counts[:, 1], n=3).fitted)
+    3
+    """
+    checks.at_least(n, "n", 2)
+    given = np.asarray(counts)
+    checks.same_length(bags=bags, counts=given)
+    seeds = checks.generator(random_state).integers(2**31, size=n)
+    again = _prepared(model)
+    keeper = Checkpoint(checkpoint, None if checkpoint is None else fingerprint(again, bags, given, seeds), seconds=1.0)
+    state = keeper.load() or {"fitted": [], "n_stopped": 0}
+    with Progress("Bootstrap", n, verbose) as progress:
+        progress.step(len(state["fitted"]))
+        for seed in seeds[len(state["fitted"]) :]:
+            fitted, stopped = _refit(again, bags, given, seed)
+            state = {"fitted": [*state["fitted"], fitted], "n_stopped": state["n_stopped"] + int(stopped)}
+            progress.step()
+            if keeper.due(len(state["fitted"])):
+                keeper.save(state)
+    keeper.clear()
+    if state["n_stopped"]:
+        warnings.warn(f"{state['n_stopped']} of {n} refits stopped before they converged.", NotConverged, stacklevel=2)
+    return Bootstrap(tuple(state["fitted"]), state["n_stopped"])
+
+
+def _prepared(model: Any) -> Any:
+    """A copy that begins where the fitted one ended, and keeps the penalty and the form that it chose."""
+    again = copy.deepcopy(model)
+    last = again[-1] if hasattr(again, "steps") else again
+    known = last.get_params(deep=False)
+    if known.get("penalty") == "auto" and "penalty_" in vars(last):
+        last.set_params(penalty=last.penalty_)
+    if known.get("multiclass") == "auto" and "multiclass_" in vars(last):
+        last.set_params(multiclass=last.multiclass_)
+    if "warm_start" in known:
+        last.set_params(warm_start=True)
+    return again
+
+
+def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, bool]:
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(len(bags), size=len(bags))
+    while _lacks_class(counts, chosen):
+        chosen = rng.integers(len(bags), size=len(bags))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = copy.deepcopy(model).fit(bags[chosen], counts[chosen])
+    stopped = any(issubclass(w.category, NotConverged) for w in caught)
+    for w in caught:
+        if not issubclass(w.category, NotConverged):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return fitted, stopped
+
+
+def _lacks_class(counts: np.ndarray, chosen: np.ndarray) -> bool:
+    """Whether a rare class that the data have is in none of the bags drawn: there is nothing to fit then."""
+    if counts.dtype.names is not None or counts.ndim == 1:
+        return False
+    return bool((counts[chosen].sum(axis=0) <= 0).any() and (counts.sum(axis=0) > 0).all())

@@ -1,0 +1,251 @@
+"""Shares of subgroups: what a classifier of individuals says of groups, states and the nation, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+from sumwise.proportions.members import Members, gather
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Subgroups", "subgroups"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subgroups:
+    """Class shares of subgroups; made by `subgroups`.
+
+    Parameters
+    ----------
+    groups : pandas.DataFrame
+        One row per subgroup: the values that define it, its ``rows`` and its ``people`` (the sum of weights).
+    by : tuple of str
+        The columns of ``groups`` that define a subgroup.
+    classes : tuple
+    shares : array of shape (n_groups, n_classes)
+    draws : array of shape (n_draws, n_groups, n_classes), or None
+        Shares that are as plausible, where the call was told how sure the classifier is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import synthetic
+    >>> from sumwise.proportions import CardinalityClassifier, covariance, subgroups
+    >>> data = synthetic.election(60, 30, n_categorical=1, mean_weight=1, weight_spread=0, random_state=0)
+    >>> clf = CardinalityClassifier(penalty=1.0).fit(data.bags, data.counts[:, 1])
+    >>> sure = covariance(clf, data.bags, data.counts[:, 1])
+    >>> found = subgroups(clf, data.bags, by={"sex": np.array(["m", "f"])[data.codes["sex"]]}, uncertainty=sure)
+    >>> found.to_frame().columns.tolist()
+    ['sex', 'rows', 'people', 'class', 'share', 'low', 'high']
+    """
+
+    groups: pd.DataFrame
+    by: tuple
+    classes: tuple
+    shares: np.ndarray
+    draws: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        return self.to_frame().to_string(index=False, float_format="%.4g", max_rows=20)
+
+    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """(low, high) of the shares, each (n_groups, n_classes)."""
+        if self.draws is None:
+            raise DataError(
+                "These shares have no interval.", hint="subgroups(..., uncertainty=covariance(model, bags, counts))."
+            )
+        return _quantiles(self.draws, level)
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """One row per subgroup and class: share, and its interval where there is one."""
+        n = len(self.classes)
+        out = self.groups.loc[self.groups.index.repeat(n)].reset_index(drop=True)
+        out["class"] = list(self.classes) * len(self)
+        out["share"] = self.shares.ravel()
+        if self.draws is not None:
+            low, high = self.interval(level)
+            out["low"], out["high"] = low.ravel(), high.ravel()
+        return out
+
+    def two_party(self, first: Any, second: Any, level: float = 0.95) -> pd.DataFrame:
+        """Share of one class among two of them: p(first | first or second, subgroup).
+
+        ``voters`` are the people of the two classes. The share is NaN for a subgroup without any: a hard prediction
+        may see only non-voters.
+        """
+        a, b = (self._position(c) for c in (first, second))
+        out = self.groups.copy()
+        both = self.shares[:, a] + self.shares[:, b]
+        out["voters"] = out["people"].to_numpy() * both
+        out["share"] = _ratio(self.shares[:, a], both)
+        if self.draws is not None:
+            draws = _ratio(self.draws[..., a], self.draws[..., a] + self.draws[..., b])
+            out["low"], out["high"] = _quantiles(draws, level)
+        return out
+
+    def _position(self, name: Any) -> int:
+        checks.known(name, self.classes, "class")
+        return self.classes.index(name)
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+
+
+def _quantiles(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    tail = 0.5 * (1.0 - checks.fraction(level, "level"))
+    low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
+    return low, high
+
+
+def subgroups(
+    model: Any,
+    individuals: Any,
+    by: Sequence | Mapping | str = (),
+    weights: Any = None,
+    *,
+    features: Sequence | None = None,
+    classes: Sequence | None = None,
+    prediction: str = "expected",
+    counts: Any = None,
+    uncertainty: Any = None,
+    realised: bool = False,
+    random_state: Any = 0,
+) -> Subgroups:
+    """Class shares of subgroups of individuals, p(class | f(x)), by any columns: groups, states, the nation.
+
+    Parameters
+    ----------
+    model : fitted classifier of individuals
+        Anything with ``predict_proba``: of this family, a pipeline, or scikit-learn's.
+    individuals : data frame, Bags or array of shape (n_rows, n_features)
+    by : list of columns, or mapping of names to one label per row; default none
+        What defines a subgroup; rows are grouped by all of them together, combinations without members are left out.
+        Nothing gives one group, the nation. Of `Bags`, ``"bag"`` is the id of the bag. A mapping takes any f(x):
+        ``{"Hispanic in Illinois": mask}``.
+    weights : array or column, optional
+        People that a row stands for; by default the bags' own, else 1.
+    features : list of columns, optional
+        Of a data frame: those that the classifier was fitted on, in that order. By default all (apart from the weight)
+        if their number fits, else all that aren't in ``by``.
+    classes : sequence, optional
+        Names; default 0, 1, ...
+    prediction : {"expected", "hard"}, default "expected"
+        Means of probabilities, or counts of likeliest classes as in Sun et al. 2017.
+    counts : array, optional
+        Counts of the bags, where ``individuals`` are the `Bags` that they belong to: shares are then those given the
+        counts, from ``model.posterior``.
+    uncertainty : Covariance or Bootstrap, optional
+        From `covariance` or `bootstrap`; gives intervals.
+    realised : bool, default False
+        Whether intervals are for the shares of these very people's labels, which also vary by chance, rather than for
+        the mean of their probabilities. With random intercepts bags then vary too.
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    Subgroups
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.proportions import CardinalityClassifier, subgroups
+    >>> data = synthetic.election(60, 30, n_classes=3, random_state=0)
+    >>> clf = CardinalityClassifier(penalty=1.0).fit(data.bags, data.totals)
+    >>> people = data.test_frame()[["sex", "race"]]
+    >>> found = subgroups(clf, data.test_values, by={"sex": people["sex"]}, classes=data.classes)
+    >>> found.two_party("D", "R").columns.tolist()
+    ['sex', 'rows', 'people', 'voters', 'share']
+    """
+    checks.choice(prediction, "prediction", ("expected", "hard"))
+    if realised and prediction == "hard":
+        raise DataError("Hard predictions are no shares of labels.", hint="prediction='expected' with realised=True.")
+    members = gather(individuals, by, weights, features, _width(model))
+    if counts is not None and not isinstance(members.rows, Bags):
+        raise DataError("Counts belong to bags.", hint="give the individuals as the Bags that the counts are of.")
+    ask = _Question(members, prediction, counts, realised, checks.generator(random_state))
+    shares = ask.expected(model)
+    names = tuple(range(shares.shape[1])) if classes is None else tuple(checks.listing(classes, "classes"))
+    if len(names) != shares.shape[1]:
+        raise DataError(f"There are {len(names)} names for {shares.shape[1]} classes.")
+    draws = None
+    if uncertainty is not None:
+        draws = np.stack([ask.drawn(other) for other in uncertainty.models(ask.rng)])
+    return Subgroups(members.groups, members.by, names, shares, draws)
+
+
+def _width(model: Any) -> int | None:
+    first = model[0] if hasattr(model, "steps") else model
+    return getattr(first, "n_features_in_", None)
+
+
+class _Question:
+    """What is asked of every classifier, the fitted one and those drawn around it."""
+
+    def __init__(self, members: Members, prediction: str, counts: Any, realised: bool, rng: np.random.Generator):
+        self.members, self.prediction, self.counts = members, prediction, counts
+        self.realised, self.rng = realised, rng
+
+    def _probabilities(self, model: Any) -> np.ndarray:
+        if self.counts is not None:
+            return model.posterior(self.members.rows, self.counts)
+        rows = self.members.rows
+        first = model[0] if hasattr(model, "steps") else model
+        known = isinstance(first, Estimator) or not isinstance(rows, Bags)
+        return model.predict_proba(rows if known else rows.values)  # scikit-learn's own know no bags
+
+    def expected(self, model: Any) -> np.ndarray:
+        """Shares (n_groups, n_classes) that a classifier predicts."""
+        chance = self._probabilities(model)
+        if self.prediction == "hard":
+            chance = np.eye(chance.shape[1])[chance.argmax(axis=1)]
+        return self.members.mean(chance)
+
+    def drawn(self, model: Any) -> np.ndarray:
+        """Shares under a drawn classifier: of probabilities, or of labels drawn from them."""
+        if not self.realised:
+            return self.expected(model)
+        if self.counts is not None:
+            return self._given_counts(self._probabilities(model))
+        chance = self._with_own_intercepts(model)
+        edges = np.cumsum(chance, axis=1)[:, :-1]
+        labels = (self.rng.random(len(chance))[:, None] > edges).sum(axis=1)
+        return self.members.mean(np.eye(chance.shape[1])[labels])
+
+    def _with_own_intercepts(self, model: Any) -> np.ndarray:
+        """Probabilities; with random intercepts each bag draws its own."""
+        scale = model._intercept_scale() if hasattr(model, "_intercept_scale") else None
+        rows = self.members.rows
+        if scale is None or not isinstance(rows, Bags):
+            return self._probabilities(model)
+        own = scale * self.rng.standard_normal(len(rows))
+        one = expit(model._logits(rows) + own[rows.bag_index])
+        return np.column_stack([1.0 - one, one])
+
+    def _given_counts(self, chance: np.ndarray) -> np.ndarray:
+        """Labels given their bag's count: normal, with covariance diag(d) - d d' / sum(d) over a bag, the form that
+        conditioning on a sum has to leading order; d is such that each label's variance is q (1 - q)."""
+        m = self.members
+        out = m.mean(chance)
+        variance = np.empty_like(out)
+        for c in range(chance.shape[1]):
+            spread = chance[:, c] * (1.0 - chance[:, c])
+            others = m.bag_sums(spread)[m.rows.bag_index] - spread
+            d = np.divide(spread * (others + spread), others, out=np.zeros_like(spread), where=others > 1e-12)
+            fixed = m.by_bag(m.weights * d) ** 2 / np.maximum(m.bag_sums(d), 1e-300)[None, :]
+            variance[:, c] = (m.sums(m.weights**2 * d) - fixed.sum(axis=1)) / m.people**2
+        noise = np.sqrt(np.clip(variance, 0.0, None)) * self.rng.standard_normal(out.shape)
+        return np.clip(out + noise, 0.0, 1.0)

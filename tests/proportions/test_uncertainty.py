@@ -1,0 +1,146 @@
+"""The covariance of coefficients: against enumeration, against logistic regression, and by coverage."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from brute_cardinality import count_by_enumeration, vectors_by_enumeration
+from sumwise import Bags, synthetic
+from sumwise.errors import DataError
+from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, covariance
+
+LEVEL = 1.959963984540054
+
+
+def people(n_bags=30, size=5, n_classes=2, seed=0, own=0.0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_bags * size, 2)) + np.repeat(rng.normal(size=(n_bags, 2)), size, axis=0)
+    logits = np.column_stack([np.zeros(len(values)), values @ rng.normal(size=(2, n_classes - 1))])
+    logits[:, 1:] += np.repeat(own * rng.normal(size=(n_bags, n_classes - 1)), size, axis=0)
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    counts = np.eye(n_classes, dtype=int)[labels].reshape(n_bags, size, -1).sum(axis=1)
+    return Bags(values, np.arange(0, len(values) + 1, size)), counts
+
+
+def second_derivatives(function, theta, step=1e-4):
+    n = theta.size
+    out = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                moved = theta.copy()
+                moved[i] += a * step
+                moved[j] += b * step
+                total += a * b * function(moved)
+            out[i, j] = total / (4 * step**2)
+    return out
+
+
+def test_observed_information_is_that_of_enumeration():
+    bags, counts = people(12, 4)
+    clf = CardinalityClassifier(penalty=1.0, tol=1e-8).fit(bags, counts)
+
+    def objective(theta):
+        total = -0.5 * (theta[:-1] ** 2).sum()
+        for x, z in zip(bags, counts[:, 1]):
+            exact = lambda s, z=z: 0.0 if s == z else -np.inf  # noqa: E731
+            total += float(count_by_enumeration(x @ theta[:-1] + theta[-1], exact)[0])
+        return total
+
+    hessian = -second_derivatives(objective, clf.theta_.ravel())
+    sure = covariance(clf, bags, counts)
+    penalty_alone = np.diag([1.0, 1.0, 0.0])
+    inverse = np.linalg.inv(hessian)
+    # the matrix is H^-1 (H + (k - 1) penalty) H^-1 for some k of at least 1
+    extra = inverse @ penalty_alone @ inverse
+    k = (sure.matrix - inverse)[0, 0] / extra[0, 0]
+    assert k >= 0
+    np.testing.assert_allclose(sure.matrix, inverse + k * extra, rtol=2e-4, atol=1e-6)
+
+
+def test_observed_information_of_class_counts_is_that_of_enumeration():
+    bags, counts = people(8, 3, n_classes=3)
+    clf = CardinalityClassifier(penalty=2.0, multiclass="exact", tol=1e-8).fit(bags, counts)
+
+    def objective(theta):
+        table = theta.reshape(3, 3)
+        total = -(table[:, :-1] ** 2).sum()
+        for x, z in zip(bags, counts):
+            total += float(vectors_by_enumeration(x @ table[:, :-1].T + table[:, -1], np.eye(3, dtype=int), z)[0])
+        return total
+
+    hessian = -second_derivatives(objective, clf.theta_.ravel(), 1e-3)
+    sure = covariance(clf, bags, counts)
+    contrast = np.kron([1.0, -1.0, 0.0], [1.0, 0.0, 0.0])  # of two classes' first coefficients: softmax sees it
+    expected = contrast @ np.linalg.pinv(hessian, rcond=1e-6) @ contrast
+    assert contrast @ sure.matrix @ contrast >= expected * (1 - 1e-3)
+    assert contrast @ sure.matrix @ contrast < 3 * expected
+    shared = np.kron([1.0, 1.0, 1.0], [0.0, 0.0, 1.0])  # all intercepts: it doesn't
+    assert shared @ sure.matrix @ shared < 1e-8
+
+
+def test_bags_of_one_give_the_errors_of_logistic_regression():
+    bags, _ = people(200, 1)
+    labels = people(200, 1)[1]
+    clf = CardinalityClassifier(penalty=0.0, tol=1e-8).fit(bags, labels)
+    p = clf.predict_proba(bags)[:, 1]
+    design = np.column_stack([bags.values, np.ones(200)])
+    inverse = np.linalg.inv(design.T @ ((p * (1 - p))[:, None] * design))
+    for kind in ("observed", "expected"):
+        np.testing.assert_allclose(covariance(clf, bags, labels, kind).matrix, inverse, rtol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{"multiclass": "exact"}, {"multiclass": "ovr"}, {"random_intercept": True}])
+def test_kinds_agree_where_the_model_holds(settings):
+    n_classes = 2 if "random_intercept" in settings else 3
+    bags, counts = people(250, 8, n_classes, own=0.4 if n_classes == 2 else 0.0)
+    clf = CardinalityClassifier(penalty=1.0, **settings).fit(bags, counts)
+    errors = {}
+    for kind in ("observed", "expected", "sandwich"):
+        matrix = covariance(clf, bags, counts, kind).matrix
+        assert np.linalg.eigvalsh(matrix)[0] > -1e-10
+        contrast = np.zeros(len(matrix))
+        contrast[0] = 1.0
+        contrast[3 * (len(clf.theta_) - 1)] -= len(clf.theta_) > 1
+        errors[kind] = np.sqrt(contrast @ matrix @ contrast)
+    np.testing.assert_allclose(list(errors.values()), errors["observed"], rtol=0.35)  # expected: from means alone
+
+
+def test_intervals_of_coefficients_cover():
+    inside = []
+    for seed in range(60):
+        data = synthetic.election(
+            60, 10, n_categorical=0, n_continuous=2, mean_weight=1, weight_spread=0, n_test=1, random_state=seed
+        )
+        clf = CardinalityClassifier(penalty=1.0, tol=1e-3).fit(data.bags, data.counts[:, 1])
+        sure = covariance(clf, data.bags, data.counts[:, 1]).to_frame()
+        true = np.append(data.coefficients[:, 1], data.intercepts[1])
+        inside.append((sure["low"] <= true) & (true <= sure["high"]))
+    assert 0.90 < np.mean(inside) < 0.99
+
+
+def test_drawn_models_spread_as_the_matrix_says():
+    bags, counts = people(60)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    sure = covariance(clf, bags, counts)
+    drawn = np.array([m.coef_[0] for m in sure.models(np.random.default_rng(0))])
+    np.testing.assert_allclose(drawn.std(axis=0), sure.standard_errors[0, :2], rtol=0.15)
+    assert clf.coef_.shape == (1, 2)
+
+
+def test_what_has_no_information_is_refused():
+    bags, counts = people(40)
+    with pytest.raises(DataError, match="leave 1 of 3 directions"):
+        flat = Bags(np.column_stack([bags.values[:, 0], bags.values[:, 0]]), bags.offsets)
+        covariance(CardinalityClassifier(penalty=0.0).fit(flat, counts[:, 1]), flat, counts[:, 1])
+    tree = CardinalityClassifier(DecisionTreeClassifier(max_depth=2)).fit(bags, counts[:, 1])
+    with pytest.raises(DataError, match="DecisionTreeClassifier"):
+        covariance(tree, bags, counts[:, 1])
+    with pytest.raises(DataError, match="MeanEmbeddingClassifier"):
+        covariance(MeanEmbeddingClassifier().fit(bags, counts[:, 1]), bags, counts[:, 1])
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    with pytest.raises(DataError, match="3 bags"):
+        covariance(clf, bags[:3], counts[:3], "sandwich")
+    with pytest.raises(DataError, match="3 classes"):
+        covariance(clf, bags, np.column_stack([counts, 0 * counts[:, 0]]))
