@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from sumwise.kernels.contrastive import Moments, centring, curvature, gradients, misfit, preconditioned, steps
+from sumwise.kernels.contrastive import (
+    Moments,
+    centring,
+    curvature,
+    gradients,
+    misfit,
+    preconditioned,
+    shared_pace,
+    steps,
+)
 from sumwise.kernels.loglinear import enumerate_cells, layout, log_weights, project, spread
 
 SIZES = (2, 3, 2)
@@ -82,3 +91,17 @@ def test_misfit_is_zero_for_noise_and_counts_a_bias():
     assert misfit(*noise, data) < 0.15
     shifted = [Moments(m.counts + 5, m.sums + 5) for m in noise]
     assert misfit(*shifted, data) == pytest.approx(0.5, abs=0.05)
+
+
+def test_misfit_counts_noise_as_error():
+    data = Moments(np.array([99.0]), np.array([[99.0]]))
+    off = Moments(np.array([20.0]), np.array([[20.0]]))
+    noise = Moments(np.array([300.0]), np.array([[300.0]]))
+    assert misfit(off, off, data) == pytest.approx(2.0)
+    assert misfit(off, off, data, noise) == pytest.approx(1.0)
+
+
+def test_what_penalties_hold_may_move_fast():
+    weight = np.array([10.0, 100.0, 1000.0])
+    pace = shared_pace(weight, np.array([0.0, 45.0, 499.9]), 20, 0.2)
+    np.testing.assert_allclose(pace, [1 / 20, 0.2, 0.2])

@@ -72,10 +72,13 @@ def test_a_step_is_that_of_the_arrays(lay, precondition, rescale):
     go = contrastive.steps(slopes[2], data, usual, penalty, precondition is not None)
     down = [0.2 * go.counts, 0.15 * go.sums[0]]
     if precondition == "effects":
-        h, lines, slow = contrastive.curvature(data, usual, penalty), contrastive.centring(lay), 1.0 / len(lay.terms)
+        h, lines, k = contrastive.curvature(data, usual, penalty), contrastive.centring(lay), len(lay.terms)
         down = [
-            contrastive.preconditioned(lay, lines, d, w, min(slow, fast), fast)
-            for d, w, fast in ((go.counts, h.counts, 0.2), (go.sums[0], h.sums[0], 0.15))
+            contrastive.preconditioned(lay, lines, d, w, contrastive.shared_pace(w, p, k, fast), fast)
+            for d, w, p, fast in (
+                (go.counts, h.counts, penalty.counts, 0.2),
+                (go.sums[0], h.sums[0], penalty.sums[0], 0.15),
+            )
         ]
     expected = np.stack([mu - 0.5 * down[0], theta[0] - 0.5 * down[1]])
     np.testing.assert_allclose(state.params, expected, rtol=1e-4, atol=1e-5)

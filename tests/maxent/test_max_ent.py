@@ -304,3 +304,21 @@ def test_a_domain_too_large_for_enumeration_is_refused():
         MaxEntClassifier(engine="exact").fit(tables)
     with pytest.raises(DataError, match="The junction tree of these tables has"):
         MaxEntClassifier(engine="tree").fit(tables)
+
+
+def test_noise_is_weighed_against_counts(people):
+    """With noise of the size of the counts, cells that noise hides are penalised; without noise nothing changes."""
+    frame, _, exact = people
+    rng = np.random.default_rng(0)
+    noise = Laplace(120.0)
+    parts = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
+    tables = Tables(parts, exact.domain, label="label", classes=exact.classes)
+    options = {"engine": "gibbs", "n_chains": 2000, "max_iter": 100, "random_state": 0}
+    y = frame["label"].to_numpy()
+    found = {}
+    for how in ("aware", "ignore"):
+        model = quietly(MaxEntClassifier(noise=how, **options), tables)
+        found[how] = nllh(y, model.predict_proba(frame)[:, 1])
+    assert found["aware"] > max(found["ignore"], 0.0) + 0.02
+    same = [quietly(MaxEntClassifier(noise=how, **options), exact).theta_ for how in ("aware", "ignore")]
+    assert np.array_equal(*same)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sumwise.kernels.loglinear import Layout
 
-__all__ = ["Centring", "Moments", "centring", "gradients", "misfit", "preconditioned", "steps"]
+__all__ = ["Centring", "Moments", "centring", "gradients", "misfit", "preconditioned", "shared_pace", "steps"]
 
 LONGEST = 2.0  # no parameter moves by more than this before the step size is applied
 
@@ -88,7 +88,7 @@ def curvature(data: Moments, model: Moments, penalties: Moments) -> Moments:
     return Moments(np.maximum(counts, 1e-9), np.maximum(sums, 1e-9))
 
 
-def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.ndarray, slow: float, fast: float):
+def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.ndarray, slow, fast: float):
     """Scale a step (P,) so that what tables have in common moves slowly and what is their own fast.
 
     A level's main effect appears in every table that holds its attribute, so a step on it is taken as often as there
@@ -101,8 +101,20 @@ def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.nd
     for axis in (*range(len(lines.lines)), *range(len(lines.lines) - 2, -1, -1)):
         own = _without_means(own, h, lines.lines[axis], lines.n_lines[axis])
     out = fast * step
+    slow = np.broadcast_to(slow, step.shape)[:n]
     out[:n] = slow * step[:n] + (fast - slow) * own
     return out
+
+
+def shared_pace(weight: np.ndarray, penalty: np.ndarray, n_terms: int, fast: float) -> np.ndarray:
+    """How fast each parameter may move along what tables have in common.
+
+    Counts of a level are in up to `n_terms` terms at once, its penalty is in one: 1 / n_terms where counts make up the
+    curvature, up to `fast` where the penalty does. Steps stay stable: the tables' Hessian is at most n_terms times its
+    diagonal.
+    """
+    counted = np.maximum(weight - 2 * penalty, 0.0) / weight
+    return np.minimum(fast, 1.0 / (n_terms * np.maximum(counted, 1e-12)))
 
 
 def _without_means(values, weight, lines, n_lines):
@@ -115,12 +127,14 @@ def _without_means(values, weight, lines, n_lines):
     return values - (total / np.maximum(np.bincount(lines, weights=weight, minlength=n_lines), 1e-300))[lines]
 
 
-def misfit(first: Moments, second: Moments, data: Moments) -> float:
+def misfit(first: Moments, second: Moments, data: Moments, noise: Moments | None = None) -> float:
     """How far the moments are off, in standard errors of the data, Monte Carlo error taken out.
 
     first and second are the same gradient estimated by two independent halves of the chains: the mean over cells of
-    first * second / (count + 1) estimates the squared distance, for errors of the two halves don't correlate.
+    first * second / (count + 1) estimates the squared distance, for errors of the two halves don't correlate. noise: the
+    variances of noisy counts and label sums, which add to the standard errors.
     """
-    counts = np.mean(first.counts * second.counts / (np.maximum(data.counts, 0.0) + 1.0))
-    sums = np.mean(first.sums * second.sums / (np.maximum(data.sums, 0.0) + 1.0))
+    noise = Moments(np.zeros(1), np.zeros(1)) if noise is None else noise
+    counts = np.mean(first.counts * second.counts / (np.maximum(data.counts, 0.0) + 1.0 + noise.counts))
+    sums = np.mean(first.sums * second.sums / (np.maximum(data.sums, 0.0) + 1.0 + noise.sums))
     return float(np.sqrt(max(0.5 * (counts + sums), 0.0)))

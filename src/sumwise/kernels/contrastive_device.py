@@ -185,9 +185,10 @@ def _move(problem: Problem, state: State, slope: Tensor, pace: Pace) -> None:
     if pace.precondition == "effects":
         own = slope[:, : lay.n_cells].clone()
         without_means(own, weight[:, : lay.n_cells], problem)  # pyright: ignore[reportPossiblyUnboundVariable]
-        for row, part, quick in zip(slope, own, fast):
-            slow = min(1.0 / len(lay.terms), quick)
-            row[: lay.n_cells].mul_(slow / quick).add_(part, alpha=1.0 - slow / quick)
+        counted = (weight - 2.0 * problem.penalty)[:, : lay.n_cells].div_(weight[:, : lay.n_cells])  # pyright: ignore[reportPossiblyUnboundVariable]
+        for row, part, share, quick in zip(slope, own, counted, fast):  # the pace of `contrastive.shared_pace`
+            slow = (1.0 / (quick * len(lay.terms))) / share.clamp_(min=1e-12)
+            row[: lay.n_cells].sub_(part).mul_(slow.clamp_(max=1.0)).add_(part)
     for row, now, quick in zip(slope, state.params, fast):
         now.sub_(row, alpha=pace.size * quick)
 

@@ -107,7 +107,8 @@ class DeviceCourse(Course):
         data = stacked(found.data)
         lines = steps.centring_lines(found.layout, put)
         self.problem = steps.Problem(
-            found.layout, data, stacked(found.seen), stacked(rule.penalties), data.clamp(min=0.0) + 1.0,
+            found.layout, data, stacked(found.seen), stacked(rule.penalties),
+            data.clamp(min=0.0) + 1.0 + stacked(found.noise),
             put(found.shares.astype(np.float32)), found.n, lines, engine.plan.kernels,
         )  # fmt: skip
         now, mean = course.parameters, course.mean

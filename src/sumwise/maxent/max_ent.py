@@ -17,6 +17,7 @@ from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import device_training, engines
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.queries import Queries
 from sumwise.maxent.sufficient import Sufficient, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
@@ -78,6 +79,9 @@ class MaxEntClassifier(Queries):
         Give the smaller tables that the tables imply parameters of their own.
     blocks : "auto" or sequence of pairs of attributes
         Attributes that are redrawn together; "auto" finds those that are strongly tied.
+    noise : {"aware", "ignore"}
+        What to do with the noise that tables state: penalise a cell the more the more of its count is noise, or take what
+        was observed for the truth.
     max_iter : int, default 500
     tol : float, default 0.15
         Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
@@ -137,6 +141,7 @@ class MaxEntClassifier(Queries):
         average: bool = True,
         margins: bool = True,
         blocks: Any = "auto",
+        noise: str = "aware",
         max_iter: int = 500,
         tol: float = 0.15,
         preset: str | None = None,
@@ -161,6 +166,7 @@ class MaxEntClassifier(Queries):
         self.average = average
         self.margins = margins
         self.blocks = blocks
+        self.noise = noise
         self.max_iter = max_iter
         self.tol = tol
         self.preset = preset
@@ -229,6 +235,7 @@ class MaxEntClassifier(Queries):
         checks.choice(self.solver, "solver", ("auto", "steps", "lbfgs"))
         checks.choice(self.precondition, "precondition", ("effects", "diagonal", None))
         checks.choice(self.preset, "preset", (None, "paper"))
+        checks.choice(self.noise, "noise", ("aware", "ignore"))
         if not isinstance(self.device, str):
             raise DataError(f"device is {self.device!r}.", hint="'cpu', 'cuda' or another device of torch.")
         checks.at_least(self.max_iter, "max_iter", 1)
@@ -253,13 +260,7 @@ class MaxEntClassifier(Queries):
         return "steps" if name in SAMPLING or self.preset else "lbfgs"
 
     def _penalties(self, found: Sufficient) -> Moments:
-        given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
-        by_order = [checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given]
-        lay = found.layout
-        orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
-        theta = np.array(by_order, dtype=float)[np.minimum(orders, len(by_order)) - 1]
-        mu = np.full(lay.n_params, float(self._setting("penalty_mu")))
-        return Moments(mu, np.broadcast_to(theta, found.data.sums.shape))
+        return penalties_of(found, self.penalty_theta, self._setting("penalty_mu"), self.noise == "aware")
 
     def _before(self, found: Sufficient, tables: Tables) -> Parameters | None:
         """Parameters of the last fit, where there is one of the same shape."""

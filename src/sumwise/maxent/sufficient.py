@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,8 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.kernels.contrastive import Moments
 from sumwise.kernels.loglinear import Layout, layout
-from sumwise.noise import Exact
+from sumwise.kernels.reconcile import Agreed, reconcile, subsets
+from sumwise.noise import Exact, Poisson
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
@@ -29,6 +28,7 @@ class Sufficient:
     data : Moments, counts (P,) and label sums (C, P); 0 where unobserved.
     seen : Moments of 0 and 1, whether a count and a label sum were observed.
     n : population size; shares : (K,) of the classes.
+    noise : Moments, the variance that noise adds to a count and to a label sum; 0 where they are exact.
     """
 
     layout: Layout
@@ -36,11 +36,21 @@ class Sufficient:
     seen: Moments
     n: float
     shares: np.ndarray
+    noise: Moments
+
+    @property
+    def noisy(self) -> bool:
+        """Whether any count or label sum is."""
+        return bool(self.noise.counts.any() or self.noise.sums.any())
+
+    def part(self, t: int) -> slice:
+        """Where the parameters of term `t` are."""
+        return slice(int(self.layout.term_starts[t]), int(self.layout.term_starts[t + 1]))
 
     def margin(self, attribute: int) -> np.ndarray:
-        """Shares of an attribute's levels, from the first table that holds it; uniform where nothing is seen."""
+        """Shares of an attribute's levels, from the smallest table that holds it; uniform where nothing is seen."""
         lay = self.layout
-        t = next(i for i, term in enumerate(lay.terms) if attribute in term)
+        t = min((i for i, term in enumerate(lay.terms) if attribute in term), key=lambda i: len(lay.terms[i]))
         part = slice(lay.term_starts[t], lay.term_starts[t + 1])
         counts = np.maximum(self.data.counts[part].reshape(lay.shape(lay.terms[t])), 0.0)
         away = tuple(i for i, a in enumerate(lay.terms[t]) if a != attribute)
@@ -51,8 +61,9 @@ class Sufficient:
 def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
 
-    Tables over the same attributes are averaged, the surer ones counting more. Noisy tables whose totals differ are
-    scaled to one total. A table without label sums informs the model of x alone.
+    Noisy tables that overlap are made to agree by least squares (see `sumwise.kernels.reconcile`): what several tables tell,
+    such as how many there are of each level, is averaged, the surer ones counting more. A table without label sums informs the
+    model of x alone; one with cells that were not observed speaks for its own cells only.
 
     Examples
     --------
@@ -64,26 +75,78 @@ def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
     """
     _check_tables(tables)
     n = population(tables)
-    groups: dict[tuple[str, ...], list[Table]] = {}
-    for table in tables:
-        for wanted in _subsets(table, margins):
-            groups.setdefault(wanted, []).append(table)
     place = {a: i for i, a in enumerate(tables.domain.attributes)}
-    lay = layout(tables.domain.shape, [[place[a] for a in names] for names in groups])
-    names = list(tables.domain.attributes)
-    parts = [_pooled([names[a] for a in term], groups, n) for term in lay.terms]
-    counts, sums = (np.concatenate([p[i] for p in parts], axis=-1) for i in (0, 1))
-    seen, labelled = ~np.isnan(counts), ~np.isnan(sums)
-    shares = _class_shares(tables)
-    data = Moments(np.where(seen, counts, 0.0), np.where(labelled, sums, 0.0))
-    return Sufficient(lay, data, Moments(seen.astype(float), labelled.astype(float)), n, shares)
+    seen = [_Read(t, place) for t in tables]
+    own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s}
+    lay = layout(tables.domain.shape, sorted(own))
+    counts, spread, _ = _channel(seen, lay, [r.counts for r in seen], n)
+    n_scores = max(len(r.sums) for r in seen)
+    parts = [_channel(seen, lay, [r.sums[k] if r.sums else None for r in seen], None) for k in range(n_scores)]
+    sums, sums_spread, totals = zip(*parts)
+    data = Moments(counts, np.stack(sums))
+    known = Moments(*(~np.isnan(m) for m in data))
+    data = Moments(*(np.where(k, m, 0.0) for k, m in zip(known, data)))
+    shares = _class_shares(np.array(totals) / n, tables)
+    return Sufficient(
+        lay, data, Moments(*(k.astype(float) for k in known)), n, shares, Moments(spread, np.stack(sums_spread))
+    )
+
+
+class _Read:
+    """A table with ascending axes: counts, label sums of every score, variance of a cell."""
+
+    def __init__(self, table: Table, place: dict[str, int]) -> None:
+        axes = [place[a] for a in table.attributes]
+        order = np.argsort(axes)
+        self.axes = tuple(sorted(axes))
+        rate = np.asarray(table.noise.rate) if isinstance(table.noise, Poisson) else np.ones(())
+        whole = np.broadcast_to(rate, table.shape)
+        self.counts = np.transpose(table.counts / whole, order)
+        self.sums = [np.transpose(s / whole, order) for s in binary_or_all(table) or []]
+        variance = table.noise.variance(np.maximum(np.nan_to_num(self.counts), 0.0))
+        self.variance = float(np.mean(np.broadcast_to(variance, self.counts.shape) / np.transpose(whole, order) ** 2))
+        self.whole = not np.isnan(table.counts).any()
+
+
+def _channel(seen: list[_Read], lay: Layout, values: list, total: float | None):
+    """Values and variances (P,) of all terms, and the total: whole tables made to agree, others averaged by cell.
+
+    NaN is unknown.
+    """
+    found = [(r.axes, v, r.variance) for r, v in zip(seen, values) if v is not None]
+    whole = [part for part in found if not np.isnan(part[1]).any()]
+    agreed = reconcile(whole, total) if whole else Agreed({}, {})
+    out, spread = [], []
+    for term in lay.terms:
+        if term in agreed.values:
+            out.append(agreed.values[term].ravel())
+            spread.append(np.full(out[-1].size, agreed.variances[term]))
+            continue
+        given = [(v.ravel(), np.full(v.size, s)) for axes, v, s in found if axes == term]
+        value, variance = _average(given) if given else (np.full(int(np.prod(lay.shape(term))), np.nan),) * 2
+        out.append(value)
+        spread.append(np.nan_to_num(variance))
+    return np.concatenate(out), np.concatenate(spread), float(agreed.values.get((), np.nan))
+
+
+def _average(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of the known values of each cell, weighted by the inverse of their variance."""
+    values, variances = np.stack([p[0] for p in parts]), np.stack([p[1] for p in parts])
+    weight = np.where(np.isnan(values), 0.0, 1.0 / np.maximum(variances, 1e-300))
+    total = weight.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(values * weight, axis=0) / total
+        return np.where(total > 0, mean, np.nan), np.where(total > 0, 1.0 / total, 0.0)
 
 
 def population(tables: Tables) -> float:
     """Size of the population: stated, or of exact tables, or the noisy totals' weighted mean once they agree."""
     rest = [t for t in tables if not isinstance(t.noise, Exact) and not np.isnan(t.counts).any()]
-    totals = np.array([t.total for t in rest])
-    spread = np.array([np.sqrt(t.noise.variance(np.maximum(t.counts, 0.0)).sum()) for t in rest])
+    rates = [t.noise.rate if isinstance(t.noise, Poisson) else 1.0 for t in rest]
+    totals = np.array([(t.counts / r).sum() for t, r in zip(rest, rates)])
+    spread = np.array(
+        [np.sqrt((t.noise.variance(np.maximum(t.counts / r, 0.0)) / r**2).sum()) for t, r in zip(rest, rates)]
+    )
     if tables.n is not None:
         n = tables.n
     elif rest:
@@ -125,54 +188,6 @@ def _check_tables(tables: Any) -> None:
             raise DataError(f"The table over {title(t.attributes)} is empty.", hint="leave it out.")
 
 
-def _subsets(table: Table, margins: bool) -> list[tuple[str, ...]]:
-    """The table's own attributes, and those of every table that it implies (none where cells are missing)."""
-    own = tuple(table.attributes)
-    if not margins or np.isnan(table.counts).any():
-        return [own]
-    return [s for r in range(len(own), 0, -1) for s in combinations(own, r)]
-
-
-def _pooled(names: Sequence[str], groups: dict, n: float) -> tuple[np.ndarray, np.ndarray]:
-    """Counts (cells,) and label sums (C, cells) over attributes, averaged over all tables that tell them."""
-    found = [t for key, members in groups.items() if sorted(key) == sorted(names) for t in members]
-    parts = [_summed(t, names, n) for t in found]
-    exact = [p for p in parts if p[2].max() == 0.0]
-    if exact:  # nothing noisy can add to what is known; one with label sums before one without
-        parts = sorted(exact, key=lambda p: bool(np.isnan(p[1]).all()))[:1]
-    weight = np.stack([1.0 / np.maximum(p[2], 1e-300) for p in parts])
-    counts = _average(np.stack([p[0] for p in parts]), weight)
-    n_scores = max(len(p[1]) for p in parts)
-    labelled = [np.broadcast_to(p[1], (n_scores, p[1].shape[1])) for p in parts]
-    sums = _average(np.stack(labelled), np.broadcast_to(weight[:, None], (len(parts), n_scores, weight.shape[1])))
-    return counts, sums
-
-
-def _average(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(values)
-    weight = np.where(known, weight, 0.0)
-    total = weight.sum(axis=0)
-    mean = (np.where(known, values, 0.0) * weight).sum(axis=0) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, mean, np.nan)
-
-
-def _summed(table: Table, names: Sequence[str], n: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Counts, label sums and variances of a table summed onto `names`, scaled to the population."""
-    away = tuple(i for i, a in enumerate(table.attributes) if a not in names)
-    kept = [a for a in table.attributes if a in names]
-    order = [kept.index(a) for a in names]
-    whole = not isinstance(table.noise, Exact) and not np.isnan(table.counts).any()
-    scale = n / table.total if whole and table.total > 0 else 1.0
-
-    def onto(array):
-        return np.transpose(array.sum(axis=away), order).ravel() * scale
-
-    variance = np.broadcast_to(table.noise.variance(np.maximum(np.nan_to_num(table.counts), 0.0)), table.shape)
-    sums = binary_or_all(table)
-    labelled = np.full((1, len(onto(table.counts))), np.nan) if sums is None else np.stack([onto(s) for s in sums])
-    return onto(table.counts), labelled, onto(variance)
-
-
 def binary_or_all(table: Table) -> list[np.ndarray] | None:
     """Label sums of class 1 alone for two classes, of every class for more; None without a label."""
     sums = table.label_sums
@@ -183,18 +198,11 @@ def binary_or_all(table: Table) -> list[np.ndarray] | None:
     return [sums[..., 1]] if sums.shape[-1] == 2 else [sums[..., k] for k in range(sums.shape[-1])]
 
 
-def _class_shares(tables: Tables) -> np.ndarray:
+def _class_shares(found: np.ndarray, tables: Tables) -> np.ndarray:
     """Shares of the classes, by the tables whose cells are all known."""
-    shares = []
-    for t in tables:
-        sums = binary_or_all(t)
-        if sums is None or np.isnan(t.counts).any() or any(np.isnan(s).any() for s in sums) or not t.total > 0:
-            continue
-        found = np.array([s.sum() for s in sums]) / t.total
-        shares.append(np.array([1 - found[0], found[0]]) if len(found) == 1 else found)
-    if not shares:
+    if np.isnan(found).any():
         raise DataError("No table with label sums is complete, so the classes' shares are unknown.")
-    mean = np.mean(shares, axis=0)
+    mean = np.array([1 - found[0], found[0]]) if len(found) == 1 else found
     if mean.min() <= 0:
         classes = tables.classes or tuple(range(len(mean)))
         gone = [repr(classes[k]) for k in range(len(mean)) if mean[k] <= 0]

@@ -10,7 +10,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sumwise.errors import DataError
-from sumwise.kernels.contrastive import Moments, centring, curvature, gradients, misfit, preconditioned, steps
+from sumwise.kernels.contrastive import (
+    Moments,
+    centring,
+    curvature,
+    gradients,
+    misfit,
+    preconditioned,
+    shared_pace,
+    steps,
+)
 from sumwise.maxent.engines import Exact, Gibbs, Parameters
 from sumwise.maxent.sufficient import Sufficient
 
@@ -99,21 +108,20 @@ def by_steps(
 ) -> bool:
     """Go on from `course` until the moments agree or `after(course)` says stop; return whether they agree."""
     lay, lines = found.layout, centring(found.layout)
-    slow = 1.0 / len(lay.terms)
     while True:
         halves = engine.moments(course.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
         pull = _penalty_gradient(course.parameters, rule.penalties)
         grads = [_gradient(found, half, pull, rule.rescale) for half in halves]
         gradient = _gradient(found, model, pull, rule.rescale)
-        _move(found, rule, course, gradient, lines, slow)
+        _move(found, rule, course, gradient, lines)
         _move_offsets(found, course.parameters.offsets, model, rule.step_theta / (1.0 + rule.decay * course.n_iter))
         _remember(rule, course, model)
         keep = MEMORY if course.n_iter > 1 else 0.0
         course.running = [
             Moments(*(keep * r + (1 - keep) * g for r, g in zip(old, new))) for old, new in zip(course.running, grads)
         ]
-        distance = misfit(course.running[0], course.running[1], found.data)
+        distance = misfit(course.running[0], course.running[1], found.data, found.noise)
         course.history["misfit"].append(distance)
         error = np.abs(model.counts - found.data.counts)[: lay.n_cells].sum() / (found.n * len(lay.cliques))
         course.history["moment_error"].append(float(error))
@@ -136,7 +144,7 @@ def _gradient(found: Sufficient, model: Moments, pull: Moments, rescale: bool) -
     return Moments(raw.counts * found.seen.counts + pull.counts, raw.sums * found.seen.sums + pull.sums)
 
 
-def _move(found, rule, course, gradient, lines, slow) -> None:
+def _move(found, rule, course, gradient, lines) -> None:
     """Take one step, in place.
 
     The curvature comes from earlier sweeps: that of this sweep shares its error with the gradient, and their
@@ -147,11 +155,15 @@ def _move(found, rule, course, gradient, lines, slow) -> None:
     mu, theta = rule.step_mu * direction.counts, rule.step_theta * direction.sums
     if rule.precondition == "effects":
         weight = curvature(found.data, course.usual, rule.penalties)
-        mu = preconditioned(lay, lines, direction.counts, weight.counts, min(slow, rule.step_mu), rule.step_mu)
+        pace = shared_pace(weight.counts, rule.penalties.counts, len(lay.terms), rule.step_mu)
+        mu = preconditioned(lay, lines, direction.counts, weight.counts, pace, rule.step_mu)
+        paces = [
+            shared_pace(w, p, len(lay.terms), rule.step_theta) for w, p in zip(weight.sums, rule.penalties.sums)
+        ]
         theta = np.stack(
             [
-                preconditioned(lay, lines, d, w, min(slow, rule.step_theta), rule.step_theta)
-                for d, w in zip(direction.sums, weight.sums)
+                preconditioned(lay, lines, d, w, pace, rule.step_theta)
+                for d, w, pace in zip(direction.sums, weight.sums, paces)
             ]
         )
     mu_now, theta_now, _ = course.parameters
@@ -201,7 +213,7 @@ def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parame
         expected = model.sums[:, : found.layout.starts[1]].sum(axis=1)
         if len(expected) == 1:
             expected = np.array([n - expected[0], expected[0]])
-        loss.last = (value, misfit(Moments(mu, theta), Moments(mu, theta), data), model)  # type: ignore[attr-defined]
+        loss.last = (value, misfit(Moments(mu, theta), Moments(mu, theta), data, found.noise), model)  # type: ignore[attr-defined]
         return value, np.concatenate([mu, theta.ravel(), expected - n * found.shares]) / root
 
     def record(_: np.ndarray) -> None:

@@ -1,0 +1,61 @@
+"""How far the cells of noisy tables are trusted: the variance of noise against that of the counts themselves.
+
+A count y of mean m has variance S + V, with S from the sampling of individuals and V from noise. The likelihood of noisy tables
+near its top is that of exact ones with the gradient m - y weighted by S / (S + V), so its penalised optimum is that of exact
+tables whose penalty is multiplied by 1 + V / S, cell by cell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sumwise.kernels.contrastive import Moments
+from sumwise.maxent.sufficient import Sufficient
+
+__all__ = ["distrust"]
+
+LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
+EDGE = 0.01  # rates of labels are kept this far from 0 and 1
+
+
+def distrust(found: Sufficient) -> Moments:
+    """V / S of every count and label sum; 0 where tables are exact.
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.trust import distrust
+    >>> from sumwise.noise import Gaussian
+    >>> table = Table("a", [100.0, 900.0], [50.0, 450.0], noise=Gaussian(10.0))
+    >>> distrust(sufficient(Tables([table], Domain({"a": 2}), n=1000))).sums.round(2)
+    array([[4.  , 0.44]])
+    """
+    if not found.noisy:
+        return Moments(np.zeros_like(found.data.counts), np.zeros_like(found.data.sums))
+    counts = sampling_counts(found)
+    shares = found.shares[1:] if len(found.data.sums) == 1 else found.shares
+    rates = np.clip(shares, EDGE, 1 - EDGE)[:, None]
+    return Moments(found.noise.counts / counts, found.noise.sums / (counts * rates * (1 - rates)))
+
+
+def sampling_counts(found: Sufficient) -> np.ndarray:
+    """Counts (P,) of all cells with most of the noise taken out, all above zero.
+
+    Each table is drawn towards the product of its margins by the factor of James and Stein: not at all where it is far from that
+    product for its noise, all the way where noise explains the difference.
+    """
+    lay, n = found.layout, found.n
+    margins = [np.maximum(found.margin(a), 1.0 / n) for a in range(len(lay.sizes))]
+    out = np.empty(lay.n_params)
+    for t, term in enumerate(lay.terms):
+        part = found.part(t)
+        counts, noise = found.data.counts[part], found.noise.counts[part]
+        even = np.ones(1)
+        for a in term:
+            even = np.multiply.outer(even, margins[a]).ravel() if len(even) > 1 else margins[a]
+        even = n * even / even.sum()
+        far = float(np.sum(found.seen.counts[part] * (counts - even) ** 2))
+        kept = 1.0 if far <= 0 else max(0.0, 1.0 - float(noise.sum()) / far)
+        out[part] = np.maximum(np.where(found.seen.counts[part] > 0, even + kept * (counts - even), even), LEAST * even)
+    return out
