@@ -5,6 +5,7 @@ import pytest
 
 from sumwise import Bags
 from sumwise.checkpoint import Checkpoint
+from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan
 from sumwise.distribution.set_training import (
     RowSource,
@@ -22,8 +23,9 @@ torch = pytest.importorskip("torch", reason="networks need torch: pip install 's
 CPU = torch.device("cpu")
 
 
-def source_of(bags, levels=None):
-    return RowSource(bags, np.zeros(bags.n_features), np.ones(bags.n_features), levels or {}, CPU)
+def source_of(bags):
+    d = bags.n_features
+    return RowSource(bags, Columns(bags.features, np.arange(d), np.zeros(d), np.ones(d), {}), CPU)
 
 
 def some_bags(n=20, seed=0):
@@ -55,9 +57,10 @@ def test_rows_come_bag_by_bag_with_weights():
 
 
 def test_scales_and_indicators_of_codes():
-    bags = Bags(np.array([[10.0, 2.0, 1.0], [14.0, 0.0, 3.0]]), [0, 2])
-    source = RowSource(bags, np.array([12.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0]), {1: 3}, CPU)
-    assert source.take(np.array([0]))[0].tolist() == [[-1, 0, 0, 1, 1], [1, 1, 0, 0, 3]]
+    bags = Bags(np.array([[10.0, 2.0, 1.0], [14.0, 0.0, 3.0]]), [0, 2], levels={"x1": ("a", "b", "c")})
+    columns = Columns(bags.features, np.array([0, 2]), np.array([12.0, 0.0]), np.array([2.0, 1.0]), bags.levels)
+    source = RowSource(bags, columns, CPU)
+    assert source.take(np.array([0]))[0].tolist() == [[-1, 1, 0, 0, 1], [1, 3, 1, 0, 0]]
 
 
 def test_a_step_sees_at_most_max_rows_of_each_bag():

@@ -2,8 +2,19 @@
 
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.embedding import LinearEmbedding
+from sumwise.distribution.folds import spatial_folds
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
+from sumwise.distribution.recommend import Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
 
-__all__ = ["BagRidge", "DeepSets", "FourierEmbedding", "LinearEmbedding", "MomentEmbedding"]
+__all__ = [
+    "BagRidge",
+    "DeepSets",
+    "FourierEmbedding",
+    "LinearEmbedding",
+    "MomentEmbedding",
+    "Recommendation",
+    "recommend",
+    "spatial_folds",
+]

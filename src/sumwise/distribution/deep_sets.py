@@ -12,6 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.regressor import BagRegressor, check_response
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_training import (
     Network,
@@ -23,7 +25,6 @@ from sumwise.distribution.set_training import (
     fresh_network,
 )
 from sumwise.errors import DataError
-from sumwise.estimator import Estimator
 from sumwise.extras import require
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.networks.features import centre_and_scale
@@ -34,6 +35,7 @@ from sumwise.progress import Progress
 __all__ = ["PRESETS", "DeepSets"]
 
 SECONDS = 30.0  # at least, between two saves of a checkpoint
+STEPS, EPOCHS = 1500, (10, 200)  # of a fit that isn't told how long to train
 TASKS = ("regression", "classification", "share")
 NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
 
@@ -60,6 +62,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "task": "classification",
         "learning_rate": 1e-3,
     },
+    # In the manner of PointNet (Qi et al. 2017), without its spatial transformers; widths chosen on held-out clouds.
+    "pointnet": {
+        "phi": (64, 128, 256),
+        "rho": (128,),
+        "pool": "max",
+        "activation": "relu",
+        "dropout": 0.3,
+        "task": "classification",
+    },
     # Lemus Gonzalez, section 4.2.1: the network of the Gamma, Gaussian and election experiments.
     "gamma": {
         "phi": (250, 250),
@@ -76,7 +87,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class DeepSets(Estimator):
+class DeepSets(BagRegressor):
     """Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     phi reads each row, the pool is a weighted mean, a sum or a maximum over the rows of a bag, rho turns it into the
@@ -104,17 +115,21 @@ class DeepSets(Estimator):
         Share of the inputs of each layer of rho that a training step leaves out.
     task : {"regression", "classification", "share"}, default "regression"
         Responses are numbers; labels of any kind; or numbers in [0, 1] (cross-entropy; predictions stay within).
-    learning_rate, weight_decay : float, default 0.03, 0.1
-        Of AdamW.
+    learning_rate : float or None, default None
+        Of AdamW; by default 0.03 for one layer of phi and 0.01 for more, a tenth of that when the pool is a maximum.
+    weight_decay : float, default 0.2
+        Of matrices, times the learning rate.
     schedule : {"cosine", "plateau", "constant"}, default "cosine"
-        The learning rate falls to zero over `max_epochs`; is halved when the held-out loss stands still for a
-        quarter of `patience`; stays.
+        The learning rate falls to zero over `max_epochs`, which are all run; is halved when the held-out loss stands
+        still for a quarter of `patience`; stays.
     batch_bags : int or None, default None
         Bags per step, down to 1; by default as many as hold about 20,000 rows, 4 to 64.
     max_rows : int or None, default None
         Rows of a bag that a training step sees at most, drawn anew each time; predictions see all.
-    max_epochs, patience : int, default 60, 20
-        Passes over the bags; and those without a lower held-out loss after which training stops.
+    max_epochs : int or None, default None
+        Passes over the bags; by default those that make about 1,500 steps, 10 to 200.
+    patience : int, default 20
+        Passes without a lower held-out loss after which "plateau" and "constant" stop.
     validation : float, default 0.1
         Share of the bags that is held out; 0 trains for `max_epochs` on all.
     n_members : int, default 1
@@ -145,7 +160,7 @@ class DeepSets(Estimator):
     >>> from sumwise import synthetic
     >>> from sumwise.distribution import DeepSets
     >>> data = synthetic.gamma(80, 50, noise=0.0, random_state=0)
-    >>> net = DeepSets(max_epochs=30).fit(data.bags[:60], data.response[:60])
+    >>> net = DeepSets(max_epochs=20).fit(data.bags[:60], data.response[:60])
     >>> net.predict(data.bags[60:]).shape
     (20,)
     """
@@ -163,12 +178,12 @@ class DeepSets(Estimator):
         normalise=True,
         dropout=0.0,
         task="regression",
-        learning_rate=0.03,
-        weight_decay=0.1,
+        learning_rate: float | None = None,
+        weight_decay=0.2,
         schedule="cosine",
         batch_bags: int | None = None,
         max_rows: int | None = None,
-        max_epochs=60,
+        max_epochs: int | None = None,
         patience=20,
         validation=0.1,
         n_members=1,
@@ -205,7 +220,7 @@ class DeepSets(Estimator):
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> DeepSets:
-        """Return an estimator with a network of the papers: "statistics", "points" or "gamma".
+        """Return an estimator with a network of the papers: "statistics", "points", "pointnet" or "gamma".
 
         Examples
         --------
@@ -228,13 +243,12 @@ class DeepSets(Estimator):
         """
         bags = usable(bags)
         settings = self._settings(bags)
-        target = self._learn(bags, y)
+        target = self._begin(bags, y)
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
         done: dict[str, Any] = checkpoint.load() or {"members": []}
-        total = settings.max_epochs * self.n_members
-        with Progress("DeepSets", total, verbose=self.verbose) as progress, threads(self.n_jobs):
+        with Progress("DeepSets", settings.max_epochs * self.n_members, verbose=self.verbose) as progress, threads(self.n_jobs):
             for seed in seeds[len(done["members"]) :]:
                 run = self._training(bags, target, split, settings, seed)
                 if "running" in done:
@@ -261,15 +275,16 @@ class DeepSets(Estimator):
         settings = replace(self._settings(bags), schedule="constant", max_epochs=1)
         device, begun = find_device(self.device), hasattr(self, "passes_")
         if not begun:
-            target = self._learn(bags, y, classes)
+            target = self._begin(bags, y, classes)
             self.passes_ = 0
             seed = int(checks.generator(self.random_state).integers(2**62))
             network = fresh_network(self._plan(), np.random.default_rng(seed), device)
             self._course = {"seed": seed}
         else:
+            bags = self.columns_.check(bags)
             target = self._encoded(bags, y)
             seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
-        source = RowSource(bags, self.centre_, self.scale_, self.levels_, device)
+        source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
         with threads(self.n_jobs):
             if begun:
@@ -284,15 +299,14 @@ class DeepSets(Estimator):
 
     def predict(self, bags: Bags) -> np.ndarray:
         """Return the response of each bag, in the shape that `fit` was given; of a classification, the class."""
-        said = self._said(bags)
         if self.task == "classification":
-            return self.classes_[np.argmax(said, axis=1)]
-        return said if self.several_ else said[:, 0]
+            return self.classes_[np.argmax(self._predict(bags), axis=1)]
+        return super().predict(bags)
 
     @available_if(lambda self: self.task == "classification")
     def predict_proba(self, bags: Bags) -> np.ndarray:
         """Return class probabilities, (n_bags, n_classes), of a classification."""
-        return self._said(bags)
+        return self._predict(bags)
 
     def predict_interval(self, bags: Bags, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return an interval for the response of each bag, from the errors on held-out bags.
@@ -313,9 +327,11 @@ class DeepSets(Estimator):
             raise DataError("No bags were held out.", hint="give validation=0.1, or fit(..., validation=(bags, y)).")
         rank = min(int(np.ceil(share * (len(errors) + 1))), len(errors))
         width = np.sort(errors, axis=0)[rank - 1]
-        middle = self.predict(bags)
-        low, high = middle - (width if self.several_ else width[0]), middle + (width if self.several_ else width[0])
-        return (np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)) if self.task == "share" else (low, high)
+        middle = self._predict(bags)
+        ends = [middle - width, middle + width]
+        if self.task == "share":
+            ends = [np.clip(end, 0.0, 1.0) for end in ends]
+        return self._shaped(ends[0]), self._shaped(ends[1])
 
     def critical_set(self, bags: Bags) -> np.ndarray:
         """Return rows that alone decide the answer when the pool is a maximum (Qi et al. 2017).
@@ -329,8 +345,8 @@ class DeepSets(Estimator):
         self._fitted()
         if self.pool != "max":
             raise DataError(f"pool is {self.pool!r}: every row counts.", hint="pool='max' has critical sets.")
-        kept, source = self._source(bags)
-        found = np.zeros(kept.n_rows, dtype=bool)
+        source = self._source(bags)
+        found = np.zeros(source.bags.n_rows, dtype=bool)
         with threads(self.n_jobs):
             for arrays in self.members_:
                 network = Network(self._plan(), arrays, source.device)
@@ -341,50 +357,51 @@ class DeepSets(Estimator):
 
     def score(self, bags: Bags, y: Any) -> float:
         """Return R squared (mean over responses); of a classification, the share of bags that are right."""
-        said = self.predict(bags)
-        if self.task == "classification":
-            truth = np.asarray(checks.listing(y, "y"))
-            checks.same_length(bags=bags, y=truth)
-            return float(np.mean(said == truth))
-        truth = _matrix(y, len(bags))
-        residual = ((truth - said.reshape(truth.shape)) ** 2).sum(axis=0)
-        spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-        return float(np.mean(1.0 - residual / np.where(spread > 0, spread, np.inf)))
+        if self.task != "classification":
+            return super().score(bags, y)
+        said, truth = self.predict(bags), np.asarray(checks.listing(y, "y"))
+        checks.same_length(bags=bags, y=truth)
+        return float(np.mean(said == truth))
 
     def _settings(self, bags: Bags) -> Settings:
         checks.choice(self.task, "task", TASKS)
         checks.choice(self.schedule, "schedule", SCHEDULES)
-        for name in ("max_epochs", "patience", "n_members", "n_jobs"):
+        for name in ("patience", "n_members", "n_jobs"):
             checks.at_least(getattr(self, name), name, 1)
-        for name in ("learning_rate", "weight_decay"):
-            checks.at_least(getattr(self, name), name, 0, whole_number=False)
-        for name in ("batch_bags", "max_rows"):
+        checks.at_least(self.weight_decay, "weight_decay", 0, whole_number=False)
+        for name in ("batch_bags", "max_rows", "max_epochs"):
             if getattr(self, name) is not None:
                 checks.at_least(getattr(self, name), name, 1)
         if not 0 <= checks.at_least(self.validation, "validation", 0, whole_number=False) < 1:
             raise DataError(f"validation is {self.validation!r}.", hint="give a share below 1; 0 holds nothing out.")
+        batch_bags = batch_size(bags.sizes, self.batch_bags, self.max_rows)
         return Settings(
             self.task,
-            float(self.learning_rate),
+            self._rate(),
             float(self.weight_decay),
             self.schedule,
-            batch_size(bags.sizes, self.batch_bags, self.max_rows),
+            batch_bags,
             self.max_rows,
-            self.max_epochs,
+            self.max_epochs or int(np.clip(round(STEPS * batch_bags / len(bags)), *EPOCHS)),
             self.patience,
         )
 
+    def _rate(self) -> float:
+        if self.learning_rate is not None:
+            return float(checks.at_least(self.learning_rate, "learning_rate", 0, whole_number=False))
+        rate = 0.03 if len(checks.listing(self.phi, "phi")) == 1 else 0.01
+        return rate / 10 if self.pool == "max" else rate
+
     def _plan(self) -> Plan:
-        n_features = self.n_features_in_ + sum(n - 1 for n in self.levels_.values())
+        n_features = self.columns_.dimension + sum(len(levels) for levels in self.columns_.levels.values())
         return make_plan(n_features, self.n_outputs_, {name: getattr(self, name) for name in NETWORK})
 
-    def _learn(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
+    def _begin(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
-        self.n_features_in_ = bags.n_features
-        self.levels_ = {bags.features.index(name): len(levels) for name, levels in bags.levels.items()}
-        weights = bags.weights if bags.weighted else None
-        self.centre_, self.scale_ = centre_and_scale(bags.values, weights)
-        self.several_ = False
+        learned = Columns.learn(bags)
+        centre, scale = centre_and_scale(bags.values, bags.weights if bags.weighted else None)
+        self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])
+        self.flat_ = True
         if self.task == "classification":
             labels = checks.listing(y if classes is None else classes, "y" if classes is None else "classes")
             self.classes_ = np.unique(np.asarray(labels))
@@ -392,8 +409,8 @@ class DeepSets(Estimator):
                 raise DataError(f"There is one class only: {checks.plain(self.classes_[0])!r}.")
             self.n_outputs_ = len(self.classes_)
         else:
-            truth = _matrix(y, len(bags))
-            self.several_, self.n_outputs_ = np.ndim(y) == 2, truth.shape[1]
+            truth = check_response(bags, y, least=2)[1]
+            self.flat_, self.n_outputs_ = np.ndim(y) == 1, truth.shape[1]
             self.y_mean_, spread = truth.mean(axis=0), truth.std(axis=0)
             self.y_scale_ = np.where(spread > 0, spread, 1.0)
         self._plan()
@@ -401,8 +418,6 @@ class DeepSets(Estimator):
 
     def _encoded(self, bags: Bags, y: Any) -> np.ndarray:
         """Return responses as the network sees them: class numbers, shares, or standardised numbers."""
-        if bags.n_features != self.n_features_in_:
-            raise DataError(f"The bags have {bags.n_features} features; the network has {self.n_features_in_}.")
         if self.task == "classification":
             labels = np.asarray(checks.listing(y, "y"))
             checks.same_length(bags=bags, y=labels)
@@ -410,7 +425,7 @@ class DeepSets(Estimator):
             for label in labels[self.classes_[place] != labels][:1]:
                 raise DataError(f"y has the class {checks.plain(label)!r}, which is not among classes_.")
             return place.astype(np.int64)
-        truth = _matrix(y, len(bags))
+        truth = check_response(bags, y, least=1)[1]
         if truth.shape[1] != self.n_outputs_:
             raise DataError(f"y has {truth.shape[1]} columns; the network has {self.n_outputs_}.")
         if self.task == "share":
@@ -420,7 +435,7 @@ class DeepSets(Estimator):
         return (truth - self.y_mean_) / self.y_scale_
 
     def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
-        bags = usable(bags)
+        bags = self.columns_.check(usable(bags))
         return bags, self._encoded(bags, y)
 
     def _key(self, bags: Bags, target: np.ndarray, split: Any, seeds: list[int]) -> str | None:
@@ -447,8 +462,8 @@ class DeepSets(Estimator):
             split, bags, target = (bags[out], target[out]), bags[kept], target[kept]
         judges = None
         if split is not None:
-            judges = (RowSource(split[0], self.centre_, self.scale_, self.levels_, device), self._tensor(split[1], "cpu", False))
-        source = RowSource(bags, self.centre_, self.scale_, self.levels_, device)
+            judges = (RowSource(split[0], self.columns_, device), self._tensor(split[1], "cpu", False))
+        source = RowSource(bags, self.columns_, device)
         network = fresh_network(self._plan(), rng, device)
         return Training(network, source, self._tensor(target, device), settings, [seed], judges)
 
@@ -474,21 +489,18 @@ class DeepSets(Estimator):
             warn_not_converged(settings.max_epochs, late, 0.0, hint="raise max_epochs, or schedule='cosine'.", stacklevel=3)
         return self
 
-    def _source(self, bags: Bags) -> tuple[Bags, RowSource]:
-        kept = usable(bags)
-        if kept.n_features != self.n_features_in_:
-            raise DataError(f"The bags have {kept.n_features} features; the network has {self.n_features_in_}.")
-        return kept, RowSource(kept, self.centre_, self.scale_, self.levels_, find_device(self.device))
+    def _source(self, bags: Bags) -> RowSource:
+        return RowSource(self.columns_.check(usable(bags)), self.columns_, find_device(self.device))
 
     def _answers(self, outputs: np.ndarray) -> np.ndarray:
         if self.task == "classification":
             return softmax(outputs, axis=1)
         return expit(outputs) if self.task == "share" else outputs * self.y_scale_ + self.y_mean_
 
-    def _said(self, bags: Bags) -> np.ndarray:
+    def _predict(self, bags: Bags) -> np.ndarray:
         """Return the mean answer of the members, (n_bags, n_outputs)."""
-        self._fitted()
-        _, source = self._source(bags)
+        self._fitted("members_")
+        source = self._source(bags)
         with threads(self.n_jobs):
             said = [Network(self._plan(), arrays, source.device).outputs(source) for arrays in self.members_]
         return np.mean([self._answers(outputs) for outputs in said], axis=0)
@@ -496,21 +508,6 @@ class DeepSets(Estimator):
 
 def usable(bags: Any) -> Bags:
     """Return bags without rows of weight zero; no bag may be empty then."""
-    if not isinstance(bags, Bags):
-        raise DataError(f"bags is a {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first.")
-    kept = bags.subset(bags.weights > 0) if bags.weighted and (bags.weights == 0).any() else bags
-    empty = kept.sizes == 0
-    if empty.any() or not len(kept):
-        first = f" First: bag {checks.plain(kept.ids[int(np.argmax(empty))])!r}." if empty.any() else ""
-        raise DataError(
-            f"{int(empty.sum())} of {len(kept)} bags have no rows (or none of weight above zero).{first}",
-            hint="leave them out: bags.drop_empty().",
-        )
-    return kept
-
-
-def _matrix(y: Any, n: int) -> np.ndarray:
-    truth = checks.finite(y, "y", allow_bool=True)
-    if truth.ndim not in (1, 2) or len(truth) != n:
-        raise DataError(f"y has shape {truth.shape} for {n} bags.", hint="give one response (or one row) per bag.")
-    return truth.reshape(n, -1)
+    if isinstance(bags, Bags) and bags.weighted and (bags.weights == 0).any():
+        bags = bags.subset(bags.weights > 0)
+    return check_bags(bags)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint
+from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights, peaks
 from sumwise.errors import DataError
 from sumwise.extras import require
@@ -56,15 +57,13 @@ class RowSource:
     ----------
     bags : Bags
         None empty, all weights above zero.
-    centre, scale : arrays of shape (n_features,)
-    levels : dict of column number to number of levels
+    columns : Columns
     device : torch.device
     """
 
-    def __init__(self, bags: Bags, centre: np.ndarray, scale: np.ndarray, levels: Mapping[int, int], device: Any):
+    def __init__(self, bags: Bags, columns: Columns, device: Any):
         self.torch = require("torch")
-        self.bags, self.levels, self.device = bags, levels, device
-        self.centre, self.scale = centre.astype(np.float32), scale.astype(np.float32)
+        self.bags, self.columns, self.device = bags, columns, device
         self.resident = None
         if device.type != "cpu" and bags.values.size * 4 <= RESIDENT:
             self.resident = self._tensor(slice(None))
@@ -87,12 +86,12 @@ class RowSource:
         return self._tensor(rows), segments
 
     def _tensor(self, rows):
-        values = np.asarray(self.bags.values[rows], dtype=np.float32)
-        scaled = (values - self.centre) / self.scale
-        for column in sorted(self.levels, reverse=True):
-            codes = values[:, column, None] == np.arange(self.levels[column], dtype=np.float32)
-            scaled = np.hstack([scaled[:, :column], codes.astype(np.float32), scaled[:, column + 1 :]])
-        return self.torch.from_numpy(np.ascontiguousarray(scaled)).to(self.device)
+        values = self.bags.values[rows]
+        parts = [self.columns.numbers(values)]
+        for name, levels in self.columns.levels.items():
+            parts.append(values[:, self.columns.features.index(name), None] == np.arange(len(levels)))
+        joined = np.hstack(parts) if len(parts) > 1 else parts[0]
+        return self.torch.from_numpy(np.ascontiguousarray(joined, dtype=np.float32)).to(self.device)
 
 
 class Network:
@@ -270,7 +269,9 @@ class Training:
 
     def _turned(self) -> bool:
         best = self.course["best"]
-        return best is not None and self.course["epoch"] - best["epoch"] >= self.settings.patience
+        if best is None or self.settings.schedule == "cosine":  # the loss turns more than once before the rate is low
+            return False
+        return self.course["epoch"] - best["epoch"] >= self.settings.patience
 
 
 def batches_in(order: np.ndarray, size: int) -> list[np.ndarray]:

@@ -1,0 +1,210 @@
+"""recommend: which method to use on given bags, by cross-validation, and why."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.candidates import FEW_BAGS, default_candidates
+from sumwise.distribution.columns import check_bags
+from sumwise.distribution.folds import spatial_folds
+from sumwise.errors import DataError, MissingExtra, NotConverged
+from sumwise.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Recommendation", "recommend"]
+
+SMALL_BAGS = 30  # median size below which embeddings are mostly sampling noise
+SCORES = {"regression": "R squared", "classification": "accuracy"}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to use, how all candidates did, and why; made by `recommend`.
+
+    Attributes
+    ----------
+    best : str
+        Name of the candidate to use.
+    estimator : Estimator
+        That candidate, not fitted.
+    scores : dict of str to array (n_folds,)
+        R squared (accuracy) of each candidate on each fold.
+    seconds : dict of str to float
+        CPU seconds of each candidate over all folds.
+    reasons : tuple of str
+        Why, in terms of bag size, number of bags and dimension; and which candidates were not tried.
+    score_name : str
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import recommend
+    >>> data = synthetic.gamma(60, 40, random_state=0)
+    >>> advice = recommend(data.bags, data.response, n_folds=2)
+    >>> advice.best in advice.scores
+    True
+    """
+
+    best: str
+    estimator: Any
+    scores: dict
+    seconds: dict
+    reasons: tuple
+    score_name: str
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per candidate, best first: mean score, its standard error, CPU seconds."""
+        import pandas as pd
+
+        rows = [
+            {
+                "method": name,
+                self.score_name: np.mean(found),
+                "standard error": np.std(found, ddof=1) / np.sqrt(len(found)),
+                "CPU seconds": self.seconds[name],
+            }
+            for name, found in self.scores.items()
+        ]
+        return pd.DataFrame(rows).sort_values(self.score_name, ascending=False, ignore_index=True)
+
+    def __str__(self) -> str:
+        table = self.frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        return "\n".join([f"Use {self.best}.", *(f"- {reason}" for reason in self.reasons), "", table])
+
+
+def recommend(
+    bags: Bags,
+    y: Any,
+    *,
+    task: str = "regression",
+    places: Any = None,
+    buffer: float = 0.0,
+    n_folds: int = 5,
+    candidates: Mapping[str, Any] | None = None,
+    verbose: int = 0,
+    random_state: Any = 0,
+) -> Recommendation:
+    """Cross-validate the fixed embeddings and, where data suffice, DeepSets; say which to use and why.
+
+    Parameters
+    ----------
+    bags : Bags
+    y : array of shape (n_bags,), or (n_bags, n_outputs) of a regression
+    task : {"regression", "classification"}, default "regression"
+    places : array of shape (n_bags, n_coordinates), optional
+        Where bags lie on a map: folds are then blocks of it (`spatial_folds`).
+    buffer : float, default 0.0
+        Bags nearer than this to the block that is predicted are left out of training.
+    n_folds : int, default 5
+    candidates : dict of name to estimator, optional
+        In order of preference, simplest first; by default a choice that depends on the data.
+    verbose : int, default 0
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    Recommendation
+        The first candidate whose score is within one standard error of the best one's, compared fold by fold.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import LinearEmbedding, BagRidge, recommend
+    >>> data = synthetic.gaussian(4, 40, random_state=0)
+    >>> chosen = {"means": BagRidge(LinearEmbedding())}
+    >>> recommend(data.bags, data.response, candidates=chosen, n_folds=3).best
+    'means'
+    """
+    bags = check_bags(bags, least=2 * int(checks.at_least(n_folds, "n_folds", 2)))
+    checks.choice(task, "task", tuple(SCORES))
+    truth = np.asarray(checks.listing(y, "y"))
+    checks.same_length(bags=bags, y=truth)
+    rng = checks.generator(random_state)
+    folds = _random_folds(len(bags), n_folds, rng) if places is None else spatial_folds(places, n_folds, buffer)
+    if places is not None:
+        checks.same_length(bags=bags, places=places)
+    reasons = []
+    if candidates is None:
+        candidates, reasons = default_candidates(bags, task, int(rng.integers(2**31)))
+    if not candidates:
+        raise DataError("There are no candidates.", hint="give a dict of name to estimator.")
+    scores, seconds, failed = _tried(candidates, bags, truth, folds, verbose)
+    best = _first_within_one_error(scores)
+    told = [*_why(best, scores, bags, SCORES[task]), *reasons, *failed]
+    if places is not None:
+        told.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
+    return Recommendation(best, clone(candidates[best]), scores, seconds, tuple(told), SCORES[task])
+
+
+def _random_folds(n: int, n_folds: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+    fold = rng.permutation(np.arange(n) % n_folds)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def _tried(candidates, bags, truth, folds, verbose):
+    """Score every candidate on every fold; one that can't be fitted is left out, and said."""
+    scores, seconds, failed = {}, {}, []
+    with Progress("Candidates", len(candidates), verbose=verbose) as progress:
+        for name, candidate in candidates.items():
+            begin = time.process_time()
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", NotConverged)
+                    scores[name] = np.array(
+                        [clone(candidate).fit(bags[a], truth[a]).score(bags[b], truth[b]) for a, b in folds]
+                    )
+                seconds[name] = time.process_time() - begin
+            except (DataError, MissingExtra) as error:
+                failed.append(f"{name} was left out: {error}")
+            progress.step()
+    if not scores:
+        raise DataError("No candidate could be fitted.", hint="; ".join(failed))
+    return scores, seconds, failed
+
+
+def _first_within_one_error(scores: Mapping[str, np.ndarray]) -> str:
+    top = max(scores, key=lambda name: float(np.mean(scores[name])))
+    for name, found in scores.items():
+        loss = scores[top] - found  # fold by fold, since some folds are harder than others
+        if loss.mean() <= loss.std(ddof=1) / np.sqrt(len(loss)):
+            return name
+    return top
+
+
+def _why(best: str, scores: Mapping[str, np.ndarray], bags: Bags, score_name: str) -> list[str]:
+    top = max(scores, key=lambda name: float(np.mean(scores[name])))
+    mean = {name: float(np.mean(found)) for name, found in scores.items()}
+    if best == top:
+        others = {name: value for name, value in mean.items() if name != best}
+        next_best = max(others, key=lambda name: others[name]) if others else None
+        beside = f"; next is {next_best} with {others[next_best]:.3f}" if next_best else ""
+        told = [f"It has the best {score_name} over {len(scores[best])} folds: {mean[best]:.3f}{beside}."]
+    else:
+        told = [
+            f"Its {score_name} of {mean[best]:.3f} is within one standard error of the best ({top}, {mean[top]:.3f}), "
+            "and it is simpler."
+        ]
+    median = float(np.median(bags.sizes))
+    spread = f"{bags.sizes.min()} to {bags.sizes.max()} rows, median {median:g}"
+    if median < SMALL_BAGS:
+        told.append(
+            f"Bag size: {spread}. Bags this small describe their distribution poorly; quantisation and networks need "
+            "larger ones, and a method that weighs bags by size may gain."
+        )
+    else:
+        told.append(f"Bag size: {spread}, enough for histograms and learned embeddings to be told from noise.")
+    few = "too few to train a network on" if len(bags) < FEW_BAGS else "enough for a network to be tried"
+    told.append(f"Number of bags: {len(bags)}, {few}.")
+    told.append(f"Dimension: {bags.n_features} columns.")
+    return told

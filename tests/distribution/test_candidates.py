@@ -1,0 +1,23 @@
+from sumwise import synthetic
+from sumwise.distribution.candidates import default_candidates
+
+
+def test_a_network_is_tried_where_bags_suffice():
+    many, told = default_candidates(synthetic.gamma(300, 2, random_state=0).bags, "regression", 3)
+    assert "DeepSets" in many
+    assert not told
+    few, told = default_candidates(synthetic.gamma(299, 2, random_state=0).bags, "regression", 3)
+    assert "DeepSets" not in few
+    assert "299 bags are few" in told[0]
+
+
+def test_simplest_first_and_seeded():
+    found, _ = default_candidates(synthetic.gamma(300, 2, random_state=0).bags, "regression", 3)
+    assert list(found)[0] == "means"
+    assert list(found)[-1] == "DeepSets"
+    assert {c.random_state for c in found.values() if getattr(c, "random_state", None) is not None} == {3}
+
+
+def test_classes_are_told_by_classifiers():
+    found, _ = default_candidates(synthetic.shapes(304, 5, random_state=0).bags, "classification", 3)
+    assert found["DeepSets"].task == "classification"

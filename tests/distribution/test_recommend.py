@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.distribution import BagRidge, DeepSets, LinearEmbedding, MomentEmbedding, recommend
+from sumwise.distribution.recommend import _first_within_one_error
+from sumwise.errors import DataError
+
+PAIR = {"means": BagRidge(LinearEmbedding()), "moments": BagRidge(MomentEmbedding())}
+
+
+def draws(spread, n=60, seed=0):
+    """Bags whose response is their mean, or (with `spread`) the spread around zero."""
+    rng = np.random.default_rng(seed)
+    y = rng.uniform(1, 3, n)
+    parts = [rng.normal(0, s, (40, 2)) if spread else rng.normal(s, 1.0, (40, 2)) for s in y]
+    return Bags.from_arrays(parts), y
+
+
+def test_means_don_t_tell_a_spread():
+    advice = recommend(*draws(spread=True), candidates=PAIR)
+    assert advice.best == "moments"
+    assert "best R squared" in advice.reasons[0]
+    assert advice.frame()["method"].tolist() == ["moments", "means"]
+
+
+def test_the_simpler_of_two_equals_is_taken():
+    advice = recommend(*draws(spread=False), candidates=PAIR)
+    assert advice.best == "means"
+    assert advice.estimator.get_params()["embedding"].__class__ is LinearEmbedding
+    assert not hasattr(advice.estimator, "coef_")
+
+
+def test_one_standard_error_is_taken_fold_by_fold():
+    hard = np.array([0.0, 0.4, 0.8, 0.2])
+    close = {"plain": hard + np.array([0.01, -0.02, 0.02, -0.03]), "rich": hard}
+    assert _first_within_one_error(close) == "plain"
+    clear = {"plain": hard - 0.05, "rich": hard + np.array([0.01, 0.0, -0.01, 0.0])}  # little, but in every fold
+    assert _first_within_one_error(clear) == "rich"
+
+
+def test_few_bags_are_told_in_the_reasons():
+    advice = recommend(*draws(spread=True), n_folds=3)
+    assert "DeepSets" not in advice.scores
+    text = str(advice)
+    for part in ("Number of bags: 60, too few", "Bag size: 40 to 40 rows", "Dimension: 2", "DeepSets was not tried"):
+        assert part in text
+
+
+def test_small_bags_are_told():
+    bags, y = draws(spread=False)
+    rows = np.arange(bags.n_rows) % 40 < 5
+    assert "describe their distribution poorly" in str(recommend(bags.subset(rows), y, candidates=PAIR, n_folds=2))
+
+
+def test_neighbours_flatter_random_folds():
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(150, 2))
+    bags = Bags.from_arrays([p + 0.01 * rng.normal(size=(10, 2)) for p in places])  # members know where they are
+    y = np.sin(12 * places[:, 0]) * np.cos(9 * places[:, 1])
+    from sumwise.distribution import FourierEmbedding
+
+    one = {"waves": BagRidge(FourierEmbedding(), random_state=0)}
+    random = recommend(bags, y, candidates=one).scores["waves"].mean()
+    apart = recommend(bags, y, candidates=one, places=places, buffer=0.05)
+    assert apart.scores["waves"].mean() < random - 0.1
+    assert "blocks of the map" in apart.reasons[-1]
+
+
+def test_classes():
+    pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
+    bags, y = draws(spread=True)
+    net = DeepSets(phi=(16,), rho=(), max_epochs=25, task="classification")
+    advice = recommend(bags, np.where(y > 2, "wide", "narrow"), task="classification", candidates={"net": net})
+    assert advice.score_name == "accuracy"
+    assert advice.scores["net"].mean() > 0.75
+
+
+def test_a_candidate_that_fails_is_left_out_and_said():
+    bags, y = draws(spread=True)
+    advice = recommend(bags, y, candidates={"share": DeepSets(task="share"), **PAIR}, n_folds=2)
+    assert "share" not in advice.scores
+    assert any("share was left out: Shares must lie" in reason for reason in advice.reasons)
+    with pytest.raises(DataError, match="No candidate could be fitted"):
+        recommend(bags, y, candidates={"share": DeepSets(task="share")})
+
+
+def test_bad_input_is_refused():
+    bags, y = draws(spread=True)
+    with pytest.raises(DataError, match="at least 10 are needed"):
+        recommend(bags[:8], y[:8])
+    with pytest.raises(DataError, match="task"):
+        recommend(bags, y, task="ranking")
+    with pytest.raises(DataError, match="no candidates"):
+        recommend(bags, y, candidates={})
+    with pytest.raises(DataError, match="bags"):
+        recommend(bags, y[:-1])
