@@ -1,5 +1,18 @@
 """Scores against truth."""
 
+from sumwise.metrics.bag_shares import bag_calibration
 from sumwise.metrics.labels import auc, calibration, nllh
+from sumwise.metrics.polls import compare_polls
+from sumwise.metrics.shares import majority_hits, pair_order, share_scores, weighted_rmse
 
-__all__ = ["auc", "calibration", "nllh"]
+__all__ = [
+    "auc",
+    "bag_calibration",
+    "calibration",
+    "compare_polls",
+    "majority_hits",
+    "nllh",
+    "pair_order",
+    "share_scores",
+    "weighted_rmse",
+]

@@ -2,6 +2,7 @@
 
 from sumwise.proportions.alternating import AlternatingMeanMap
 from sumwise.proportions.bootstrap import Bootstrap, bootstrap
+from sumwise.proportions.calibrated import CalibratedBagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.central_limit import CentralLimitClassifier
 from sumwise.proportions.counts import apportion, at_least_one, intervals
@@ -18,13 +19,16 @@ from sumwise.proportions.network import CardinalityNetwork
 from sumwise.proportions.oracle import Oracle, label_bags
 from sumwise.proportions.proportion_loss import ProportionLossClassifier
 from sumwise.proportions.share_network import ProportionLossNetwork
+from sumwise.proportions.splitters import BagKFold, SpatialBagKFold, StratifiedBagKFold
 from sumwise.proportions.subgroups import Subgroups, subgroups
 from sumwise.proportions.uncertainty import Covariance, covariance
 from sumwise.proportions.weights import draw, effective_sizes
 
 __all__ = [
     "AlternatingMeanMap",
+    "BagKFold",
     "Bootstrap",
+    "CalibratedBagClassifier",
     "CardinalityClassifier",
     "CardinalityNetwork",
     "CentralLimitClassifier",
@@ -40,6 +44,8 @@ __all__ = [
     "Oracle",
     "ProportionLossClassifier",
     "ProportionLossNetwork",
+    "SpatialBagKFold",
+    "StratifiedBagKFold",
     "Subgroups",
     "apportion",
     "at_least_one",

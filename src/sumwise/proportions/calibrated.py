@@ -1,0 +1,134 @@
+"""Probabilities set right by bags that the classifier hasn't seen: a slope and an offset per class for its logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.cardinality import CardinalityClassifier
+from sumwise.proportions.counts import drop_empty, observe
+from sumwise.proportions.em import log_probabilities
+from sumwise.proportions.likelihood import BagLikelihood
+
+__all__ = ["CalibratedBagClassifier"]
+
+
+class CalibratedBagClassifier(BagClassifier):
+    """Recalibrate a classifier of bags against bags that were held out.
+
+    The classifier is fitted without each fold in turn and gives the logits of the bags left out; of these the slope
+    and the offsets that make the counts most likely are learned (Platt's scaling, with counts in the place of labels).
+    Then it is fitted to all bags. A slope below 1 says that it was too sure of itself, one above 1 that its penalty
+    pulled too much.
+
+    Parameters
+    ----------
+    classifier : classifier of bags, optional
+        Default: `CardinalityClassifier`. Or a pipeline that ends in one.
+    cv : int or splitter, default 5
+        How bags are held out, for example `StratifiedBagKFold`.
+    inference : str, default "auto"
+    noise, totals : as in `CardinalityClassifier`
+
+    Attributes
+    ----------
+    classifier_ : the classifier fitted to all bags.
+    slope_ : float
+    offset_ : array of shape (n_classes,), the first 0.
+    slope_error_ : float, the slope's standard error.
+    gain_ : float, what calibration adds to the mean log-likelihood of a held-out bag.
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.proportions import CalibratedBagClassifier, CardinalityClassifier
+    >>> data = synthetic.election(80, 20, n_categorical=0, mean_weight=1, weight_spread=0, random_state=0)
+    >>> pulled = CardinalityClassifier(penalty=500.0)
+    >>> bool(CalibratedBagClassifier(pulled).fit(data.bags, data.counts[:, 1]).slope_ > 2)
+    True
+    """
+
+    def __init__(self, classifier: Any = None, *, cv: Any = 5, inference="auto", noise=None, totals="match"):
+        self.classifier = classifier
+        self.cv = cv
+        self.inference = inference
+        self.noise = noise
+        self.totals = totals
+
+    def fit(self, bags: Bags, counts: Any) -> CalibratedBagClassifier:
+        """Fit to bags and their counts, held out in turn.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array, as in `CardinalityClassifier.fit`
+        """
+        if not isinstance(bags, Bags):
+            raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+        bags, counts = drop_empty(bags, counts)
+        observed = observe(bags, counts, self.noise, self.totals)
+        self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
+        self.classes_ = np.arange(observed.n_classes)
+        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        logits = self._held_out(bags, counts, observed.n_classes)
+        self._learn(BagLikelihood(bags.offsets, observed, self.inference), logits)
+        self.classifier_ = self._fresh().fit(bags, counts)
+        return self
+
+    def _fresh(self) -> Any:
+        return CardinalityClassifier() if self.classifier is None else clone(self.classifier)
+
+    def _held_out(self, bags: Bags, counts: np.ndarray, n_classes: int) -> np.ndarray:
+        """Logits of every row from a fit that hasn't seen its bag."""
+        out = np.full((bags.n_rows,) if n_classes == 2 else (bags.n_rows, n_classes), np.nan)
+        splitter: Any = check_cv(self.cv)
+        for train, test in splitter.split(bags, counts):
+            fitted = self._fresh().fit(bags[train], counts[train])
+            out[np.isin(bags.bag_index, test)] = log_probabilities(fitted, bags[test])
+        left = np.isnan(out).reshape(bags.n_rows, -1).any(axis=1)
+        if left.any():
+            n = len(np.unique(bags.bag_index[left]))
+            raise DataError(f"{n} of {len(bags)} bags are held out in no fold.", hint="cv must test each bag once.")
+        return out
+
+    def _learn(self, likelihood: BagLikelihood, logits: np.ndarray) -> None:
+        """Maximise over the slope and the offsets."""
+        two = logits.ndim == 1
+        history: list[float] = []
+
+        def scaled(theta):
+            return theta[0] * logits + (theta[1] if two else np.append(0.0, theta[1:]))
+
+        def cost(theta):
+            value = likelihood.evaluate(scaled(theta))
+            total, residual = likelihood.total_and_residual(value)
+            offsets = np.atleast_1d(residual.sum(axis=0))
+            gradient = np.append((residual * logits).sum(), offsets if two else offsets[1:])
+            history.append(total)
+            return -total / likelihood.n_bags, -gradient / likelihood.n_bags
+
+        start = np.append(1.0, np.zeros(1 if two else logits.shape[1] - 1))
+        found = minimize(cost, start, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 200})
+        self.slope_, self.offset_ = float(found.x[0]), np.append(0.0, found.x[1:])
+        moves = 1e-4 * np.eye(len(start))
+        curvature = np.stack([(cost(found.x + m)[1] - cost(found.x - m)[1]) / 2e-4 for m in moves])
+        inverse = np.linalg.pinv(0.5 * (curvature + curvature.T)) / likelihood.n_bags
+        self.slope_error_ = float(np.sqrt(max(inverse[0, 0], 0.0)))
+        self.gain_ = float(-found.fun - history[0] / likelihood.n_bags)
+        settled = bool(np.abs(found.jac).max() < 1e-4)
+        self.fit_ = Fit(found.x, float(-found.fun), None, int(found.nit), settled, {"objective": np.array(history)})
+        if not settled:
+            warn_not_converged(int(found.nit), float(np.abs(found.jac).max()), 1e-4, stacklevel=4)
+
+    def _logits(self, bags: Bags) -> np.ndarray:
+        logits = log_probabilities(self.classifier_, bags)
+        return self.slope_ * logits + (self.offset_[1] if logits.ndim == 1 else self.offset_)

@@ -1,0 +1,225 @@
+"""Cross-validation by bag: whole bags, bags stratified by their shares, bags in blocks of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+
+__all__ = ["BagKFold", "SpatialBagKFold", "StratifiedBagKFold"]
+
+
+class BagKFold(BaseCrossValidator):
+    """Folds of whole bags with about equally many rows each, for scikit-learn's ``cv=``.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    random_state : int, Generator or None, default 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import BagKFold
+    >>> bags = Bags(np.zeros((12, 1)), [0, 6, 8, 10, 12])
+    >>> [test.tolist() for _, test in BagKFold(2).split(bags)]
+    [[0], [1, 2, 3]]
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = 0):
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield positions of training and of test bags.
+
+        Parameters
+        ----------
+        X : Bags
+        y : array of shape (n_bags,) or (n_bags, n_classes), optional
+            Counts; stratification needs them.
+        groups : ignored
+        """
+        checks.at_least(self.n_splits, "n_splits", 2)
+        if len(X) < self.n_splits:
+            raise DataError(f"{len(X)} bags can't make {self.n_splits} folds.", hint="take fewer folds.")
+        rng = checks.generator(self.random_state)
+        folds = self._folds(X, y, rng)
+        for fold in range(self.n_splits):
+            yield self._training(X, folds, fold), np.flatnonzero(folds == fold)
+
+    def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
+        sizes = bags.sizes if isinstance(bags, Bags) else np.ones(len(bags))
+        return _balanced(sizes, self.n_splits, rng)
+
+    def _training(self, bags: Any, folds: np.ndarray, fold: int) -> np.ndarray:
+        return np.flatnonzero(folds != fold)
+
+
+class StratifiedBagKFold(BagKFold):
+    """Folds of whole bags that hold alike shares: each gets bags from all over the range of proportions.
+
+    Bags are ordered by their share of class 1 (of more classes: along the direction in which shares differ most), and
+    each run of ``n_splits`` neighbours is dealt out, one to a fold.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    random_state : int, Generator or None, default 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import StratifiedBagKFold
+    >>> bags, counts = Bags(np.zeros((40, 1)), np.arange(0, 41, 10)), np.array([1, 9, 2, 8])
+    >>> [sorted(counts[test].tolist()) for _, test in StratifiedBagKFold(2).split(bags, counts)]
+    [[2, 8], [1, 9]]
+    """
+
+    def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
+        if counts is None:
+            raise DataError("Bags are stratified by their counts, and none are given.", hint="split(bags, counts).")
+        order = np.argsort(_along(bags, counts), kind="stable")
+        folds = np.empty(len(order), dtype=np.int64)
+        for begin in range(0, len(order), self.n_splits):
+            run = order[begin : begin + self.n_splits]
+            folds[run] = rng.permutation(self.n_splits)[: len(run)]
+        return folds
+
+
+class SpatialBagKFold(BagKFold):
+    """Folds of neighbouring bags: what is tested lies apart from what was trained on.
+
+    Neighbouring bags are alike, so that random folds flatter. Bags are gathered into blocks by their places (k-means),
+    and whole blocks go to a fold.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    coordinates : array of shape (n_bags, n_dims), or list of features, optional
+        Places of the bags; or columns of the bags whose mean is the bag's place. Default: ``groups`` of `split`.
+    n_blocks : int, optional
+        Blocks of the map; default as many as folds.
+    buffer : float, default 0
+        Training bags nearer than this to a test bag are left out.
+    random_state : int, Generator or None, default 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import SpatialBagKFold
+    >>> bags = Bags(np.zeros((4, 1)), np.arange(5))
+    >>> places = [[0, 0], [9, 9], [0, 1], [9, 8]]
+    >>> sorted(test.tolist() for _, test in SpatialBagKFold(2, coordinates=places).split(bags))
+    [[0, 2], [1, 3]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        coordinates: Any = None,
+        n_blocks: int | None = None,
+        buffer: float = 0.0,
+        random_state: Any = 0,
+    ):
+        super().__init__(n_splits, random_state=random_state)
+        self.coordinates = coordinates
+        self.n_blocks = n_blocks
+        self.buffer = buffer
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield positions of training and of test bags.
+
+        Parameters
+        ----------
+        X : Bags
+        y : ignored
+        groups : array of shape (n_bags, n_dims), optional
+            Places of the bags, where ``coordinates`` has none.
+        """
+        checks.at_least(self.buffer, "buffer", 0.0, whole_number=False)
+        self._places = self._located(X, groups)
+        yield from super().split(X, y)
+
+    def _located(self, bags: Any, groups: Any) -> np.ndarray:
+        given = groups if self.coordinates is None else self.coordinates
+        if given is None:
+            raise DataError("The bags have no places.", hint="coordinates=(n_bags, 2) array, or names of features.")
+        if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
+            for name in given:
+                checks.known(name, bags.features, "feature")
+            columns = [list(bags.features).index(name) for name in given]
+            sums = np.add.reduceat(np.asarray(bags.values[:, columns], dtype=float), bags.offsets[:-1], axis=0)
+            return sums / bags.sizes[:, None]
+        places = checks.finite(given, "coordinates")
+        places = places[:, None] if places.ndim == 1 else places
+        if places.shape[0] != len(bags) or places.ndim != 2:
+            raise DataError(f"coordinates has shape {places.shape}; there are {len(bags)} bags.")
+        return places
+
+    def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
+        from sklearn.cluster import KMeans
+
+        n_blocks = self.n_splits if self.n_blocks is None else self.n_blocks
+        checks.at_least(n_blocks, "n_blocks", self.n_splits)
+        distinct = len(np.unique(self._places, axis=0))
+        if distinct < n_blocks:
+            raise DataError(f"{distinct} distinct places can't make {n_blocks} blocks.", hint="take fewer.")
+        seed = int(rng.integers(2**31))
+        block = KMeans(n_blocks, random_state=seed).fit_predict(self._places)
+        return _balanced(np.bincount(block, minlength=n_blocks), self.n_splits, rng)[block]
+
+    def _training(self, bags: Any, folds: np.ndarray, fold: int) -> np.ndarray:
+        outside = np.flatnonzero(folds != fold)
+        if self.buffer == 0.0:
+            return outside
+        from scipy.spatial import KDTree
+
+        distance, _ = KDTree(self._places[folds == fold]).query(self._places[outside])
+        kept = outside[distance >= self.buffer]
+        if not len(kept):
+            told = f"Every training bag is nearer than {self.buffer:g} to a test bag."
+            raise DataError(told, hint="take a smaller buffer.")
+        return kept
+
+
+def _balanced(sizes: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """A fold for each item, largest first, each to the fold that is emptiest; ties at random."""
+    folds, filled, held = np.empty(len(sizes), np.int64), np.zeros(n_folds), np.zeros(n_folds)
+    shuffled = rng.permutation(len(sizes))
+    for i in shuffled[np.argsort(-np.asarray(sizes)[shuffled], kind="stable")]:
+        fold = int(np.lexsort((held, filled))[0])
+        folds[i] = fold
+        filled[fold] += sizes[i]
+        held[fold] += 1
+    return folds
+
+
+def _along(bags: Any, counts: Any) -> np.ndarray:
+    """One number per bag, by which alike shares are near."""
+    given = np.asarray(counts)
+    if given.dtype.names is not None:
+        given = 0.5 * (given["low"] + given["high"])
+    array = checks.finite(given, "counts")
+    checks.same_length(bags=bags, counts=array)
+    if array.ndim == 1:
+        return array / np.maximum(bags.sizes if isinstance(bags, Bags) else 1.0, 1)
+    shares = array / np.maximum(array.sum(axis=1, keepdims=True), 1e-300)
+    if shares.shape[1] == 2:
+        return shares[:, 1]
+    centred = shares - shares.mean(axis=0)
+    return centred @ np.linalg.svd(centred, full_matrices=False)[2][0]

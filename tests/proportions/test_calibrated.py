@@ -1,0 +1,62 @@
+"""Calibration against held-out bags."""
+
+import numpy as np
+import pytest
+
+from sumwise import synthetic
+from sumwise.errors import DataError
+from sumwise.metrics import nllh
+from sumwise.proportions import (
+    CalibratedBagClassifier,
+    CardinalityClassifier,
+    MeanEmbeddingClassifier,
+    StratifiedBagKFold,
+)
+
+
+def drawn(n_classes=2):
+    return synthetic.election(
+        150, 20, n_classes=n_classes, n_categorical=0, mean_weight=1, weight_spread=0, n_test=3000, random_state=0
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_pulled_classifier_is_set_right(n_classes):
+    data = drawn(n_classes)
+    counts = data.counts[:, 1] if n_classes == 2 else data.counts
+    base = CardinalityClassifier(penalty=3000.0, tol=1e-3, multiclass="ovr")
+    pulled = base.fit(data.bags, counts)
+    found = CalibratedBagClassifier(base, cv=StratifiedBagKFold(3)).fit(data.bags, counts)
+    assert found.slope_ > 2
+    assert found.gain_ > 0
+    assert found.fit_.converged
+    before, after = (nllh(data.test_labels, m.predict_proba(data.test_values)) for m in (pulled, found))
+    assert after > before + 0.05
+    assert found.score(data.bags, counts) > pulled.score(data.bags, counts)
+
+
+def test_a_good_classifier_is_left_alone():
+    data = drawn()
+    found = CalibratedBagClassifier(CardinalityClassifier(penalty=5.0), cv=3).fit(data.bags, data.counts[:, 1])
+    assert abs(found.slope_ - 1) < 3 * found.slope_error_
+    assert 0.01 < found.slope_error_ < 0.5
+    np.testing.assert_allclose(found.predict_counts(data.bags).sum(), data.counts[:, 1].sum(), rtol=0.05)
+
+
+def test_other_methods_are_taken():
+    data = drawn()
+    found = CalibratedBagClassifier(MeanEmbeddingClassifier(), cv=3).fit(data.bags, data.counts)
+    assert found.predict_counts(data.bags).shape == (150, 2)
+    assert found.posterior(data.bags, data.counts).shape == (3000, 2)
+
+
+def test_bags_never_held_out_are_refused():
+    class Half(StratifiedBagKFold):
+        def split(self, X, y=None, groups=None):
+            yield np.arange(75), np.arange(75, 150)
+
+    data = drawn()
+    with pytest.raises(DataError, match="75 of 150 bags are held out in no fold"):
+        CalibratedBagClassifier(CardinalityClassifier(penalty=1.0), cv=Half(2)).fit(data.bags, data.counts[:, 1])
+    with pytest.raises(DataError, match="bags is a ndarray"):
+        CalibratedBagClassifier().fit(np.zeros((3, 1)), [1, 2, 3])
