@@ -84,8 +84,8 @@ class StratifiedBagKFold(BagKFold):
     >>> from sumwise import Bags
     >>> from sumwise.proportions import StratifiedBagKFold
     >>> bags, counts = Bags(np.zeros((40, 1)), np.arange(0, 41, 10)), np.array([1, 9, 2, 8])
-    >>> [sorted(counts[test].tolist()) for _, test in StratifiedBagKFold(2).split(bags, counts)]
-    [[2, 8], [1, 9]]
+    >>> [bool(8 < counts[test].sum() < 12) for _, test in StratifiedBagKFold(2).split(bags, counts)]
+    [True, True]
     """
 
     def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
