@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from sumwise import Margins
-from sumwise.diagnostics import interval_numbers, share_density, tomography, unit_scatter
-from sumwise.ecological import Bounds, Goodman, King
+from sumwise.diagnostics import (
+    contextual,
+    interval_numbers,
+    method_numbers,
+    polarisation_numbers,
+    share_density,
+    tomography,
+    unit_scatter,
+)
+from sumwise.ecological import Bounds, Goodman, King, findings
 from sumwise.errors import DataError, UnknownName
 
 
@@ -69,3 +77,29 @@ def test_a_share_known_exactly_has_all_its_mass_at_one_point():
 
     numbers = share_density(Known(), "yes")
     assert (numbers["density"] > 0).sum() == 1
+
+
+def test_contextual_finds_curvature_and_no_more():
+    x = np.linspace(0.05, 0.95, 60)
+    for bend, found in ((0.0, False), (0.4, True)):
+        t = 0.7 - 0.3 * x + bend * x * (1 - x) + np.random.default_rng(0).normal(0, 0.01, 60)
+        sides = [np.stack([s, 1 - s], axis=1) * 500 for s in (x, t)]
+        (told,) = contextual(Margins(*sides, row_names=["a", "b"], col_names=["yes", "no"]))
+        assert (told["p value"] < 0.01) is found
+        assert (told["group"], told["outcome"]) == ("a", "yes")
+
+
+def test_method_numbers_stack_shares_and_keep_the_first_interval():
+    m = two_by_two()
+    first, second = Goodman().fit(m), Bounds().fit(m)
+    numbers = method_numbers({"g": first, "b": second}, 0.9)
+    np.testing.assert_array_equal(numbers["shares"][1], second.shares_)
+    np.testing.assert_array_equal(numbers["low"], first.interval(0.9)[0])
+
+
+def test_polarisation_numbers_are_those_of_the_findings():
+    found = findings(Goodman().fit(two_by_two()), 0.8)
+    numbers = polarisation_numbers(found)
+    np.testing.assert_array_equal(numbers["gap"], found.polarisation.values)
+    assert numbers["level"] == 0.8
+    assert numbers["groups"] == ("a", "b")

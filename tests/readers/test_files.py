@@ -45,3 +45,14 @@ def test_tables_of_other_schemas_are_called_by_both_names(tmp_path):
 def test_twin_columns_of_a_query_are_refused():
     with pytest.raises(DataError, match="^the query has two columns called 'a'"):
         open_sheet("SELECT 1 AS a, 2 AS a")
+
+
+def test_header_can_be_absent_and_sheets_pass_through(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1,x\n2,y\n")
+    sheet = open_sheet(path, header=False)
+    assert sheet.frame.to_numpy().tolist() == [[1.0, "x"], [2.0, "y"]]
+    assert sheet.row(1) == "row 2"
+    assert open_sheet(sheet, ["c2"]) is not None
+    with pytest.raises(UnknownName, match="no column 'c3'"):
+        open_sheet(sheet, ["c3"])

@@ -87,3 +87,13 @@ def test_utf_32_is_not_taken_for_utf_16(tmp_path):
 def test_encoding_that_the_file_has_not_is_refused(tmp_path):
     with pytest.raises(DataError, match="is not utf-16"):
         found(tmp_path, b"a,b\n1,2\n", encoding="utf-16")
+
+
+def test_files_without_a_header_have_numbered_columns(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\n1,x\n2,y\n")
+    found = inspect_text(path, header=False)
+    assert found.columns == ("c1", "c2")
+    assert (found.line(0), found.line(1), found.line(9)) == (2, 3, 10)
+    with pytest.raises(DataError, match="header is 'no'"):
+        inspect_text(path, header="no")

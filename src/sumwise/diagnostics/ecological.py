@@ -8,11 +8,20 @@ import numpy as np
 
 from sumwise.errors import DataError, UnknownName
 from sumwise.kernels.bounds import cell_bounds
+from sumwise.kernels.king_checks import curvature_in_x
 from sumwise.kernels.least_squares import free_shares, gram
 from sumwise.kernels.truncated_normal import natural
 from sumwise.margins import Margins
 
-__all__ = ["interval_numbers", "share_density", "tomography", "unit_scatter"]
+__all__ = [
+    "contextual",
+    "interval_numbers",
+    "method_numbers",
+    "polarisation_numbers",
+    "share_density",
+    "tomography",
+    "unit_scatter",
+]
 
 
 def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:
@@ -166,3 +175,84 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
         else:  # known exactly: all mass at the nearest point
             density[r, np.argmin(np.abs(grid - draws[0, r]))] = n_grid - 1.0
     return {"grid": grid, "density": density, "groups": est.row_names_, "outcome": est.col_names_[c]}
+
+
+def contextual(margins: Margins) -> list[dict[str, Any]]:
+    """Return, for every group and outcome, whether the outcome's share bends with the group's share of a unit.
+
+    If a group's shares are the same whatever its share of a unit, the outcome's share is linear in it.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import contextual
+    >>> contextual(synthetic.precincts(40, random_state=0).margins)[0]["group"]
+    'row0'
+    """
+    full = margins[margins.totals > 0]
+    weight = full.totals * full.weights
+    rows = range(margins.n_rows if margins.n_rows > 2 else 1)  # of two groups one tells all
+    cols = range(margins.n_cols if margins.n_cols > 2 else 1)
+    found = []
+    for r in rows:
+        for c in cols:
+            bend, p_value = curvature_in_x(full.row_shares[:, r], full.col_shares[:, c], weight / weight.mean())
+            names = {"group": margins.row_names[r], "outcome": margins.col_names[c]}
+            found.append({**names, "curvature": bend, "p value": p_value})
+    return found
+
+
+def polarisation_numbers(findings: Any) -> dict[str, Any]:
+    """Return how far every group is from everybody else, per outcome, with intervals.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import polarisation_numbers
+    >>> from sumwise.ecological import EcologicalEM, findings
+    >>> found = findings(EcologicalEM().fit(synthetic.precincts(40, random_state=0).margins))
+    >>> polarisation_numbers(found)["gap"].shape
+    (2, 2)
+    """
+    estimate = findings.polarisation
+    groups, outcomes = estimate.labels
+    low, high = estimate.interval
+    return {
+        "gap": estimate.values,
+        "low": low,
+        "high": high,
+        "groups": groups,
+        "outcomes": outcomes,
+        "level": findings.level,
+    }
+
+
+def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
+    """Return the shares of several methods on the same margins, and the intervals of the first.
+
+    Parameters
+    ----------
+    fits : mapping of name to fitted estimator
+    level : float, default 0.95
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import method_numbers
+    >>> from sumwise.ecological import EcologicalEM, Goodman
+    >>> m = synthetic.precincts(40, random_state=0).margins
+    >>> method_numbers({"EM": EcologicalEM().fit(m), "Goodman": Goodman().fit(m)})["shares"].shape
+    (2, 2, 2)
+    """
+    names = list(fits)
+    first = fits[names[0]]
+    low, high = first.interval(level)
+    return {
+        "methods": names,
+        "shares": np.stack([fits[name].shares_ for name in names]),
+        "low": low,
+        "high": high,
+        "groups": first.row_names_,
+        "outcomes": first.col_names_,
+        "level": level,
+    }

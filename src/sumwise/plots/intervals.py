@@ -34,16 +34,18 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    from sumwise.plots.labels import short
+
     share = np.asarray(numbers["share"])
-    labels = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(
         y, numbers["lower_bound"].ravel(), numbers["upper_bound"].ravel(), color="0.85", linewidth=7, label="bounds"
     )
     told = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="tab:blue", linewidth=2, label=told)
-    ax.plot(share.ravel(), y, "o", color="tab:red", markersize=4, label="estimate")
+    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2, label=told)
+    ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=4, label="estimate")
     ax.set(xlim=(0, 1), yticks=y, yticklabels=labels, xlabel="share of the group")
-    ax.legend(loc="best", fontsize="small")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
     return ax

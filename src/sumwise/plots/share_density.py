@@ -32,10 +32,14 @@ def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    from sumwise.plots.labels import short
+
     ax = plt.subplots(figsize=(6, 3.5))[1] if ax is None else ax
     for name, density in zip(numbers["groups"], numbers["density"]):
-        (line,) = ax.plot(numbers["grid"], density, label=name)
+        (line,) = ax.plot(numbers["grid"], density, label=short(name))
         ax.fill_between(numbers["grid"], density, alpha=0.2, color=line.get_color())
-    ax.set(xlim=(0, 1), ylim=(0, None), xlabel=f"share for {numbers['outcome']!r} over all units", ylabel="density")
+    ax.set(
+        xlim=(0, 1), ylim=(0, None), xlabel=f"share for {short(numbers['outcome'])!r} over all units", ylabel="density"
+    )
     ax.legend(fontsize="small")
     return ax

@@ -36,6 +36,8 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     """
     import matplotlib.pyplot as plt
 
+    from sumwise.plots.labels import short
+
     ax = plt.subplots(figsize=(5.5, 4.5))[1] if ax is None else ax
     if bounds:
         ax.vlines(
@@ -43,7 +45,12 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
         )
     area = 4 + 40 * np.asarray(numbers["size"]) / max(float(np.max(numbers["size"])), 1e-300)
     ax.scatter(numbers["x"], numbers["t"], s=area, alpha=0.6, zorder=2, label="units")
-    ax.plot([0, 1], numbers["line"], color="tab:red", label="Goodman", zorder=3)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"share of {numbers['group']!r}", ylabel=f"share of {numbers['outcome']!r}")
+    ax.plot([0, 1], numbers["line"], color="#D55E00", label="Goodman", zorder=3)
+    ax.set(
+        xlim=(0, 1),
+        ylim=(0, 1),
+        xlabel=f"share of {short(numbers['group'])!r}",
+        ylabel=f"share of {short(numbers['outcome'])!r}",
+    )
     ax.legend(loc="best", fontsize="small")
     return ax

@@ -41,6 +41,7 @@ class Opening(TypedDict, total=False):
     separator: str | None  # of a text file
     encoding: str | None  # of a text file
     decimal: str | None  # "." or ","
+    header: bool | None  # whether the first row of a text file names the columns; default: it does
 
 
 def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | None = (), **opening: Any) -> Sheet:
@@ -48,7 +49,7 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
 
     Parameters
     ----------
-    source : path, SQL text, DuckDB connection, or data frame
+    source : path, SQL text, DuckDB connection, data frame, or Sheet
         A ``.csv``, ``.tsv`` or ``.txt`` file (plain or gzip), ``.parquet``, ``.arrow`` or ``.feather``, a ``.duckdb``
         database with ``query`` or ``table``; a query on its own; a pandas, polars or pyarrow frame.
     columns : sequence of names, optional
@@ -69,7 +70,9 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
         raise UnknownName(
             f"There is no option {sorted(unknown)[0]!r}.", hint=f"there are {', '.join(Opening.__annotations__)}."
         )
-    if _is_path(source):
+    if isinstance(source, Sheet):
+        sheet = source
+    elif _is_path(source):
         sheet = _open_path(Path(fspath(source)), columns, ids, opening)
     elif isinstance(source, str) or hasattr(source, "extract_statements"):
         sheet = _open_query(source, opening)
@@ -123,7 +126,8 @@ def _numbered_row(i: int) -> str:
 
 
 def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
-    file = inspect_text(path, opening.get("encoding"), opening.get("separator"))
+    named = opening.get("header")
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), True if named is None else named)
     wanted = file.columns if columns is None else [c for c in file.columns if c in set(columns)]
     with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
         readable = as_utf8(file, Path(folder))
@@ -139,7 +143,8 @@ def _load_text(
     """Load columns as numbers where every entry is a plain one, else as text; tell whether a decimal point is sure."""
     spec = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(file.columns))) + "}"
     source = (
-        f"read_csv($path, columns={spec}, header=true, auto_detect=false, delim=$delim, quote='\"', escape='\"', "
+        f"read_csv($path, columns={spec}, header={str(file.header).lower()}, auto_detect=false, "
+        "delim=$delim, quote='\"', escape='\"', "
         f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest)"
     )
     values = {"path": str(readable.path), "delim": file.separator, "longest": 1 << 26}

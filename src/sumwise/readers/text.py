@@ -52,13 +52,14 @@ class TextFile:
     separator: str
     columns: tuple[str, ...]
     skip: int  # lines before the header
+    header: bool = True  # whether the first record holds the names of the columns
 
     def line(self, record: int) -> int:
         """The line, counted from 1, where data record ``record`` (counted from 0) begins."""
         for number, (start, _) in enumerate(self._records()):
-            if number == record + 1:
+            if number == record + self.header:
                 return start
-        return record + 2
+        return record + 1 + self.header
 
     def ragged(self) -> tuple[int, int] | None:
         """The line and the number of fields of the first record that has not one field per column."""
@@ -88,7 +89,9 @@ def _numbered(lines: Any, separator: str, skip: int) -> Iterator[tuple[int, list
         before = reader.line_num
 
 
-def inspect_text(path: Path, encoding: str | None = None, separator: str | None = None) -> TextFile:
+def inspect_text(
+    path: Path, encoding: str | None = None, separator: str | None = None, header: bool = True
+) -> TextFile:
     """Find out how a text file is encoded and separated, and read its header.
 
     Parameters
@@ -99,7 +102,11 @@ def inspect_text(path: Path, encoding: str | None = None, separator: str | None 
         Default: by its byte-order mark; else UTF-8; else Latin-1, where no byte speaks against it.
     separator : str, optional
         Default: the one of comma, semicolon, tab and bar that the header shows.
+    header : bool, default True
+        Whether the first record names the columns; else they are called c1, c2, ...
     """
+    if not isinstance(header, bool):
+        raise DataError(f"header is {header!r}.", hint="give true or false.")
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'):
         raise DataError(f"separator is {separator!r}.", hint="give one character, such as ';'.")
     try:
@@ -124,9 +131,9 @@ def inspect_text(path: Path, encoding: str | None = None, separator: str | None 
     lines = lines[skip:]
     if separator is None:
         separator = _separator(path, lines)
-    header = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
-    columns = _columns(path, header, skip)
-    return TextFile(path, encoding, separator, columns, skip)
+    first = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
+    columns = _columns(path, first, skip) if header else tuple(f"c{i}" for i in range(1, len(first) + 1))
+    return TextFile(path, encoding, separator, columns, skip, header)
 
 
 def as_utf8(file: TextFile, folder: Path) -> TextFile:

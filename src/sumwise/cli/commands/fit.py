@@ -1,0 +1,60 @@
+"""``sumwise fit``: a problem file to a result folder with estimates, model and report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from sumwise.cli import output
+
+ORDER = 12
+
+
+def command(
+    problem: Annotated[str, typer.Argument(help="The problem file; sumwise init DATA writes one.")],
+    out: Annotated[str, typer.Option(help="The folder to write.")] = "result",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Throw an interrupted run away and start again.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
+    json: output.Json = False,
+) -> None:
+    """Fit what a problem file asks for, and write a report.
+
+    The folder has estimates.csv and .parquet, model.sumwise, summary.json, report.html and provenance.json. It
+    appears when all is written; the same problem, data and version give the same estimates, byte by byte.
+
+      $ sumwise init votes.csv
+      $ sumwise fit problem.toml --out result/
+    """
+    import shlex
+    import sys
+
+    from sumwise.study.fitting import fit_problem
+
+    flags = {"resume": resume, "restart": restart, "replace": replace}
+    given = [f"--{name}" for name, value in flags.items() if value and name != "resume"]
+    typed = shlex.join(["sumwise", "fit", problem, "--out", out, *given])
+    try:
+        result = fit_problem(problem, out, typed, lambda line: print(line, file=sys.stderr), **flags)  # noqa: T201
+    except KeyboardInterrupt:
+        output.complain("What is done is kept: the same command with --resume goes on.")
+        raise
+    show(result, json)
+
+
+def show(result: dict[str, Any], json: bool) -> None:
+    """What was found, and where to look."""
+    from pathlib import Path
+
+    if json:
+        kept = ("title", "family", "method", "lead", "record", "folder", "files", "warnings")
+        output.write_json({key: result[key] for key in kept})
+        return
+    for told in result["warnings"]:
+        output.warn(told)
+    output.write(output.one_line(result["title"]), style="bold")
+    for line in result["lead"]:
+        output.write(f"  {output.one_line(line)}")
+    output.write(f"\nThe report: {Path(result['folder']) / 'report.html'}")
+    output.write(f"All files:  {', '.join(result['files'])}")

@@ -1,0 +1,42 @@
+"""``sumwise predict``: a fitted model on other units, bags or individuals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sumwise.cli import output
+
+ORDER = 14
+
+
+def command(
+    result: Annotated[str, typer.Argument(help="A folder that sumwise fit wrote.")],
+    data: Annotated[str, typer.Argument(help="A file with the columns that the model was fitted on.")],
+    out: Annotated[
+        str | None, typer.Option(help="The file to write: .csv, .parquet, .arrow. Default: the screen.")
+    ] = None,
+    json: output.Json = False,
+) -> None:
+    """Apply the model of a result folder to another file.
+
+    What comes out depends on the family: outcomes of other units from their groups, classes of individuals,
+    responses of bags. The columns must be called as in the problem file.
+
+      $ sumwise predict result/ others.csv --out predicted.csv
+    """
+    import sys
+
+    from sumwise.readers.write import write_frame
+    from sumwise.study.predicting import predict_file
+
+    frame = predict_file(result, data)
+    if out is not None:
+        write_frame(frame, out)
+    if json:
+        output.write_json({"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")})
+    elif out is not None:
+        output.write(f"{len(frame):,} rows: {out}")
+    else:
+        frame.to_csv(sys.stdout, index=False)

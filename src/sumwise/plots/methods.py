@@ -1,0 +1,57 @@
+"""The same shares by several methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_methods"]
+
+MARKERS = "osD^vP*X"
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.method_numbers` returns: a line per share, a mark per method.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``methods``, ``shares`` (methods, groups, outcomes), ``low``, ``high``, ``groups``, ``outcomes``, ``level``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.plots.methods import plot_methods
+    >>> names = {"methods": ["EM", "King"], "groups": ["a"], "outcomes": ["x"], "level": 0.95}
+    >>> ax = plot_methods({**names, "shares": [[[0.2]], [[0.3]]], "low": [[0.1]], "high": [[0.4]]})
+    >>> ax.get_xlabel()
+    'share of the group'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import short
+
+    shares = np.asarray(numbers["shares"], dtype=float)
+    shares = shares.reshape(len(shares), -1)
+    low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high"))
+    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * low.size))[1] if ax is None else ax
+    y = np.arange(low.size)[::-1]
+    told = f"{100 * numbers['level']:g}% interval"
+    ax.hlines(y, low, high, color="0.75", linewidth=5, label=told)
+    for k, (name, values) in enumerate(zip(numbers["methods"], shares)):
+        marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]
+        ax.plot(values, y, marker, color=colour, markersize=5, label=name, markerfacecolor=colour if k == 0 else "none")
+    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
+    ax.set(
+        yticks=y, yticklabels=labels, xlabel="share of the group", xlim=(min(0.0, shares.min()), max(1.0, shares.max()))
+    )
+    ax.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax

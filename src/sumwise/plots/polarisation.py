@@ -1,0 +1,49 @@
+"""How far every group is from everybody else, per outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_polarisation"]
+
+
+def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.polarisation_numbers` returns: one line per group and outcome around zero.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``gap``, ``low``, ``high``, ``groups``, ``outcomes``, ``level``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots.polarisation import plot_polarisation
+    >>> numbers = {"gap": [[0.2]], "low": [[0.1]], "high": [[0.3]], "groups": ["a"], "outcomes": ["x"], "level": 0.95}
+    >>> plot_polarisation(numbers).get_xlabel()
+    'share of the group less that of all others'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import short
+
+    gap, low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("gap", "low", "high"))
+    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * gap.size))[1] if ax is None else ax
+    y = np.arange(gap.size)[::-1]
+    ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
+    ax.hlines(y, low, high, color="#0072B2", linewidth=2)
+    sure = (low > 0) | (high < 0)
+    ax.plot(gap[sure], y[sure], "o", color="#D55E00", markersize=5)
+    ax.plot(gap[~sure], y[~sure], "o", color="#D55E00", markersize=5, markerfacecolor="white")
+    widest = max(0.1, float(np.abs([low, high]).max()))
+    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
+    ax.set(xlim=(-1.05 * widest, 1.05 * widest), yticks=y, yticklabels=labels)
+    ax.set_xlabel("share of the group less that of all others")
+    return ax

@@ -1,0 +1,193 @@
+"""A problem file to a result folder: read, fit, tell, write."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sumwise.checkpoint import fingerprint
+from sumwise.persistence import save
+from sumwise.readers.write import write_frame
+from sumwise.report import page
+from sumwise.report.provenance import with_provenance
+from sumwise.report.summary import plain
+from sumwise.study.families import study_of
+from sumwise.study.folder import ResultFolder
+from sumwise.study.problem import Problem
+from sumwise.study.provenance import file_facts, versions
+from sumwise.study.work import Work
+
+__all__ = ["fit_problem", "read_result", "write_page"]
+
+MOST_CSV = 200_000  # rows of a frame that is written as CSV too
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def fit_problem(
+    path: Any, out: Any, command: str = "", say: Callable[[str], None] | None = None, **folder: bool
+) -> dict[str, Any]:
+    """Fit what a problem file asks for, and write the result folder.
+
+    Parameters
+    ----------
+    path : path
+        The problem file.
+    out : path
+        The folder to write.
+    command : str
+        For the provenance: what was typed.
+    say : callable, optional
+        Told what is being done.
+    **folder
+        ``resume``, ``restart``, ``replace``: see `ResultFolder`.
+
+    Returns
+    -------
+    dict
+        The summary, as ``summary.json`` has it, with ``folder``, ``files`` and ``warnings``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.readers import write_margins
+    >>> from sumwise.study.fitting import fit_problem
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> write_margins(synthetic.precincts(60, random_state=0).margins, here / "votes.csv")
+    >>> _ = (here / "p.toml").write_text('family = "ecological"\\nmethod = "Bounds"\\n[data]\\nfile = "votes.csv"')
+    >>> fit_problem(here / "p.toml", here / "result")["files"][:3]
+    ['estimates.csv', 'estimates.parquet', 'model.sumwise']
+    """
+    begin = time.monotonic()
+    problem = Problem.from_file(path)
+    study = study_of(problem)
+    data = [file_facts(p, _named(problem, p)) for p in study.files()]
+    key = fingerprint(dict(problem.values), [d["sha256"] for d in data], versions())
+    with ResultFolder(out, key, **folder) as place:
+        study.work = Work(place.steps, key, say)
+        study.read()
+        study.fit()
+        summary = study.summary().to_dict()
+        provenance = {
+            "command": command,
+            "method": study.chosen,
+            "seed": problem.seed,
+            "options": plain(_parameters(study.model)),
+            "data": data,
+            "versions": versions(),
+            "problem": problem.text,
+            "warnings": study.work.warnings,
+            "kept steps": study.work.kept,
+            "written": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "seconds": round(time.monotonic() - begin, 1),
+        }
+        study.work.say("write")
+        _write_all(place.files, study, summary, provenance)
+        files = sorted(p.name for p in place.files.iterdir())
+        place.finish()
+    return {**summary, "folder": str(out), "files": files, "warnings": study.work.warnings}
+
+
+def _named(problem: Problem, path: Path) -> str:
+    """The file as the problem names it."""
+    return next(
+        (v for k, v in problem.data.items() if isinstance(v, str) and problem.file(k, False) == path), path.name
+    )
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    return model.get_params(deep=False) if hasattr(model, "get_params") else {}
+
+
+def _write_all(folder: Path, study: Any, summary: dict[str, Any], provenance: dict[str, Any]) -> None:
+    for name, frame in {"estimates": study.estimates(), **study.extra()}.items():
+        write_frame(frame, folder / f"{name}.parquet")
+        if name == "estimates" or len(frame) <= MOST_CSV:
+            write_frame(harmless(frame), folder / f"{name}.csv")
+    save(study.model, folder / "model.sumwise")
+    (folder / "problem.toml").write_text(study.problem.text, "utf-8")
+    for name, told in (("summary.json", summary), ("provenance.json", provenance)):
+        (folder / name).write_text(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8")
+    (folder / "report.html").write_text(page(with_provenance(summary, provenance)), "utf-8")
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with texts that a spreadsheet would take for formulas behind an apostrophe.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.study.fitting import harmless
+    >>> harmless(pd.DataFrame({"unit": ["=1+1", "a", "-3"]}))["unit"].tolist()
+    ["'=1+1", 'a', '-3']
+    """
+    out = frame.copy(deep=False)
+    for column in out.columns:
+        if not pd.api.types.is_numeric_dtype(out[column].dtype):
+            out[column] = [_safe(x) for x in out[column].tolist()]
+    return out.rename(columns={c: _safe(c) for c in out.columns})
+
+
+def _safe(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The summary and the provenance of a result folder.
+
+    Examples
+    --------
+    >>> from sumwise.study.fitting import read_result
+    >>> read_result("nowhere")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: There is no result in 'nowhere'. Hint: sumwise fit problem.toml --out nowhere
+    """
+    from sumwise.errors import DataError
+
+    folder = Path(folder)
+    try:
+        read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
+    except FileNotFoundError:
+        hint = f"sumwise fit problem.toml --out {folder}"
+        raise DataError(f"There is no result in {str(folder)!r}.", hint=hint) from None
+    except ValueError as error:
+        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
+    return read[0], read[1]
+
+
+def write_page(folder: Any, out: Any = None) -> Path:
+    """Make the page of a result folder again, from its summary.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.readers import write_margins
+    >>> from sumwise.study.fitting import fit_problem, write_page
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> write_margins(synthetic.precincts(60, random_state=0).margins, here / "votes.csv")
+    >>> _ = (here / "p.toml").write_text('family = "ecological"\\nmethod = "Bounds"\\n[data]\\nfile = "votes.csv"')
+    >>> _ = fit_problem(here / "p.toml", here / "result")
+    >>> write_page(here / "result").name
+    'report.html'
+    """
+    import os
+
+    summary, provenance = read_result(folder)
+    path = Path(folder) / "report.html" if out is None else Path(out)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(page(with_provenance(summary, provenance)), "utf-8")
+    os.replace(temporary, path)
+    return path

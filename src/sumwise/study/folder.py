@@ -1,0 +1,150 @@
+"""The result folder: written beside its place under another name, and renamed when it is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sumwise.errors import DataError
+
+__all__ = ["MARK", "ResultFolder"]
+
+MARK = "provenance.json"  # every result has it, and nothing else has it beside summary.json
+
+
+class ResultFolder:
+    """A folder that appears whole or not at all; until then its steps are kept beside it.
+
+    Parameters
+    ----------
+    out : path
+        Where the result shall be.
+    key : str
+        Of the problem, its data and the version: a run goes on only where the one before was for the same.
+    resume : bool
+        Go on with an unfinished run.
+    restart : bool
+        Throw an unfinished run away.
+    replace : bool
+        Put the result in the place of an earlier one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.folder import ResultFolder
+    >>> out = pathlib.Path(tempfile.mkdtemp()) / "result"
+    >>> with ResultFolder(out, "key") as folder:
+    ...     _ = (folder.files / "provenance.json").write_text("{}")
+    ...     folder.finish()
+    >>> [path.name for path in out.iterdir()]
+    ['provenance.json']
+    """
+
+    def __init__(self, out: Any, key: str, resume: bool = False, restart: bool = False, replace: bool = False):
+        self.out = Path(os.path.abspath(out))
+        self.partial = self.out.parent / f".{self.out.name}.partial"
+        self.old = self.out.parent / f".{self.out.name}.old"
+        self.steps, self.files = self.partial / "steps", self.partial / "result"
+        self.key = key
+        self.options = {"resume": resume, "restart": restart, "replace": replace}
+        self._lock: Any = None
+
+    def __enter__(self) -> ResultFolder:
+        if not self.out.parent.is_dir():
+            raise DataError(f"There is no folder {str(self.out.parent)!r}.", hint="make it first.")
+        self._recover()
+        self._check_out()
+        self._lock = _locked(self.partial)
+        try:
+            self._check_partial()
+        except BaseException:
+            self.__exit__()
+            raise
+        shutil.rmtree(self.files, ignore_errors=True)
+        self.steps.mkdir(parents=True, exist_ok=True)
+        self.files.mkdir()
+        (self.partial / "key").write_text(self.key, "utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _recover(self) -> None:
+        """A run that was killed between two renames left the earlier result under another name."""
+        if self.old.exists():
+            if self.out.exists():
+                shutil.rmtree(self.old)
+            else:
+                os.rename(self.old, self.out)
+
+    def _check_out(self) -> None:
+        out = self.out
+        if not out.exists():
+            return
+        if not out.is_dir():
+            raise DataError(f"{str(out)!r} is a file.", hint="name a folder.")
+        if not any(out.iterdir()):
+            return
+        if not ((out / MARK).exists() and (out / "summary.json").exists()):
+            raise DataError(f"The folder {str(out)!r} holds other files.", hint="name a new folder.")
+        if not self.options["replace"]:
+            raise DataError(
+                f"There is a result in {str(out)!r} already.", hint="add --replace, or name another folder by --out."
+            )
+
+    def _check_partial(self) -> None:
+        key = self.partial / "key"
+        if not key.exists():
+            if self.options["resume"]:
+                raise DataError(f"There is no unfinished run for {str(self.out)!r}.", hint="leave --resume out.")
+            return
+        if self.options["restart"]:
+            shutil.rmtree(self.steps, ignore_errors=True)
+            return
+        same = key.read_text("utf-8") == self.key
+        if self.options["resume"] and not same:
+            raise DataError(
+                f"The unfinished run for {str(self.out)!r} was of another problem file, other data or another sumwise.",
+                hint="start again with --restart.",
+            )
+        if not self.options["resume"] and any(self.steps.glob("*")):
+            told = "go on with --resume, or start again with --restart." if same else "start again with --restart."
+            raise DataError(f"A run for {str(self.out)!r} was interrupted.", hint=told)
+
+    def finish(self) -> None:
+        """Put the result in its place and forget the steps."""
+        for path in self.files.iterdir():
+            _to_disk(path)
+        if self.out.exists():
+            os.rename(self.out, self.old)
+        os.rename(self.files, self.out)
+        shutil.rmtree(self.old, ignore_errors=True)
+        self.__exit__()
+        shutil.rmtree(self.partial, ignore_errors=True)
+
+
+def _locked(folder: Path) -> Any:
+    """An open lock file that no other run holds; it is free again when its process ends, however that is."""
+    folder.mkdir(exist_ok=True)
+    handle = (folder / "lock").open("w")
+    with contextlib.suppress(ImportError):  # where there is no fcntl, runs aren't kept apart
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            raise DataError(
+                f"Another run is writing {str(folder)!r} now.", hint="wait for it, or name another folder."
+            ) from None
+    return handle
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,50 @@
+"""The model of a result folder on another file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sumwise.errors import DataError
+from sumwise.persistence import load
+from sumwise.study.families import study_of
+from sumwise.study.fitting import read_result
+from sumwise.study.problem import Problem
+
+__all__ = ["predict_file"]
+
+
+def predict_file(folder: Any, source: Any) -> pd.DataFrame:
+    """Return the predictions of a result's model for a file.
+
+    Parameters
+    ----------
+    folder : path
+        The result folder.
+    source : path
+        A file with the columns that the problem file names.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from sumwise.study.fitting import fit_problem
+    >>> from sumwise.study.predicting import predict_file
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> votes = pd.DataFrame({"a": [60, 10, 40], "b": [40, 90, 60], "y": [55, 30, 50], "n": [45, 70, 50]})
+    >>> votes.to_csv(here / "votes.csv")
+    >>> lines = ['family = "ecological"', 'method = "Goodman"', '[data]', 'file = "votes.csv"', '[columns]']
+    >>> _ = (here / "p.toml").write_text("\\n".join([*lines, 'groups = ["a", "b"]', 'outcomes = ["y", "n"]']))
+    >>> _ = fit_problem(here / "p.toml", here / "result")
+    >>> predict_file(here / "result", here / "votes.csv").columns.tolist()
+    ['unit', 'outcome', 'expected', 'share', 'low', 'high']
+    """
+    folder, path = Path(folder), Path(source)
+    read_result(folder)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
+    problem = Problem.from_file(folder / "problem.toml")
+    study = study_of(problem)
+    return study.predict(load(folder / "model.sumwise"), path)

@@ -1,0 +1,259 @@
+"""Problem: what a problem file says, and the line that an error is about."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sumwise import checks
+from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.study.toml_lines import key_lines, value_line
+
+__all__ = ["Problem"]
+
+TOP = {
+    "family": "which family of methods",
+    "title": "the title of the report",
+    "method": "which method, or auto",
+    "seed": "of all randomness",
+    "level": "of the intervals",
+    "sensitivity": "whether other methods are fitted for comparison",
+    "data": "which files",
+    "columns": "which columns play which part",
+    "options": "parameters of the method",
+}
+KINDS: dict[str, tuple[type, ...]] = {
+    "family": (str,),
+    "title": (str,),
+    "method": (str,),
+    "seed": (int,),
+    "level": (float,),
+    "sensitivity": (bool,),
+    "data": (dict,),
+    "columns": (dict,),
+    "options": (dict,),
+}
+WORDS = {
+    str: "text in quotes",
+    int: "a whole number",
+    float: "a number such as 0.95",
+    bool: "true or false",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a problem file says: family, method, seed, files, columns, options.
+
+    Parameters
+    ----------
+    values : mapping
+        As TOML gives it.
+    text : str
+        The file as written, for line numbers.
+    path : Path, optional
+        Where it stands; files are looked for beside it.
+
+    Examples
+    --------
+    >>> from sumwise.study import Problem
+    >>> p = Problem.parse('family = "ecological"\\n[data]\\nfile = "votes.csv"')
+    >>> p.family, p.method, p.seed, p.data
+    ('ecological', 'auto', 0, {'file': 'votes.csv'})
+    >>> Problem.parse('famly = "ecological"')
+    Traceback (most recent call last):
+    sumwise.errors.UnknownName: problem, line 1: There is no key 'famly'. Hint: did you mean 'family'?
+    """
+
+    values: Mapping[str, Any]
+    text: str = ""
+    path: Path | None = None
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_file(cls, path: Any) -> Problem:
+        """Read a problem file."""
+        path = Path(path)
+        if path.is_dir() or not path.exists():
+            raise DataError(f"There is no problem file {str(path)!r}.", hint="sumwise init DATA writes one.")
+        try:
+            text = path.read_text("utf-8-sig")
+        except UnicodeDecodeError:
+            raise DataError(f"{str(path)!r} is not UTF-8.", hint="save it as UTF-8 text.") from None
+        return cls.parse(text, path)
+
+    @classmethod
+    def parse(cls, text: str, path: Path | None = None) -> Problem:
+        """Read the text of a problem file."""
+        name = "problem" if path is None else path.name
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            place = re.search(r"line (\d+)", str(error))
+            last = len(text.splitlines())
+            words = str(error).partition(" (at ")[0]
+            raise DataError(
+                f"{name}, line {place[1] if place else last}: this is no TOML ({words}).",
+                hint='text stands in quotes, lists in brackets: groups = ["young", "old"].',
+            ) from None
+        problem = cls(values, text, path, key_lines(text))
+        problem._check_top()
+        return problem
+
+    def _check_top(self) -> None:
+        self.check_keys((), self.values, TOP)
+        for key, value in self.values.items():
+            allowed = KINDS[key]
+            good = isinstance(value, (*allowed, int) if float in allowed else allowed)
+            if not good or (isinstance(value, bool) and bool not in allowed):
+                self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[allowed[0]]}.")
+        if "family" not in self.values:
+            self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+        if not 0 < self.level < 1:
+            self.fail(("level",), f"level is {self.level!r}.", "give a number between 0 and 1, such as 0.95.")
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return "problem" if self.path is None else self.path.name
+
+    @property
+    def family(self) -> str:
+        """Which family of methods."""
+        return self.values["family"]
+
+    @property
+    def title(self) -> str | None:
+        """The title of the report, where one is given."""
+        return self.values.get("title")
+
+    @property
+    def method(self) -> str:
+        """Which method, or "auto"."""
+        return self.values.get("method", "auto")
+
+    @property
+    def seed(self) -> int:
+        """Of all randomness."""
+        return self.values.get("seed", 0)
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+        return float(self.values.get("level", 0.95))
+
+    @property
+    def sensitivity(self) -> bool:
+        """Whether other methods are fitted for comparison."""
+        return self.values.get("sensitivity", True)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Which files, and how to open them."""
+        return self.values.get("data", {})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Which columns play which part."""
+        return self.values.get("columns", {})
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Parameters of the method."""
+        return self.values.get("options", {})
+
+    def file(self, key: str = "file", needed: bool = True) -> Path | None:
+        """A file that [data] names, beside the problem file; an error with its line where it isn't there."""
+        given = self.data.get(key)
+        if given is None:
+            if needed:
+                self.fail(("data",), f"[data] names no {key}.", f'such as {key} = "votes.csv".')
+            return None
+        if not isinstance(given, str):
+            self.fail(("data", key), f"{key} is {given!r}.", "give the name of a file in quotes.")
+        path = Path(given)
+        if not path.is_absolute() and self.path is not None:
+            path = self.path.parent / path
+        if not path.exists():
+            near = _nearest_file(path)
+            hint = f"did you mean {near!r}?" if near else "files are looked for beside the problem file."
+            self.fail(("data", key), f"There is no file {str(path)!r}.", hint)
+        return path
+
+    def column(self, key: str, needed: bool = False) -> str | None:
+        """A column that [columns] names."""
+        given = self.columns.get(key)
+        if given is None and needed:
+            self.fail(("columns",), f"[columns] names no {key}.", f'such as {key} = "NAME".')
+        if given is not None and not isinstance(given, str):
+            self.fail(("columns", key), f"{key} is {given!r}.", "give one column in quotes.")
+        return given
+
+    def column_list(self, key: str, needed: bool = False) -> list[str] | None:
+        """Several columns that [columns] names."""
+        given = self.columns.get(key)
+        if given is None and needed:
+            self.fail(("columns",), f"[columns] names no {key}.", f'such as {key} = ["FIRST", "SECOND"].')
+        given = [given] if isinstance(given, str) else given
+        if given is not None and not (isinstance(given, list) and given and all(isinstance(c, str) for c in given)):
+            self.fail(("columns", key), f"{key} is {given!r}.", "give a list of columns in quotes.")
+        return given
+
+    def check_keys(self, where: tuple[str, ...], given: Mapping[str, Any], known: Any) -> None:
+        """Refuse a key that isn't known here, and suggest the nearest."""
+        for key in given:
+            with self.blamed((*where, key)):
+                checks.known(key, list(known), f"key in [{where[0]}]" if where else "key")
+
+    def fail(self, key: tuple[str, ...], message: str, hint: str | None = None) -> NoReturn:
+        """Raise an error that names the line of a key."""
+        raise DataError(f"{self.place(key)}: {message}", hint=hint)
+
+    def place(self, key: tuple[str, ...]) -> str:
+        """The file and the line of a key (or of the table that it would stand in)."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        line = self.lines.get(key)
+        return self.name if line is None else f"{self.name}, line {line}"
+
+    @contextmanager
+    def blamed(self, key: tuple[str, ...] | None = None) -> Iterator[None]:
+        """Put the place of a key, or of the first value that the message quotes, before an error's message."""
+        try:
+            yield
+        except SumwiseError as error:
+            if error.message.startswith(self.name):
+                raise
+            place = self.place(key) if key is not None else self._place_of(error.message)
+            kind = UnknownName if isinstance(error, UnknownName) else type(error)
+            raise kind(f"{place}: {error.message}", hint=error.hint) from error
+
+    def _place_of(self, message: str) -> str:
+        start = min((line for key, line in self.lines.items() if key[0] in ("data", "columns", "options")), default=1)
+        quoted = re.findall(r"'([^']*)'", message)
+        named = {str(self.path.parent / v) if self.path else v: v for v in self.data.values() if isinstance(v, str)}
+        quoted = [str(named.get(value, value)) for value in quoted]
+        for value in sorted(quoted, key=lambda v: v in named.values()):  # the file comes last: all is about it
+            line = value_line(self.text, value, start)
+            if line is not None:
+                return f"{self.name}, line {line}"
+        for key, line in self.lines.items():
+            if len(key) == 2 and re.search(rf"\b{re.escape(key[1])}\b is ", message):
+                return f"{self.name}, line {line}"
+        return self.name
+
+
+def _nearest_file(path: Path) -> str | None:
+    import difflib
+
+    if not path.parent.is_dir():
+        return None
+    names = [p.name for p in path.parent.iterdir() if p.is_file() and not p.name.startswith(".")]
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return close[0] if close else None

@@ -1,0 +1,49 @@
+"""What a file is: margins, bags, tables or counts over time; one file per form, and the nearest wins.
+
+The file ``recognise/NAME.py`` defines ``guess(looks)``, which returns a `Guess` or None.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+from sumwise.errors import DataError
+from sumwise.study.recognise.guess import Guess
+
+__all__ = ["Guess", "recognise"]
+
+
+def recognise(looks: list[Any], family: str | None = None) -> Guess:
+    """The likeliest problem for files that were looked at.
+
+    Parameters
+    ----------
+    looks : list of Look
+    family : str, optional
+        Only of this family.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.look import look_at
+    >>> from sumwise.study.recognise import recognise
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
+    >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
+    >>> recognise([look_at(path)]).columns["groups"]
+    ['young', 'old']
+    """
+    forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name != "guess"]
+    found = [importlib.import_module(f"sumwise.study.recognise.{name}").guess(looks) for name in forms]
+    guesses = [g for group in found for g in (group if isinstance(group, list) else [group]) if g is not None]
+    if family is not None:
+        guesses = [g for g in guesses if g.family == family]
+    if not guesses:
+        names = ", ".join(repr(look.path.name) for look in looks)
+        what = "no form that is known" if family is None else f"no form that {family} takes"
+        raise DataError(
+            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time.",
+            hint="sumwise init --help tells the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
+        )
+    return max(guesses, key=lambda g: g.score)

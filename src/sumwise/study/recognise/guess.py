@@ -1,0 +1,92 @@
+"""Guess: a problem as a file suggests it, and the commented problem file that says so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Guess"]
+
+
+@dataclass
+class Guess:
+    """A problem as a file suggests it.
+
+    Parameters
+    ----------
+    family : str
+    score : float
+        How sure: 1 is certain.
+    seen : str
+        What the file looks like, in words.
+    data, columns, options : dict
+        The tables of the problem file.
+    comments : dict of (table, key) to str
+        Words beside a key.
+    ask : list of str
+        What a person should look at.
+
+    Examples
+    --------
+    >>> from sumwise.study.recognise import Guess
+    >>> guess = Guess("ecological", 1.0, "one row per unit", {"file": "a.csv"}, {"groups": ["x", "y"]})
+    >>> print(guess.text())  # doctest: +ELLIPSIS
+    # a problem file for sumwise...
+    """
+
+    family: str
+    score: float
+    seen: str
+    data: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    comments: dict[tuple[str, str], str] = field(default_factory=dict)
+    ask: list[str] = field(default_factory=list)
+    methods: tuple[str, ...] = ()
+
+    def text(self, name: str = "problem.toml", out: str = "result") -> str:
+        """The commented problem file."""
+        lines = [
+            f"# a problem file for sumwise; fit it with: sumwise fit {name} --out {out}",
+            f"# seen: {self.seen}",
+            *(f"# please check: {line}" for line in self.ask),
+            "",
+            f"family = {value(self.family)}",
+            'title = ""  # of the report',
+            'method = "auto"' + (f"  # or {', '.join(self.methods)}" if self.methods else ""),
+            "seed = 0  # of all randomness",
+            "level = 0.95  # of the intervals",
+        ]
+        for table, entries in (("data", self.data), ("columns", self.columns), ("options", self.options)):
+            if entries:
+                lines += ["", f"[{table}]"]
+                lines += [self._line(table, key, given) for key, given in entries.items()]
+        return "\n".join(lines) + "\n"
+
+    def _line(self, table: str, key: str, given: Any) -> str:
+        told = self.comments.get((table, key))
+        line = f"{key} = {value(given)}"
+        return line if told is None else f"{line}  # {' '.join(told.split())}"
+
+
+def value(given: Any) -> str:
+    """A value as TOML writes it.
+
+    Examples
+    --------
+    >>> from sumwise.study.recognise.guess import value
+    >>> value(["a", 'b "c"']), value(True), value(0.5)
+    ('["a", "b \\\\"c\\\\""]', 'true', '0.5')
+    """
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, (int, float)):
+        return repr(given)
+    if isinstance(given, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in given.items()) + "}"
+    if isinstance(given, (list, tuple)):
+        parts = [value(item) for item in given]
+        flat = f"[{', '.join(parts)}]"
+        return flat if len(flat) < 100 else "[\n" + "".join(f"  {part},\n" for part in parts) + "]"
+    return json.dumps(str(given), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,182 @@
+"""Files as the problem names them: opened, trimmed, joined by unit, with errors that point at the problem's line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise.errors import DataError
+from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.sheet import Sheet
+from sumwise.study.problem import Problem
+
+__all__ = ["OPENING", "join", "named_together", "open_source"]
+
+OPENING = {
+    "separator": "what separates fields, where the file doesn't show it",
+    "encoding": "such as cp1252, where the file doesn't show it",
+    "decimal": "'.' or ','",
+    "header": "false where the first row holds data: columns are then called c1, c2, ...",
+    "table": "of a database",
+    "query": "of a database",
+    "missing": "what stands for a missing value, such as N or ?",
+}
+SHOWN = 5
+
+
+def open_source(
+    problem: Problem, source: Any, columns: Sequence[str] | None = None, ids: Sequence[str] | None = (), **more: Any
+) -> Sheet:
+    """Open a file as the problem's [data] says, with texts trimmed and missing values as such.
+
+    Parameters
+    ----------
+    problem : Problem
+    source : path
+    columns : list of str, optional
+        Which columns to load; default all.
+    ids : list of str
+        Columns that stay text as written.
+    **more
+        What goes before what [data] says.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.study import Problem
+    >>> from sumwise.study.sources import open_source
+    >>> p = Problem.parse('family = "ecological"\\n[data]\\nmissing = ["?"]')
+    >>> open_source(p, pd.DataFrame({"a": [" x", "?"]})).frame["a"].isna().tolist()
+    [False, True]
+    """
+    told = {k: v for k, v in problem.data.items() if k in Opening.__annotations__} | more
+    text = isinstance(source, (str, Path)) and not Path(source).name.lower().endswith(
+        (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".duckdb", ".ddb", ".db")
+    )
+    if not text:
+        told = {k: v for k, v in told.items() if k in ("table", "query")}
+    with problem.blamed():
+        sheet = open_sheet(source, columns, ids, **told)
+    return replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem)))
+
+
+def _missing_words(problem: Problem) -> list[str]:
+    given = problem.data.get("missing", [])
+    given = [given] if isinstance(given, str) else given
+    if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
+        problem.fail(("data", "missing"), f"missing is {given!r}.", 'give words in quotes: missing = ["N", "?"].')
+    return given
+
+
+def _trimmed(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
+    out = frame.copy(deep=False)
+    for column in out.columns:
+        series = out[column]
+        if pd.api.types.is_numeric_dtype(series.dtype) or isinstance(series.dtype, pd.CategoricalDtype):
+            continue
+        if pd.api.types.infer_dtype(series, skipna=True) == "string":
+            trimmed = series.str.strip()
+            out[column] = trimmed.mask(trimmed.isin(missing), None) if missing else trimmed
+    return out
+
+
+def named_together(sheet: Sheet, columns: Sequence[str]) -> tuple[Sheet, str]:
+    """A sheet with one column of names made of several, and that column's name; of one column, that column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.study.sources import named_together
+    >>> sheet = open_sheet(pd.DataFrame({"county": ["A", "B"], "precinct": ["1", "1"]}))
+    >>> sheet, name = named_together(sheet, ["county", "precinct"])
+    >>> name, sheet.frame[name].tolist()
+    ('county / precinct', ['A / 1', 'B / 1'])
+    """
+    sheet.known(*columns)
+    if len(columns) == 1:
+        return sheet, columns[0]
+    name = " / ".join(columns)
+    parts = [sheet.ids(column).astype(str) for column in columns]
+    joined = parts[0].str.cat(parts[1:], sep=" / ")
+    frame = sheet.frame.assign(**{name: joined})
+    return replace(sheet, frame=frame, columns=tuple(frame.columns)), name
+
+
+def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | None = None) -> Sheet:
+    """Join two sheets by a column; where the ids of the two differ, say how, unless [data] says to drop them.
+
+    Parameters
+    ----------
+    problem : Problem
+    first, second : Sheet
+    key : str
+        The column of ids in the first sheet, and in the second unless `other` names it.
+    other : str, optional
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.study import Problem
+    >>> from sumwise.study.sources import join
+    >>> p = Problem.parse('family = "ecological"')
+    >>> a = open_sheet(pd.DataFrame({"unit": ["x", "y"], "young": [1, 2]}))
+    >>> join(p, a, open_sheet(pd.DataFrame({"unit": ["y", "x"], "yes": [3, 4]})), "unit").frame["yes"].tolist()
+    [4, 3]
+    """
+    other = key if other is None else other
+    ids = [_keys(sheet, column) for sheet, column in ((first, key), (second, other))]
+    for sheet, found, column in zip((first, second), ids, (key, other)):
+        twice = found.duplicated().to_numpy()
+        again = found.tolist()[int(np.argmax(twice))]
+        sheet.refuse(twice, f"column {column!r} repeats {again!r}", "give each one row.")
+    keep = _matched(problem, first, second, ids)
+    place = pd.Series(np.arange(len(second)), index=ids[1])
+    rows = np.flatnonzero(keep)
+    match = place.reindex(ids[0].iloc[rows]).to_numpy(dtype=int)
+    left = first.frame.iloc[rows].reset_index(drop=True)
+    right = second.frame.drop(columns=[other]).iloc[match].reset_index(drop=True)
+    both = [c for c in right.columns if c in set(left.columns)]
+    right = right.rename(columns={c: f"{c} (2)" for c in both})
+    frame = pd.concat([left, right], axis=1)
+    return Sheet(
+        first.name, tuple(frame.columns), frame, lambda i: first.row(int(rows[i])), first.separator, first.decimal
+    )
+
+
+def _keys(sheet: Sheet, column: str) -> pd.Series:
+    sheet.known(column)
+    return sheet.ids(column).astype(str).str.strip().reset_index(drop=True)
+
+
+def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]) -> np.ndarray:
+    """Which rows of the first sheet are in the second; an error where ids differ, unless the problem says drop."""
+    from sumwise import checks
+
+    sets = [set(ids[0]), set(ids[1])]
+    alone = [[x for x in ids[0].tolist() if x not in sets[1]], [x for x in ids[1].tolist() if x not in sets[0]]]
+    unmatched = problem.data.get("unmatched", "raise")
+    with problem.blamed(("data", "unmatched")):
+        checks.choice(unmatched, "unmatched", ("raise", "drop"))
+    keep = np.array([x in sets[1] for x in ids[0].tolist()], dtype=bool)
+    if unmatched == "raise" and any(len(a) for a in alone):
+        told = "; ".join(_only(sheet, a) for sheet, a in zip((first, second), alone))
+        raise DataError(
+            f"{problem.place(('data',))}: The units of the two files don't match: {told}.",
+            hint='write them alike, or set unmatched = "drop" in [data] to leave them out.',
+        )
+    if not keep.any():
+        raise DataError(f"{first.name} and {second.name} have no unit in common.")
+    return keep
+
+
+def _only(sheet: Sheet, alone: list[str]) -> str:
+    listed = ", ".join(repr(x) for x in alone[:SHOWN])
+    more = ", ..." if len(alone) > SHOWN else ""
+    return f"{len(alone)} only in {sheet.name}" + (f" ({listed}{more})" if alone else "")

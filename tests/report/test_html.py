@@ -1,0 +1,140 @@
+"""The page: one file, nothing from outside, names as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from nasty_names import NASTY_LEVELS
+from sumwise.report import Summary, page
+from sumwise.report.html import cell
+from sumwise.report.summary import bullets, facts, figure, note, table, text
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'; //",
+    "</style><b>",
+    "{{ 7 * 7 }}",
+    "=1+1",
+    *NASTY_LEVELS,
+]
+
+
+class Reader(HTMLParser):
+    """Tags, the texts outside of style and script, and what a browser would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.text, self.fetched, self.open = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.open.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "action") and not str(value).startswith("#"):
+                self.fetched.append(value)
+
+    def handle_endtag(self, tag):
+        if tag in self.open:
+            while self.open.pop() != tag:
+                pass
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.text.append(data)
+
+
+def hostile_page() -> str:
+    frame = pd.DataFrame({"unit": HOSTILE, "share": [0.5] * len(HOSTILE)})
+    summary = Summary(HOSTILE[0], HOSTILE[1], HOSTILE[2], list(HOSTILE))
+    numbers = {
+        "grid": [0.0, 0.5, 1.0],
+        "density": [[0, 2, 0]] * 2,
+        "groups": HOSTILE[:2],
+        "outcome": "$x^{$ " + HOSTILE[0],
+    }
+    summary.add(
+        "found",
+        figure("share_density", numbers, HOSTILE[1], table(frame, HOSTILE[0], {"share": "share"})),
+        figure("share_density", [numbers, numbers], HOSTILE[0], labels=HOSTILE[:2]),
+    )
+    summary.add(
+        "certainty",
+        text(*HOSTILE),
+        bullets(HOSTILE, HOSTILE[0]),
+        note(HOSTILE[1]),
+        facts(dict.fromkeys(HOSTILE, HOSTILE[0])),
+    )
+    summary.add("provenance", {"kind": "source", "title": HOSTILE[0], "text": "\n".join(HOSTILE)})
+    return page(summary.to_dict())
+
+
+@pytest.fixture(scope="module")
+def written():
+    return hostile_page()
+
+
+@pytest.fixture(scope="module")
+def read(written):
+    reader = Reader()
+    reader.feed(written)
+    return reader
+
+
+def test_hostile_names_are_shown_and_never_run(read):
+    assert read.tags.count("script") == 1  # ours
+    assert "img" not in read.tags
+    assert "b" not in read.tags
+    shown = "".join(read.text)
+    for name in HOSTILE:
+        assert " ".join(name.split()) in " ".join(shown.split())
+    assert "49" not in shown
+
+
+def test_page_asks_for_nothing_outside(read, written):
+    assert read.fetched == []
+    css = re.sub(r"url\(#[^)]*\)", "", written)
+    assert "url(" not in css
+    assert "@import" not in css
+    assert "default-src 'none'" in css
+
+
+def test_page_is_the_same_for_the_same_summary(written):
+    assert hostile_page() == written
+
+
+def test_figure_with_frames_has_a_slider(read):
+    assert read.tags.count("input") == 1
+    assert read.tags.count("svg") == 3
+
+
+def test_several_summaries_share_a_page():
+    parts = [Summary(f"Part {k}", "f", "m", [f"lead {k}"]).to_dict() for k in range(2)]
+    text_ = page(*parts, title="All", intro=["Both."])
+    assert text_.count("<article") == 2
+    assert "Both." in text_
+    assert 'href="#s2"' in text_
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "shown"),
+    [
+        (0.5, "share", "50.0%"),
+        (1234.4, "count", "1,234"),
+        (0.4, "count", "0.4"),
+        (3, "number", "3"),
+        (1e-9, "number", "1e-09"),
+        (0.0123456, "number", "0.01235"),
+        (12345678.5, "number", "1.23e+07"),
+        (None, "share", ""),
+        ("a", "share", "a"),
+        (0.0, "number", "0"),
+    ],
+)
+def test_cells_read_well(value, kind, shown):
+    assert cell(value, kind) == shown

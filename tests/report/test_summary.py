@@ -1,0 +1,48 @@
+"""The summary: blocks of plain values in a fixed order."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.report.summary import MOST_ROWS, SECTIONS, Summary, figure, plain, table, text
+
+
+def test_sections_come_in_their_order_whatever_the_order_of_adding():
+    summary = Summary("t", "f", "m", ["lead"])
+    for key in reversed(SECTIONS):
+        summary.add(key, text(key), None)
+    told = summary.to_dict()
+    assert [section["key"] for section in told["sections"]] == list(SECTIONS)
+    assert all(len(section["blocks"]) == 1 for section in told["sections"])
+
+
+def test_unknown_section_is_refused():
+    with pytest.raises(KeyError):
+        Summary("t", "f", "m").add("appendix", text("x"))
+
+
+def test_summary_is_json_whatever_it_holds():
+    summary = Summary("t", "f", "m", record={"a": np.array([1.0, np.inf]), "b": np.int64(3), "c": (1, np.nan)})
+    summary.add("found", figure("course", {"values": [np.arange(2.0)]}, "c"))
+    read = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
+    assert read["record"] == {"a": [1.0, None], "b": 3, "c": [1, None]}
+    assert read["sections"][0]["blocks"][0]["numbers"] == {"values": [[0.0, 1.0]]}
+
+
+def test_table_keeps_the_first_rows_and_tells_how_many_there_are():
+    block = table(pd.DataFrame({"x": range(MOST_ROWS + 5), "ok": [True] * (MOST_ROWS + 5)}), "T", file="x.csv")
+    assert len(block["rows"]) == MOST_ROWS
+    assert block["n_rows"] == MOST_ROWS + 5
+    assert [c["kind"] for c in block["columns"]] == ["number", "yes"]
+
+
+def test_plain_keeps_text_and_turns_the_unknown_into_text():
+    assert plain({"a": pd.Timestamp("2020-01-02"), "b": None, "c": "x"}) == {
+        "a": "2020-01-02 00:00:00",
+        "b": None,
+        "c": "x",
+    }

@@ -1,0 +1,163 @@
+"""Problems on margins: every shape of file, what is told, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from study_cases import ecological, votes
+from sumwise import synthetic
+from sumwise.errors import DataError
+from sumwise.readers import write_margins
+from sumwise.study import Problem, study_of
+
+
+def study(folder, text, run=False):
+    (folder / "p.toml").write_text(text)
+    made = study_of(Problem.from_file(folder / "p.toml"))
+    made.read()
+    if run:
+        made.fit()
+    return made
+
+
+HEAD = 'family = "ecological"\nmethod = "Goodman"\nsensitivity = false\n[data]\n'
+
+
+def test_wide_and_long_files_give_the_same_margins(tmp_path):
+    m = synthetic.precincts(30, 2, 3, random_state=0).margins
+    write_margins(m, tmp_path / "long.csv")
+    write_margins(m, tmp_path / "wide.csv", shape="wide")
+    long = study(tmp_path, HEAD + 'file = "long.csv"').margins
+    names = 'groups = ["row0", "row1"]\noutcomes = ["col0", "col1", "col2"]'
+    wide = study(tmp_path, HEAD + f'file = "wide.csv"\n[columns]\nunit = "unit"\n{names}').margins
+    np.testing.assert_array_equal(long.cols, m.cols)
+    np.testing.assert_array_equal(wide.rows, m.rows)
+    np.testing.assert_array_equal(wide.cols, m.cols)
+
+
+def test_two_files_are_joined_by_unit(tmp_path):
+    frame = votes()
+    frame[["precinct", "young", "old"]].to_csv(tmp_path / "people.csv", index=False)
+    frame[["precinct", "yes", "no"]].sample(frac=1, random_state=0).to_csv(
+        tmp_path / "results.csv", sep=";", index=False
+    )
+    files = 'groups_file = "people.csv"\noutcomes_file = "results.csv"\n'
+    names = '[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]'
+    m = study(tmp_path, HEAD + files + names).margins
+    np.testing.assert_array_equal(m.cols, frame[["yes", "no"]].to_numpy())
+    frame[["precinct", "yes", "no"]].tail(39).to_csv(tmp_path / "results.csv", index=False)
+    with pytest.raises(DataError, match=r"don't match: 1 only in .*people.csv' \('P000'\); 0 only in"):
+        study(tmp_path, HEAD + files + names)
+
+
+def test_shares_with_rests_and_no_total_count_units_alike(tmp_path):
+    (tmp_path / "s.csv").write_text("x,t\n0.2,0.5\n60%,0.4\n".replace("60%", "0.6"))
+    names = '[columns]\ngroups = ["x"]\nrest_group = "others"\noutcomes = ["t"]\nrest_outcome = "none"\ntotal = 1000'
+    made = study(tmp_path, HEAD + f'file = "s.csv"\n{names}')
+    assert made.margins.rows.tolist() == [[200, 800], [600, 400]]
+    assert "counts as 1,000 people" in " ".join(made.notes)
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "told"),
+    [
+        (
+            "a,b,y,n\n5,5,5,4\n1,2,1,2\n",
+            'groups = ["a", "b"]\noutcomes = ["y", "n"]',
+            "Cols don't sum to the total in 1 of 2 units",
+        ),
+        (
+            "a,b,y,n\n5,5,5,5\n",
+            'groups = ["a", "bb"]\noutcomes = ["y", "n"]',
+            "p.toml, line 7: .*no column 'bb'. Hint: did you mean 'b'",
+        ),
+        (
+            "a,b,y,n\n5,x,5,5\n",
+            'groups = ["a", "b"]\noutcomes = ["y", "n"]',
+            "p.toml, line 7: .*column 'b' is no number .* row 2 has 'x'",
+        ),
+        (
+            "a,b,y,n\n5,5,5,5\n",
+            'groups = ["a"]\nrest_group = "r"\noutcomes = ["y"]',
+            "line 8: rest_group is given, and no total",
+        ),
+        ("a,b,y,n\n5,5,5,5\n", 'unit = "u"\ngroups = ["a", "b"]\noutcomes = ["y", "n"]', "line 7: .*no column 'u'"),
+        ("", 'groups = ["a", "b"]\noutcomes = ["y", "n"]', "line 5: .*is empty"),
+        ("a,b,y,n\n", 'groups = ["a", "b"]\noutcomes = ["y", "n"]', "columns and no rows"),
+        ("a,b,y,n\n1,2,3\n", 'groups = ["a", "b"]\noutcomes = ["y", "n"]', "row 2 has 3 fields"),
+        ("a,b,y,n\n5,5,5,5\n", 'outcomes = ["y", "n"]', r"line 6: \[columns\] names no groups"),
+        ("a,b,y,n\n5,5,5,5\n", "", r"line 6: \[columns\] names no groups and outcomes"),
+    ],
+)
+def test_bad_input_is_answered_in_one_line(tmp_path, data, names, told):
+    (tmp_path / "v.csv").write_text(data)
+    with pytest.raises(DataError, match=told) as caught:
+        study(tmp_path, HEAD + f'file = "v.csv"\n[columns]\n{names}')
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "encoding"),
+    [
+        ("p;a;b;y;n\nZürich;1.200;800,0;1.500;500\nB;10;20;15;15\n", "latin-1"),
+        ('p,a,b,y,n\nZürich,"1,200",800,"1,500",500\nB,10,20,15,15\n', "utf-8-sig"),
+        ("p\ta\tb\ty\tn\nZürich\t1200\t800\t1500\t500\nB\t10\t20\t15\t15\n", "utf-16"),
+    ],
+)
+def test_files_as_people_keep_them(tmp_path, written, encoding):
+    (tmp_path / "v.csv").write_bytes(written.encode(encoding))
+    made = study(tmp_path, HEAD + 'file = "v.csv"\n[columns]\nunit = "p"\ngroups = ["a", "b"]\noutcomes = ["y", "n"]')
+    assert made.margins.rows.tolist() == [[1200, 800], [10, 20]]
+    assert made.margins.units.tolist() == ["Zürich", "B"]
+
+
+def test_auto_is_bounds_where_nothing_can_be_fitted(tmp_path):
+    (tmp_path / "v.csv").write_text("a,b,y,n\n60,40,80,20\n")
+    text = 'family = "ecological"\n[data]\nfile = "v.csv"\n[columns]\ngroups = ["a", "b"]\noutcomes = ["y", "n"]'
+    made = study(tmp_path, text, run=True)
+    assert made.chosen == "Bounds"
+    told = made.summary().to_dict()
+    assert "Whatever the model, 66.7% to 100.0% of a chose y." in told["lead"]
+    assert "single unit" in str(told)
+
+
+def test_the_report_says_what_an_opponent_would_ask(tmp_path):
+    path = ecological(tmp_path, method='"auto"', sensitivity="true")
+    made = study_of(Problem.from_file(path))
+    made.read()
+    made.fit()
+    told = made.summary().to_dict()
+    assert told["method"] == "EcologicalEM"
+    sections = {section["key"]: str(section["blocks"]) for section in told["sections"]}
+    assert list(sections) == ["found", "estimates", "certainty", "assumptions", "provenance"]
+    for words in (
+        "Other methods on the same data",
+        "Half of the units",
+        "change with a unit's composition",
+        "converged",
+        "held 97.3%",
+        "tomography",
+        "whatever the model",
+        "Goodman",
+        "King",
+        "MultinomialDirichlet",
+    ):
+        assert words in sections["certainty"] + sections["found"], words
+    assert "Aggregation bias" in sections["assumptions"]
+    assert "polarisation" in sections["estimates"]
+    low, high = np.array(told["record"]["low"]), np.array(told["record"]["high"])
+    assert (low <= np.array(told["record"]["shares"])).all()
+    assert (np.array(told["record"]["shares"]) <= high).all()
+
+
+def test_unit_cells_add_up_and_lie_in_their_bounds(tmp_path):
+    made = study_of(Problem.from_file(ecological(tmp_path, method='"EcologicalEM"')))
+    made.read()
+    made.fit()
+    units = made.extra()["units"]
+    whole = units.groupby("unit", sort=False)["count"].sum().to_numpy()
+    np.testing.assert_allclose(whole, made.margins.totals)
+    inside = units.dropna()
+    assert (inside["share"] >= inside["lower_bound"] - 1e-9).all()
+    assert (inside["share"] <= inside["upper_bound"] + 1e-9).all()

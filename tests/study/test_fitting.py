@@ -1,0 +1,141 @@
+"""A problem file to a result folder: all files, the same bytes again, killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from study_cases import ecological, votes
+from sumwise import load
+from sumwise.errors import DataError
+from sumwise.study.families.ecological import Ecological
+from sumwise.study.fitting import fit_problem, harmless, read_result, write_page
+
+FILES = [
+    "estimates.csv",
+    "estimates.parquet",
+    "model.sumwise",
+    "problem.toml",
+    "provenance.json",
+    "report.html",
+    "summary.json",
+    "units.csv",
+    "units.parquet",
+]
+SAME = [name for name in FILES if name not in ("provenance.json", "report.html")]  # these two tell the time
+
+
+def test_result_has_all_files_and_runs_again_to_the_same_bytes(tmp_path):
+    path = ecological(tmp_path, method='"EcologicalEM"')
+    told = fit_problem(path, tmp_path / "one", "sumwise fit problem.toml")
+    assert told["files"] == FILES
+    fit_problem(path, tmp_path / "two")
+    for name in SAME:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    estimates = pd.read_csv(tmp_path / "one" / "estimates.csv")
+    assert estimates["share"].tolist() == pd.read_parquet(tmp_path / "one" / "estimates.parquet")["share"].tolist()
+    assert load(tmp_path / "one" / "model.sumwise").shares_.ravel().tolist() == estimates["share"].tolist()
+    provenance = json.loads((tmp_path / "one" / "provenance.json").read_text())
+    assert provenance["data"][0]["file"] == "votes.csv"
+    assert len(provenance["data"][0]["sha256"]) == 64
+    assert provenance["command"] == "sumwise fit problem.toml"
+
+
+def test_interrupted_run_goes_on_and_ends_the_same(tmp_path, monkeypatch):
+    path = ecological(tmp_path, sensitivity="true")
+    monkeypatch.setattr(Ecological, "methods", ("EcologicalEM", "Goodman", "Bounds"))  # the quick ones
+    fit_problem(path, tmp_path / "whole")
+    calls, train = [], Ecological.train
+
+    def stopped(self, estimator):
+        calls.append(type(estimator).__name__)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return train(self, estimator)
+
+    monkeypatch.setattr(Ecological, "train", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fit_problem(path, tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+    told = fit_problem(path, tmp_path / "r", resume=True)
+    assert calls == ["Goodman", "EcologicalEM", "EcologicalEM"]  # what was done is not done again
+    assert told["folder"] == str(tmp_path / "r")
+    for name in SAME:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "r" / name).read_bytes(), name
+
+
+def test_killed_run_leaves_no_half_result(tmp_path):
+    path = ecological(tmp_path)
+    code = (
+        "import sys, time\nfrom sumwise.study import fitting\n"
+        "from sumwise.study.families.ecological import Ecological\n"
+        "def slow(self):\n    print('here', flush=True)\n    time.sleep(60)\n"
+        "Ecological.estimates = slow\nfitting.fit_problem(sys.argv[1], sys.argv[2])"
+    )
+    command = [sys.executable, "-c", code, path, tmp_path / "r"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ}) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
+        process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "r").exists()
+    told = fit_problem(path, tmp_path / "r", resume=True)
+    assert told["files"] == FILES
+    assert read_result(tmp_path / "r")[1]["kept steps"] == ["fit Goodman"]
+
+
+def test_changed_data_can_not_be_resumed(tmp_path, monkeypatch):
+    path = ecological(tmp_path)
+    monkeypatch.setattr(Ecological, "summary", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        fit_problem(path, tmp_path / "r")
+    ecological(tmp_path, votes(41))
+    with pytest.raises(DataError, match="other data"):
+        fit_problem(path, tmp_path / "r", resume=True)
+
+
+def test_hostile_names_come_through_every_file(tmp_path):
+    names = [
+        "<script>alert(1)</script>",
+        "=cmd|' /C calc'!A0",
+        'a "b", c',
+        "two\nlines",
+        "$x_{",
+        "@sum",
+        "-3",
+        *[f"P{i}" for i in range(33)],
+    ]
+    path = ecological(tmp_path, votes(40, names))
+    fit_problem(path, tmp_path / "r")
+    units = pd.read_parquet(tmp_path / "r" / "units.parquet")["unit"].unique().tolist()
+    assert units == names
+    told = pd.read_csv(tmp_path / "r" / "units.csv", dtype=str)["unit"].unique().tolist()
+    assert told[1] == "'=cmd|' /C calc'!A0"
+    assert told[5] == "'@sum"
+    assert told[6] == "-3"
+    text = (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_harmless_leaves_numbers_alone():
+    frame = pd.DataFrame({"a": [1.5], "=b": ["+x"]})
+    assert harmless(frame).to_dict("list") == {"a": [1.5], "'=b": ["'+x"]}
+
+
+def test_page_is_made_again_from_the_summary(tmp_path):
+    path = ecological(tmp_path, title='"First"')
+    fit_problem(path, tmp_path / "r")
+    before = (tmp_path / "r" / "report.html").read_bytes()
+    assert write_page(tmp_path / "r").read_bytes() == before
+    told = json.loads((tmp_path / "r" / "summary.json").read_text())
+    (tmp_path / "r" / "summary.json").write_text(json.dumps({**told, "title": "Second"}))
+    assert "<h1>Second</h1>" in write_page(tmp_path / "r", tmp_path / "else.html").read_text()
+    (tmp_path / "r" / "summary.json").write_text("{")
+    with pytest.raises(DataError, match="damaged"):
+        read_result(tmp_path / "r")

@@ -1,0 +1,100 @@
+"""The result folder appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.study.folder import ResultFolder
+
+
+def write(out, content="1", key="k", **options):
+    with ResultFolder(out, key, **options) as folder:
+        for name in ("provenance.json", "summary.json"):
+            (folder.files / name).write_text(content)
+        folder.finish()
+
+
+def interrupt(out, key="k", **options):
+    with pytest.raises(KeyboardInterrupt), ResultFolder(out, key, **options) as folder:
+        (folder.files / "summary.json").write_text("half")
+        (folder.steps / "a.step").write_text("kept")
+        raise KeyboardInterrupt
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_nothing_is_there_until_it_is_finished(tmp_path):
+    interrupt(tmp_path / "r")
+    assert names(tmp_path) == [".r.partial"]
+
+
+def test_finished_results_leave_no_steps(tmp_path):
+    write(tmp_path / "r")
+    assert names(tmp_path) == ["r"]
+    assert names(tmp_path / "r") == ["provenance.json", "summary.json"]
+
+
+def test_an_interrupted_run_needs_a_word(tmp_path):
+    out = tmp_path / "r"
+    interrupt(out)
+    with pytest.raises(DataError, match="was interrupted. Hint: go on with --resume"):
+        write(out)
+    with ResultFolder(out, "k", resume=True) as folder:
+        assert (folder.steps / "a.step").read_text() == "kept"
+        assert names(folder.files) == []  # the half-written file is gone
+    with ResultFolder(out, "k", restart=True) as folder:
+        assert names(folder.steps) == []
+
+
+def test_resume_is_for_the_same_problem_only(tmp_path):
+    interrupt(tmp_path / "r")
+    with pytest.raises(DataError, match="another problem file, other data"):
+        write(tmp_path / "r", key="other", resume=True)
+    with pytest.raises(DataError, match="no unfinished run"):
+        write(tmp_path / "s", resume=True)
+
+
+def test_an_earlier_result_is_replaced_only_when_asked(tmp_path):
+    out = tmp_path / "r"
+    write(out, "1")
+    with pytest.raises(DataError, match="already. Hint: add --replace"):
+        write(out, "2")
+    interrupt(out, replace=True)
+    assert (out / "summary.json").read_text() == "1"
+    write(out, "2", replace=True, resume=True)
+    assert (out / "summary.json").read_text() == "2"
+    assert names(tmp_path) == ["r"]
+
+
+def test_folders_with_other_files_are_never_touched(tmp_path):
+    out = tmp_path / "r"
+    out.mkdir()
+    (out / "thesis.doc").touch()
+    with pytest.raises(DataError, match="holds other files"):
+        write(out, replace=True)
+    assert names(out) == ["thesis.doc"]
+
+
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
+    out = tmp_path / "r"
+    write(out, "1")
+    os.rename(out, tmp_path / ".r.old")
+    with pytest.raises(DataError, match="already"):
+        write(out, "2")
+    assert (out / "summary.json").read_text() == "1"
+
+
+def test_two_runs_do_not_mix(tmp_path):
+    with ResultFolder(tmp_path / "r", "k"), pytest.raises(DataError, match="Another run"):
+        write(tmp_path / "r")
+    write(tmp_path / "r")
+
+
+def test_a_folder_in_no_folder_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no folder"):
+        write(tmp_path / "x" / "r")

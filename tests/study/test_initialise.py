@@ -1,0 +1,45 @@
+"""From files to problem files that can be fitted."""
+
+from __future__ import annotations
+
+import pytest
+
+from study_cases import votes
+from sumwise.errors import DataError
+from sumwise.study.fitting import fit_problem
+from sumwise.study.initialise import write_problem
+
+
+def test_problem_is_written_beside_the_data_and_fits(tmp_path):
+    votes().to_csv(tmp_path / "votes.csv", index=False)
+    guess, path = write_problem([tmp_path / "votes.csv"], tmp_path / "p.toml")
+    assert guess.data == {"file": "votes.csv"}
+    assert guess.columns == {"unit": "precinct", "groups": ["young", "old"], "outcomes": ["yes", "no"]}
+    text = path.read_text().replace('method = "auto"', 'method = "Goodman"\nsensitivity = false')
+    path.write_text(text)
+    assert "Goodman" in fit_problem(path, tmp_path / "r")["method"]
+
+
+def test_earlier_problems_stay(tmp_path):
+    votes().to_csv(tmp_path / "votes.csv", index=False)
+    (tmp_path / "p.toml").write_text("mine")
+    with pytest.raises(DataError, match="already. Hint: add --replace"):
+        write_problem([tmp_path / "votes.csv"], tmp_path / "p.toml")
+    write_problem([tmp_path / "votes.csv"], tmp_path / "p.toml", replace=True)
+    assert "ecological" in (tmp_path / "p.toml").read_text()
+
+
+def test_files_elsewhere_are_named_in_full(tmp_path):
+    (tmp_path / "here").mkdir()
+    votes().to_csv(tmp_path / "votes.csv", index=False)
+    guess, _ = write_problem([tmp_path / "votes.csv"], tmp_path / "here" / "p.toml")
+    assert guess.data["file"] == str(tmp_path / "votes.csv")
+
+
+def test_what_has_no_known_form_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("name,remark\nAnn,hello\nBob,bye\n")
+    with pytest.raises(DataError, match="'a.csv' has no form that is known"):
+        write_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+    with pytest.raises(DataError, match="no family 'eco'"):
+        write_problem([tmp_path / "a.csv"], tmp_path / "p.toml", family="eco")
+    assert not (tmp_path / "p.toml").exists()

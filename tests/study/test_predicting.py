@@ -1,0 +1,38 @@
+"""A fitted model on other files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from study_cases import ecological, votes
+from sumwise import load
+from sumwise.errors import DataError
+from sumwise.study.fitting import fit_problem
+from sumwise.study.predicting import predict_file
+
+
+def test_expected_outcomes_of_other_units(tmp_path):
+    fit_problem(ecological(tmp_path, method='"EcologicalEM"'), tmp_path / "r")
+    others = votes(40).tail(5).drop(columns=["yes", "no"])
+    others.to_csv(tmp_path / "others.csv", index=False)
+    frame = predict_file(tmp_path / "r", tmp_path / "others.csv")
+    model = load(tmp_path / "r" / "model.sumwise")
+    expected = others[["young", "old"]].to_numpy() @ model.shares_
+    np.testing.assert_allclose(frame["expected"], expected.ravel())
+    assert frame["unit"].unique().tolist() == others["precinct"].tolist()
+    assert (frame["low"] < frame["expected"]).all()
+    assert (frame["expected"] < frame["high"]).all()
+    truth = votes(40).tail(5)[["yes", "no"]].to_numpy().ravel()
+    assert ((frame["low"] <= truth) & (truth <= frame["high"])).mean() >= 0.8
+
+
+def test_missing_files_and_columns_are_told(tmp_path):
+    with pytest.raises(DataError, match="no result"):
+        predict_file(tmp_path, tmp_path / "x.csv")
+    fit_problem(ecological(tmp_path), tmp_path / "r")
+    with pytest.raises(DataError, match=r"no file .*x.csv"):
+        predict_file(tmp_path / "r", tmp_path / "x.csv")
+    votes().rename(columns={"old": "olde"}).to_csv(tmp_path / "x.csv")
+    with pytest.raises(DataError, match=r"no column 'old'. Hint: did you mean 'olde'"):
+        predict_file(tmp_path / "r", tmp_path / "x.csv")

@@ -1,0 +1,85 @@
+"""The problem file: typos, wrong kinds and missing files are answered with their line and the remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from sumwise.errors import DataError, UnknownName
+from sumwise.study import Problem
+
+GOOD = """family = "ecological"
+seed = 3
+level = 0.9
+[data]
+file = "votes.csv"
+[columns]
+groups = ["a", "b"]
+unit = "u"
+"""
+
+
+def test_values_and_defaults():
+    p = Problem.parse(GOOD)
+    assert (p.family, p.seed, p.level, p.method, p.title, p.sensitivity) == ("ecological", 3, 0.9, "auto", None, True)
+    assert p.column_list("groups") == ["a", "b"]
+    assert p.column_list("unit") == ["u"]
+    assert p.column("weight") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('famly = "x"', "problem, line 1: There is no key 'famly'. Hint: did you mean 'family'?"),
+        ("seed = 1", "problem: There is no family."),
+        ('family = "x"\nseed = "3"', "problem, line 2: seed is '3'. Hint: give a whole number."),
+        ('family = "x"\n\nlevel = 95', "problem, line 3: level is 95.0. Hint: give a number between 0 and 1"),
+        ('family = "x"\nseed = true', "problem, line 2: seed is True."),
+        ('family = "x"\ndata = "votes.csv"', "problem, line 2: data is 'votes.csv'. Hint: give a table."),
+        ('family = "x"\nseed = = 3', "problem, line 2: this is no TOML"),
+        ('family = "x"\ntitle = "open', "problem, line 2: this is no TOML"),
+        ("family = ecological", "problem, line 1: this is no TOML"),
+    ],
+)
+def test_errors_name_the_line_and_the_remedy(text, told):
+    with pytest.raises(DataError) as caught:
+        Problem.parse(text)
+    assert str(caught.value).startswith(told)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_gets_the_nearest(tmp_path):
+    (tmp_path / "vote.csv").write_text("a\n1\n")
+    (tmp_path / "p.toml").write_text(GOOD)
+    with pytest.raises(DataError, match=r"p.toml, line 5: There is no file .*votes.csv.*did you mean 'vote.csv'"):
+        Problem.from_file(tmp_path / "p.toml").file()
+
+
+def test_files_are_found_beside_the_problem_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "votes.csv").write_text("a\n1\n")
+    (tmp_path / "p.toml").write_text(GOOD, "utf-8-sig")
+    assert Problem.from_file(tmp_path / "p.toml").file() == tmp_path / "votes.csv"
+
+
+def test_errors_about_values_point_at_the_value_not_at_the_file():
+    p = Problem.parse(GOOD)
+    with pytest.raises(UnknownName, match=r"^problem, line 7: 'votes.csv': There is no column 'a'"), p.blamed():
+        raise UnknownName("'votes.csv': There is no column 'a'.")
+    with pytest.raises(DataError, match=r"^problem, line 5: 'votes.csv' is empty"), p.blamed():
+        raise DataError("'votes.csv' is empty.")
+    with pytest.raises(DataError, match=r"^problem: something"), p.blamed():
+        raise DataError("something")
+
+
+def test_columns_of_the_wrong_kind_are_refused():
+    p = Problem.parse('family = "x"\n[columns]\nunit = 3\ngroups = [1]\n')
+    with pytest.raises(DataError, match="line 3: unit is 3"):
+        p.column("unit")
+    with pytest.raises(DataError, match=r"line 4: groups is \[1\]"):
+        p.column_list("groups")
+    with pytest.raises(DataError, match="line 2: \\[columns\\] names no outcomes"):
+        p.column_list("outcomes", needed=True)
+
+
+def test_no_problem_file_is_told(tmp_path):
+    with pytest.raises(DataError, match="There is no problem file .*sumwise init"):
+        Problem.from_file(tmp_path / "none.toml")

@@ -1,0 +1,69 @@
+"""Files of a problem: trimmed, with missing values, joined by unit."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.readers.files import open_sheet
+from sumwise.study import Problem
+from sumwise.study.sources import join, named_together, open_source
+
+PLAIN = Problem.parse('family = "ecological"\n[data]\n')
+
+
+def sheet(**columns):
+    return open_sheet(pd.DataFrame(columns))
+
+
+def test_text_is_trimmed_and_missing_words_are_missing(tmp_path):
+    (tmp_path / "a.csv").write_text("1, x ,N\n2, ?,y\n")
+    p = Problem.parse('family = "x"\n[data]\nheader = false\nmissing = ["?", "N"]')
+    frame = open_source(p, tmp_path / "a.csv").frame
+    assert frame.columns.tolist() == ["c1", "c2", "c3"]
+    assert frame["c2"].iloc[0] == "x"
+    assert frame.isna().to_numpy().tolist() == [[False, False, True], [False, True, False]]
+
+
+def test_missing_column_points_at_the_problem_line(tmp_path):
+    (tmp_path / "a.csv").write_text("white,black\n1,2\n")
+    p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\n[columns]\ngroups = ["whte"]')
+    with pytest.raises(DataError, match=r"problem, line 5: .*no column 'whte'. Hint: did you mean 'white'"):
+        open_source(p, tmp_path / "a.csv", ["whte"])
+
+
+def test_join_follows_the_ids_not_the_order():
+    joined = join(PLAIN, sheet(u=["a", "b"], x=[1, 2]), sheet(v=["b", "a"], x=[3, 4]), "u", "v")
+    assert joined.frame.to_dict("list") == {"u": ["a", "b"], "x": [1, 2], "x (2)": [4, 3]}
+
+
+def test_units_that_do_not_match_are_listed_five_a_side():
+    one, two = sheet(u=[f"a{i}" for i in range(7)] + ["z"], x=range(8)), sheet(u=["z", "b"], y=[1, 2])
+    with pytest.raises(DataError) as caught:
+        join(PLAIN, one, two, "u")
+    told = str(caught.value)
+    assert told.startswith(
+        "problem, line 2: The units of the two files don't match: "
+        "7 only in the frame ('a0', 'a1', 'a2', 'a3', 'a4', ...)"
+    )
+    assert "1 only in the frame ('b')" in told
+    assert 'unmatched = "drop"' in told
+
+
+def test_unmatched_units_are_dropped_where_the_problem_says_so():
+    p = Problem.parse('family = "x"\n[data]\nunmatched = "drop"')
+    joined = join(p, sheet(u=["a", "z"], x=[1, 2]), sheet(u=["z", "b"], y=[3, 4]), "u")
+    assert joined.frame.to_dict("list") == {"u": ["z"], "x": [2], "y": [3]}
+    with pytest.raises(DataError, match="no unit in common"):
+        join(p, sheet(u=["a"], x=[1]), sheet(u=["b"], y=[1]), "u")
+
+
+def test_join_refuses_a_unit_twice():
+    with pytest.raises(DataError, match="repeats 'a'"):
+        join(PLAIN, sheet(u=["a", "a"], x=[1, 2]), sheet(u=["a"], y=[1]), "u")
+
+
+def test_units_named_by_two_columns():
+    both, name = named_together(sheet(c=["A", "B"], p=["1", "1"]), ["c", "p"])
+    assert both.frame[name].tolist() == ["A / 1", "B / 1"]
