@@ -13,7 +13,7 @@ def test_a_network_is_tried_where_bags_suffice():
 
 def test_simplest_first_and_seeded():
     found, _ = default_candidates(synthetic.gamma(300, 2, random_state=0).bags, "regression", 3)
-    assert list(found)[0] == "means"
+    assert next(iter(found)) == "means"
     assert list(found)[-1] == "DeepSets"
     assert {c.random_state for c in found.values() if getattr(c, "random_state", None) is not None} == {3}
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor, check_response
+from sumwise.distribution.regressor import BagRegressor
 from sumwise.distribution.set_network import Plan, make_plan
+from sumwise.distribution.set_presets import PRESETS
+from sumwise.distribution.set_response import TASKS, Response
 from sumwise.distribution.set_training import (
     Network,
     RowSource,
@@ -32,59 +33,11 @@ from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
 
-__all__ = ["PRESETS", "DeepSets"]
+__all__ = ["DeepSets"]
 
 SECONDS = 30.0  # at least, between two saves of a checkpoint
 STEPS, EPOCHS = 1500, (10, 200)  # of a fit that isn't told how long to train
-TASKS = ("regression", "classification", "share")
 NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # Zaheer et al. 2017, population statistics; widths as in their code. Sun 2019, section 4.3.1.
-    "statistics": {
-        "phi": (128, 128),
-        "embedding": 128,
-        "rho": (256, 128, 64),
-        "pool": "mean",
-        "activation": "elu",
-        "normalise": False,
-        "learning_rate": 1e-3,
-    },
-    # Zaheer et al. 2017, point clouds; Sun 2019, section 4.3.2.
-    "points": {
-        "phi": (256, 256, 256),
-        "rho": (256,),
-        "pool": "max",
-        "equivariant": True,
-        "activation": "tanh",
-        "normalise": False,
-        "dropout": 0.5,
-        "task": "classification",
-        "learning_rate": 1e-3,
-    },
-    # In the manner of PointNet (Qi et al. 2017), without its spatial transformers; widths chosen on held-out clouds.
-    "pointnet": {
-        "phi": (64, 128, 256),
-        "rho": (128,),
-        "pool": "max",
-        "activation": "relu",
-        "dropout": 0.3,
-        "task": "classification",
-    },
-    # Lemus Gonzalez, section 4.2.1: the network of the Gamma, Gaussian and election experiments.
-    "gamma": {
-        "phi": (250, 250),
-        "embedding": 250,
-        "rho": (75, 75),
-        "pool": "mean",
-        "activation": "relu",
-        "normalise": False,
-        "learning_rate": 1e-4,
-        "schedule": "constant",
-        "batch_bags": 10,
-        "max_epochs": 100,
-    },
-}
 
 
 class DeepSets(BagRegressor):
@@ -248,7 +201,10 @@ class DeepSets(BagRegressor):
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
         done: dict[str, Any] = checkpoint.load() or {"members": []}
-        with Progress("DeepSets", settings.max_epochs * self.n_members, verbose=self.verbose) as progress, threads(self.n_jobs):
+        with (
+            Progress("DeepSets", settings.max_epochs * self.n_members, verbose=self.verbose) as progress,
+            threads(self.n_jobs),
+        ):
             for seed in seeds[len(done["members"]) :]:
                 run = self._training(bags, target, split, settings, seed)
                 if "running" in done:
@@ -282,7 +238,7 @@ class DeepSets(BagRegressor):
             self._course = {"seed": seed}
         else:
             bags = self.columns_.check(bags)
-            target = self._encoded(bags, y)
+            target = self.response_.encode(bags, y)
             seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
         source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
@@ -401,42 +357,16 @@ class DeepSets(BagRegressor):
         learned = Columns.learn(bags)
         centre, scale = centre_and_scale(bags.values, bags.weights if bags.weighted else None)
         self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])
-        self.flat_ = True
+        self.response_ = Response.learn(self.task, bags, y, classes)
+        self.n_outputs_, self.flat_ = self.response_.n_outputs, self.response_.flat
         if self.task == "classification":
-            labels = checks.listing(y if classes is None else classes, "y" if classes is None else "classes")
-            self.classes_ = np.unique(np.asarray(labels))
-            if len(self.classes_) < 2:
-                raise DataError(f"There is one class only: {checks.plain(self.classes_[0])!r}.")
-            self.n_outputs_ = len(self.classes_)
-        else:
-            truth = check_response(bags, y, least=2)[1]
-            self.flat_, self.n_outputs_ = np.ndim(y) == 1, truth.shape[1]
-            self.y_mean_, spread = truth.mean(axis=0), truth.std(axis=0)
-            self.y_scale_ = np.where(spread > 0, spread, 1.0)
+            self.classes_ = np.array(self.response_.classes)
         self._plan()
-        return self._encoded(bags, y)
-
-    def _encoded(self, bags: Bags, y: Any) -> np.ndarray:
-        """Return responses as the network sees them: class numbers, shares, or standardised numbers."""
-        if self.task == "classification":
-            labels = np.asarray(checks.listing(y, "y"))
-            checks.same_length(bags=bags, y=labels)
-            place = np.clip(np.searchsorted(self.classes_, labels), 0, len(self.classes_) - 1)
-            for label in labels[self.classes_[place] != labels][:1]:
-                raise DataError(f"y has the class {checks.plain(label)!r}, which is not among classes_.")
-            return place.astype(np.int64)
-        truth = check_response(bags, y, least=1)[1]
-        if truth.shape[1] != self.n_outputs_:
-            raise DataError(f"y has {truth.shape[1]} columns; the network has {self.n_outputs_}.")
-        if self.task == "share":
-            if truth.min() < 0 or truth.max() > 1:
-                raise DataError("Shares must lie in [0, 1].", hint="task='regression' takes any numbers.")
-            return truth
-        return (truth - self.y_mean_) / self.y_scale_
+        return self.response_.encode(bags, y)
 
     def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
         bags = self.columns_.check(usable(bags))
-        return bags, self._encoded(bags, y)
+        return bags, self.response_.encode(bags, y)
 
     def _key(self, bags: Bags, target: np.ndarray, split: Any, seeds: list[int]) -> str | None:
         if self.checkpoint is None:
@@ -471,9 +401,8 @@ class DeepSets(BagRegressor):
         if run.held_out is None or self.task == "classification":
             return np.zeros((0, self.n_outputs_))
         source, truth = run.held_out
-        said = self._answers(Network(run.network.plan, vars(trained), run.network.device).outputs(source))
-        real = truth.numpy() if self.task == "share" else truth.numpy() * self.y_scale_ + self.y_mean_
-        return real - said
+        network = Network(run.network.plan, vars(trained), run.network.device)
+        return self.response_.restore(truth.numpy()) - self.response_.decode(network.outputs(source))
 
     def _keep(self, members: list[dict], settings: Settings) -> DeepSets:
         self.members_ = [{name: m[name] for name in ("weights", "statistics")} for m in members]
@@ -486,16 +415,13 @@ class DeepSets(BagRegressor):
         self.fit_ = Fit(None, objective, None, len(judged), converged, history)
         if not converged:
             late = float(abs(judged[-1] - judged[-2])) if len(judged) > 1 else float("nan")
-            warn_not_converged(settings.max_epochs, late, 0.0, hint="raise max_epochs, or schedule='cosine'.", stacklevel=3)
+            warn_not_converged(
+                settings.max_epochs, late, 0.0, hint="raise max_epochs, or schedule='cosine'.", stacklevel=3
+            )
         return self
 
     def _source(self, bags: Bags) -> RowSource:
         return RowSource(self.columns_.check(usable(bags)), self.columns_, find_device(self.device))
-
-    def _answers(self, outputs: np.ndarray) -> np.ndarray:
-        if self.task == "classification":
-            return softmax(outputs, axis=1)
-        return expit(outputs) if self.task == "share" else outputs * self.y_scale_ + self.y_mean_
 
     def _predict(self, bags: Bags) -> np.ndarray:
         """Return the mean answer of the members, (n_bags, n_outputs)."""
@@ -503,7 +429,7 @@ class DeepSets(BagRegressor):
         source = self._source(bags)
         with threads(self.n_jobs):
             said = [Network(self._plan(), arrays, source.device).outputs(source) for arrays in self.members_]
-        return np.mean([self._answers(outputs) for outputs in said], axis=0)
+        return np.mean([self.response_.decode(outputs) for outputs in said], axis=0)
 
 
 def usable(bags: Any) -> Bags:

@@ -31,6 +31,7 @@ PUBLIC = (
     "sumwise.proportions",
     "sumwise.distribution",
     "sumwise.distribution.columns",
+    "sumwise.distribution.set_response",
     "sumwise.collective",
     "sumwise.maxent",
 )
