@@ -1,0 +1,92 @@
+"""CountsSample: draws of a population's tables, and how far they can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.collective.counts import Counts
+from sumwise.display import facts_text
+from sumwise.errors import DataError
+from sumwise.estimate import Estimate
+
+__all__ = ["CountsSample"]
+
+
+@dataclass(frozen=True, repr=False)
+class CountsSample:
+    """Draws from the posterior of a population's tables: what `sample_counts` returns.
+
+    Parameters
+    ----------
+    mean, sd : Counts
+        Posterior means and standard deviations of all tables.
+    effective_size : Counts
+        Effective number of independent draws behind every mean (by batches for edges and cliques).
+    nodes : mapping of str to (n_chains, draws, L) array
+        The draws of every node.
+    functions : mapping of str to (n_chains, draws) array
+        The draws of the linear functions that were asked for.
+    r_hat : mapping of str to array
+        Split R-hat of every node's cells and of the functions; 1 where chains agree.
+    accepted : mapping of str to float
+        Share of the moves that changed something, by kind.
+    n : float
+    method : str
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.collective import TreeModel, sample_counts
+    >>> from sumwise.noise import Gaussian
+    >>> domain = Domain({"a": 3})
+    >>> seen = Tables([Table("a", [30.0, 50.0, 20.0], noise=Gaussian(3.0))], domain, n=100)
+    >>> sample = sample_counts(TreeModel(domain, []), seen, functions={"last": {"a": [0, 0, 1]}}, random_state=0)
+    >>> sample.nodes["a"].shape
+    (2, 1000, 3)
+    >>> bool(sample.effective_size.nodes["a"].min() > 200)
+    True
+    """
+
+    mean: Counts
+    sd: Counts
+    effective_size: Counts
+    nodes: Mapping[str, np.ndarray]
+    functions: Mapping[str, np.ndarray] = field(default_factory=dict)
+    r_hat: Mapping[str, Any] = field(default_factory=dict)
+    accepted: Mapping[str, float] = field(default_factory=dict)
+    n: float = 1.0
+    method: str = "paths"
+
+    def interval(self, level: float = 0.95) -> Estimate:
+        """Return means and central intervals of the functions, by the quantiles of their draws."""
+        level = checks.fraction(level, "level")
+        if not self.functions:
+            raise DataError("No functions were recorded.", hint="give functions to sample_counts, or use node_interval.")
+        return _quantiles({k: v.reshape(-1, 1) for k, v in self.functions.items()}, level)
+
+    def node_interval(self, attribute: str, level: float = 0.95) -> Estimate:
+        """Return means and central intervals of one node's counts."""
+        level = checks.fraction(level, "level")
+        checks.known(attribute, self.nodes, "attribute")
+        drawn = self.nodes[attribute].reshape(-1, self.nodes[attribute].shape[-1])
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        states = range(drawn.shape[1])
+        return Estimate(drawn.mean(axis=0), low, high, level, labels=[states], axes=[attribute], name="count")
+
+    def __repr__(self) -> str:
+        sizes = [v.min() for v in self.effective_size.nodes.values()]
+        draws = next(iter(self.nodes.values())).shape[:2]
+        facts = {"method": self.method, "n": self.n, "chains": draws[0], "draws": draws[1]}
+        return facts_text("CountsSample", {**facts, "least effective size of a node": float(np.min(sizes))})
+
+
+def _quantiles(drawn, level):
+    names = list(drawn)
+    values = np.array([v.mean() for v in drawn.values()])
+    ends = np.array([np.quantile(v, [(1 - level) / 2, (1 + level) / 2]) for v in drawn.values()])
+    return Estimate(values, ends[:, 0], ends[:, 1], level, labels=[names], axes=["function"], name="count")

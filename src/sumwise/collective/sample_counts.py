@@ -1,0 +1,274 @@
+"""sample_counts: tables of a population drawn from their posterior, given noisy counts."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.collective.counts_sample import CountsSample
+from sumwise.collective.linear import read_functions
+from sumwise.collective.observations import Observed, observe
+from sumwise.collective.tree_model import TreeModel
+from sumwise.collective.trellis import Walk, walk_of
+from sumwise.errors import DataError, NotConverged
+from sumwise.kernels.chains import effective_size, split_r_hat
+from sumwise.kernels.dual_counts import maximise_dual
+from sumwise.kernels.table_chain import CycleChain, NoStart, PathChain
+from sumwise.noise import Exact
+from sumwise.progress import Progress
+from sumwise.table import title
+
+__all__ = ["SAMPLERS", "sample_counts"]
+
+SAMPLERS = ("auto", "paths", "cycles")
+MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
+MANY = 200_000  # individuals from which on cycles are the quicker way
+WORST_R_HAT = 1.1
+
+
+def sample_counts(
+    model: Any,
+    tables: Any,
+    n: int | None = None,
+    draws: int = 1000,
+    *,
+    functions: Any = None,
+    method: str = "auto",
+    n_chains: int = 2,
+    thin: int = 1,
+    burn_in: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> CountsSample:
+    """Draw the tables of a population from their posterior, given noisy counts.
+
+    Tables are whole numbers with agreeing margins, and their distribution is the exact one (Sun 2019, eq. 2.6, times
+    the noise), not `map_counts`'s approximation of it. Markov chains start near the most likely counts.
+
+    Parameters
+    ----------
+    model : TreeModel or GraphModel
+    tables : Tables or None
+        As for `map_counts`; noise models of `sumwise.noise` only.
+    n : int, optional
+        Size of the population; default ``tables.n``.
+    draws : int, default 1000
+        Draws kept of every chain.
+    functions : mapping, optional
+        Linear functions of the tables to record draw by draw: ``{name: {attributes: weights}}``, each weight array
+        shaped like its table. A flow between two regions is ``{"flow": {("t3", "t4"): np.outer(south, north)}}``.
+    method : {"auto", "paths", "cycles"}, default "auto"
+        - ``"paths"`` gives one individual after the other a new path (Metropolis-Hastings); its time grows with `n`.
+        - ``"cycles"`` is the Gibbs sampler of Sheldon and Dietterich (2011): how many individuals move along a cycle
+          is drawn exactly from its discrete log-concave distribution; its time doesn't depend on `n`.
+        - ``"auto"`` takes cycles for exact counts and large populations, else paths.
+    n_chains : int, default 2
+    thin : int, default 1
+        Sweeps per draw.
+    burn_in : int, optional
+        Sweeps before the first draw; default a fifth of the draws, at least 50.
+    random_state : int, numpy.random.Generator or None
+    verbose : int, default 0
+
+    Returns
+    -------
+    CountsSample
+        Means, standard deviations and effective sample sizes of all tables; draws of the nodes and functions.
+
+    Notes
+    -----
+    Chains that disagree (split R-hat above 1.1 for a node's cell or a function) raise a `NotConverged` warning. Where
+    potentials forbid moves *and* counts are exact, cycles of up to four individuals may not reach every table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.collective import TreeModel, sample_counts
+    >>> from sumwise.noise import Poisson
+    >>> domain = Domain({"t0": 2, "t1": 2})
+    >>> model = TreeModel(domain, [("t0", "t1")], {("t0", "t1"): [[0.0, -1.0], [-1.0, 0.0]]})
+    >>> seen = Tables([Table("t0", [80, 20], noise=Poisson())], domain, n=100)
+    >>> leave = {"leave": {("t0", "t1"): [[0, 1], [0, 0]]}}
+    >>> sample = sample_counts(model, seen, functions=leave, random_state=0)
+    >>> sample.mean.nodes["t0"].round()
+    array([66., 34.])
+    >>> sample.interval(0.9).to_frame().round()
+      function  count   low  high
+    0    leave   18.0  12.0  24.0
+    """
+    checks.choice(method, "method", SAMPLERS)
+    for value, name, least in ((draws, "draws", 4), (n_chains, "n_chains", 1), (thin, "thin", 1)):
+        checks.at_least(value, name, least)
+    if burn_in is not None:
+        checks.at_least(burn_in, "burn_in", 0)
+    asked = read_functions(functions, model)
+    seen = observe(model, tables, n)
+    total = _population(seen)
+    _check_kinds(seen, model)
+    walk = walk_of(seen, model, maximise_dual(seen.problem, 1e-6, 200).g)
+    chosen = _method(method, seen, total, walk)
+    plan = _Plan(walk, total, draws, thin, max(50, draws // 5) if burn_in is None else burn_in)
+    weights = {name: _joined(walk, parts) for name, parts in asked.items()}
+    kind = PathChain if chosen == "paths" else CycleChain
+    with Progress("Sampling", n_chains * (plan.burn_in + draws), verbose) as progress:
+        streams = checks.generator(random_state).spawn(n_chains)
+        runs = [plan.run(kind, weights, rng, progress) for rng in streams]
+    return _sample(walk, runs, total, chosen)
+
+
+@dataclass
+class _Run:
+    """What one chain leaves."""
+
+    nodes: np.ndarray  # (draws, C)
+    functions: dict[str, np.ndarray]
+    mean: np.ndarray  # (C + E,)
+    square: np.ndarray
+    batches: np.ndarray  # mean square of the batch means, about the mean
+    length: int  # draws per batch
+    chain: Any
+
+
+@dataclass
+class _Plan:
+    walk: Walk
+    total: int
+    draws: int
+    thin: int
+    burn_in: int
+
+    def run(self, kind, weights, rng, progress) -> _Run:
+        """One chain; sums go on as it does, since the draws of all edges would fill the memory."""
+        trellis = self.walk.trellis
+        try:
+            chain = kind(trellis, self.total, rng)
+        except NoStart as error:
+            raise DataError(
+                f"No whole tables were found that the evidence allows; {error.missed} counts are still impossible.",
+                hint="state a small noise in place of exact counts.",
+            ) from error
+        chain.settle()
+        for _ in range(self.burn_in):
+            chain.sweep()
+            progress.step()
+        n_cells = len(trellis.base)
+        nodes = np.empty((self.draws, n_cells), dtype=np.int32 if self.total < 2**31 else np.int64)
+        functions = {name: np.empty(self.draws) for name in weights}
+        length = max(1, self.draws // 20)
+        mean, square = np.zeros(len(chain.counts)), np.zeros(len(chain.counts))
+        batch, batches = np.zeros(len(chain.counts)), []
+        for k in range(self.draws):
+            chain.sweep(self.thin)
+            nodes[k] = chain.counts[:n_cells]
+            for name, (index, weight) in weights.items():
+                functions[name][k] = weight @ chain.counts[index]
+            change = chain.counts - mean  # Welford: no cancellation for large counts
+            mean += change / (k + 1)
+            square += change * (chain.counts - mean)
+            batch += chain.counts
+            if (k + 1) % length == 0:
+                batches.append((batch / length).astype(np.float32 if self.total < 10**5 else float))
+                batch[:] = 0.0
+            progress.step()
+        spread = np.var(np.stack(batches), axis=0, ddof=1) if len(batches) > 1 else np.full(len(mean), np.nan)
+        return _Run(nodes, functions, mean, square / self.draws, spread, length, chain)
+
+
+def _population(seen: Observed) -> int:
+    total = seen.problem.total
+    if total != np.floor(total):
+        raise DataError(f"n is {total:g}; whole individuals are sampled.", hint="round n.")
+    return int(total)
+
+
+def _check_kinds(seen: Observed, model: Any) -> None:
+    if seen.extras:
+        raise DataError("sample_counts takes the noise models of sumwise only; there is a noise of your own.")
+    if seen.problem.device is not None:
+        raise DataError("Sampling works on the CPU.", hint="build the model without device.")
+    if _hard(seen) and not isinstance(model, TreeModel):
+        raise DataError(
+            "Exact counts and bounds can't be sampled in a GraphModel.",
+            hint="state a small Gaussian noise, or use a TreeModel.",
+        )
+    exact = [(t, c) for _, _, t in seen.tables for c in [t.counts[~np.isnan(t.counts)]] if isinstance(t.noise, Exact)]
+    for table, counts in exact:
+        if (counts != np.floor(counts)).any():
+            raise DataError(
+                f"The exact table over {title(table.attributes)} holds fractions; whole individuals are sampled.",
+                hint="round the counts, or state their noise.",
+            )
+
+
+def _hard(seen: Observed) -> bool:
+    return not seen.smooth or any(isinstance(t.noise, Exact) for _, _, t in seen.tables)
+
+
+def _method(asked: str, seen: Observed, total: int, walk: Walk) -> str:
+    states = total * len(walk.trellis.up)
+    if asked == "paths" and states > MOST_STATES:
+        raise DataError(
+            f"Method 'paths' would keep {states:,} states in memory; the limit is {MOST_STATES:,}.",
+            hint="use method='cycles'.",
+        )
+    if asked != "auto":
+        return asked
+    many = total > MANY or states > MOST_STATES
+    return "cycles" if _hard(seen) or many else "paths"
+
+
+def _joined(walk: Walk, parts: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and weights of all parts of a linear function."""
+    found = [walk.weights(attributes, weights) for attributes, weights in parts.items()]
+    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+
+
+def _sample(walk: Walk, runs: list[_Run], total: int, method: str) -> CountsSample:
+    draws, n_chains = len(runs[0].nodes), len(runs)
+    mean = np.mean([r.mean for r in runs], axis=0)
+    within = np.mean([r.square for r in runs], axis=0)
+    variance = within + np.var([r.mean for r in runs], axis=0)
+    spread = np.mean([r.batches for r in runs], axis=0)  # of means of `length` draws
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(variance > 0, variance / (spread / (draws * n_chains / runs[0].length) / 1.0), draws * n_chains)
+    size = np.minimum(np.nan_to_num(size, nan=draws * n_chains, posinf=draws * n_chains), draws * n_chains)
+    chains = np.stack([r.nodes for r in runs])
+    n_cells = chains.shape[-1]
+    r_hat = np.empty(n_cells)
+    for a in range(0, n_cells, 512):  # in parts: the transforms take several times the memory of the draws
+        here = slice(a, min(a + 512, n_cells))
+        part = chains[..., here].astype(float)
+        size[here], r_hat[here] = effective_size(part), split_r_hat(part)
+    functions = {name: np.stack([r.functions[name] for r in runs]) for name in runs[0].functions}
+    agreement: dict[str, Any] = dict(walk.counts(np.concatenate([r_hat, np.ones(len(mean) - n_cells)]), 1.0).nodes)
+    agreement |= {name: float(split_r_hat(v)) for name, v in functions.items()}
+    _warn(agreement, draws)
+    starts = {a: walk.layout.node_of((a,)) for a in walk.counts(mean, total).nodes}
+    at = {a: slice(*walk.trellis.node_start[[i, i + 1]]) for a, i in starts.items() if i is not None}
+    accepted = sum(r.chain.accepted for r in runs) / np.maximum(sum(r.chain.tried for r in runs), 1)
+    return CountsSample(
+        mean=walk.counts(mean, total),
+        sd=walk.counts(np.sqrt(variance), total),
+        effective_size=walk.counts(size, total),
+        nodes={a: chains[..., here] for a, here in at.items()},
+        functions=functions,
+        r_hat=agreement,
+        accepted=dict(zip(("path", "part", "state", "exchange"), accepted.tolist())),
+        n=float(total),
+        method=method,
+    )
+
+
+def _warn(agreement: dict[str, Any], draws: int) -> None:
+    name, worst = max(((k, float(np.max(v))) for k, v in agreement.items()), key=lambda pair: pair[1])
+    if worst > WORST_R_HAT:
+        warnings.warn(
+            f"The chains disagree after {draws} draws: R-hat is {worst:.2f} for {name!r}. Hint: raise draws or thin.",
+            NotConverged,
+            stacklevel=4,
+        )

@@ -1,0 +1,80 @@
+"""Laplace intervals: against the sampler, and their coverage of flows that are known."""
+
+import numpy as np
+import pytest
+
+from sumwise import Domain, Table, Tables, synthetic
+from sumwise.collective import TreeModel, count_intervals, map_counts, sample_counts
+from sumwise.errors import SumwiseError
+from sumwise.noise import Exact, Laplace, Poisson
+
+
+def flows(season):
+    """Flights from the lower to the upper half of the map, week by week, and from cell to cell."""
+    north = season.positions[:, 1] >= season.positions[:, 1].mean()
+    out = {f"over {e[0]}": {e: np.outer(~north, north)} for e in season.edges}
+    rng = np.random.default_rng(0)
+    for e in season.edges:
+        cell = np.zeros((len(north), len(north)))
+        cell[rng.integers(len(north)), rng.integers(len(north))] = 1
+        out[f"cell {e[0]}"] = {e: cell}
+    return out | {"change": {"t1": 1.0 * north, "t0": -1.0 * north}}
+
+
+def test_intervals_are_those_of_the_sampler():
+    season = synthetic.birds(3, 4, 400, weights=(0.5, 1, 1, 1), random_state=2)
+    model = TreeModel(season.domain, season.edges, season.log_potentials)
+    functions = {k: v for k, v in flows(season).items() if not k.startswith("cell")}
+    ours = count_intervals(model, season.tables, functions, level=0.9)
+    drawn = sample_counts(model, season.tables, draws=400, functions=functions, random_state=0).interval(0.9)
+    width = drawn.high - drawn.low
+    assert (np.abs(ours.low - drawn.low) < 0.12 * width + 1).all()
+    assert (np.abs(ours.high - drawn.high) < 0.12 * width + 1).all()
+
+
+def test_true_flows_are_covered_as_often_as_promised():
+    hits, level = [], 0.9
+    for seed in range(40):
+        season = synthetic.birds(4, 5, 300, weights=(0.5, 1, 1, 1), random_state=seed)
+        model = TreeModel(season.domain, season.edges, season.log_potentials)
+        functions = flows(season)
+        found = count_intervals(model, season.tables, functions, level=level)
+        for k, parts in enumerate(functions.values()):
+            tables = {**season.nodes, **season.edge_counts}
+            truth = sum(float((w * tables[key]).sum()) for key, w in parts.items())
+            hits.append(found.low[k] - 0.5 <= truth <= found.high[k] + 0.5)
+    assert level - 0.03 <= np.mean(hits) <= 0.98
+
+
+def test_exact_counts_have_no_width_and_values_are_the_most_likely():
+    domain = Domain({"t0": 2, "t1": 2})
+    model = TreeModel(domain, [("t0", "t1")], {("t0", "t1"): [[1.0, 0.0], [0.0, 1.0]]})
+    seen = Tables([Table("t0", [60, 40], noise=Exact()), Table("t1", [55, 44], noise=Poisson())], domain, n=100)
+    functions = {"first": {"t0": [1, 0]}, "leave": {("t1", "t0"): [[0, 0], [1, 0]]}}
+    found = count_intervals(model, seen, functions)
+    assert found.high[0] - found.low[0] < 1e-3
+    assert found.values[0] == pytest.approx(60)
+    assert found.values[1] == pytest.approx(map_counts(model, seen).edges["t0", "t1"][0, 1], rel=1e-4)
+    assert found.low[1] < found.values[1] < found.high[1]
+
+
+def test_kinks_are_refused_and_the_sampler_is_named():
+    domain = Domain({"t0": 2, "t1": 2})
+    model = TreeModel(domain, [("t0", "t1")])
+    seen = Tables([Table("t0", [60.0, 41.0], noise=Laplace(1.0))], domain, n=100)
+    with pytest.raises(SumwiseError, match=r"kink.*sample_counts"):
+        count_intervals(model, seen, {"f": {"t1": [1, 0]}})
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95])
+def test_bad_levels_are_refused(level):
+    domain = Domain({"a": 2})
+    seen = Tables([Table("a", [60, 41], noise=Poisson())], domain, n=100)
+    with pytest.raises(SumwiseError, match="level"):
+        count_intervals(TreeModel(domain, []), seen, {"f": {"a": [1, 0]}}, level=level)
+
+
+def test_no_functions_are_refused():
+    domain = Domain({"a": 2})
+    with pytest.raises(SumwiseError, match="no functions"):
+        count_intervals(TreeModel(domain, []), None, {}, n=10)
