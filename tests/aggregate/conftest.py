@@ -14,7 +14,7 @@ def spark():
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is none on this machine")
     pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
-    from sumwise.aggregate.on_spark import spark_session
+    from sumwise.spark import spark_session
 
     session, stop = spark_session("local[2]")
     yield session

@@ -8,16 +8,10 @@ import pytest
 from sumwise import Tables
 from sumwise.aggregate import aggregate, on_spark
 from sumwise.errors import DataError, MissingExtra
+from sumwise.spark import spark_session
 
 FRAME = pd.DataFrame({"a": ["x", "it's", "x"], "b": [1, 2, 2], "y": [0, 1, 1]})
 EXPECTED = Tables.from_frame(FRAME, ["a", "b"], label="y")
-
-
-def test_spark_without_java_says_so(monkeypatch, tmp_path):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtra, match=r"Spark needs Java.*engine='duckdb'"):
-        on_spark._require_java()
 
 
 def test_spark_that_is_not_installed_says_so(monkeypatch):
@@ -43,7 +37,7 @@ def test_spark_frame_csv_and_session(spark, tmp_path):
     assert aggregate(path, ["a", "b"], label="y", engine="spark", counting="sql", session=spark) == EXPECTED
     assert spark.catalog.listTables() == []
     with pytest.raises(DataError, match=r"'local\[2\]' is active; 'local\[1\]' was asked for"):
-        on_spark.spark_session("local[1]")
+        spark_session("local[1]")
     (tmp_path / "rows.feather").touch()
     with pytest.raises(DataError, match="Spark doesn't read"):
         aggregate(tmp_path / "rows.feather", ["a"], order=1, engine="spark")

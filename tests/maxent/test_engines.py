@@ -25,7 +25,7 @@ def test_strongly_tied_attributes_are_found_once_each():
 
 
 def test_an_unknown_engine_is_refused():
-    with pytest.raises(DataError, match="engine is 'quantum'. Hint: one of auto, gibbs, exact"):
+    with pytest.raises(DataError, match="engine is 'quantum'. Hint: one of auto, gibbs, spark, exact"):
         check_name("quantum")
 
 

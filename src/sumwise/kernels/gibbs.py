@@ -1,6 +1,6 @@
 """Gibbs sampling of log-linear models: many chains at once, the same result on any number of threads.
 
-Every chain has a random stream of its own, and sums are taken over fixed groups of chains in a fixed order. A site is
+Every chain has a random stream of its own, and its shares are rounded so that sums over chains are exact. A site is
 redrawn by multiplying rows of exponentiated tables (no exponential in the inner loop) and one inverse-CDF draw.
 """
 
@@ -18,7 +18,7 @@ from sumwise.kernels.gibbs_plan import Jump, Plan, plan
 from sumwise.kernels.loglinear import Expectation
 from sumwise.kernels.row_products import multiply_rows, padded
 
-__all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "plan", "sweep", "sweep_halves"]
+__all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "halfway", "plan", "sweep", "sweep_halves"]
 
 GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
 SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
@@ -75,16 +75,25 @@ def sweep_halves(
     With marginal=False label sums count the labels that were drawn, as in plain contrastive divergence.
     """
     n, n_cells, n_scores = len(chains.codes), weights.shape[1], len(theta)
-    fit = SUM_BYTES // (8 * n_cells * (1 + n_scores))
-    n_groups = 2 * max(1, min(GROUPS, fit) // 2)
+    n_groups = _groups(n_cells, n_scores)
     sums = np.zeros((n_groups, n_cells, 1 + n_scores))
     tables = (exponentials(plan, weights), np.ascontiguousarray(weights), np.ascontiguousarray(theta.T))
     sweep_once(chains, plan, tables, offsets, sums, n_threads, marginal)
-    first = min(n, -(-n // n_groups) * (n_groups // 2))
+    first = halfway(n, n_cells, n_scores)
     totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
     return [
         (np.ascontiguousarray(t[:, 0]), np.ascontiguousarray(t[:, 1:].T), m) for t, m in zip(totals, (first, n - first))
     ]
+
+
+def _groups(n_cells: int, n_scores: int) -> int:
+    return 2 * max(1, min(GROUPS, SUM_BYTES // (8 * n_cells * (1 + n_scores))) // 2)
+
+
+def halfway(n: int, n_cells: int, n_scores: int) -> int:
+    """How many of n chains are in the first half: whole groups."""
+    n_groups = _groups(n_cells, n_scores)
+    return min(n, -(-n // n_groups) * (n_groups // 2))
 
 
 def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
@@ -119,6 +128,12 @@ def _uniform(state):
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * HALF
+
+
+@njit(forceinline=True, error_model="numpy")
+def _exact(share):
+    """Round to 30 bits, so that sums over up to 2**23 chains are exact in any order."""
+    return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
@@ -370,7 +385,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                 _class_shares(z, offsets, p)
                 state += step
                 drawn = _draw_class(p, _uniform(state))
-                share = p[0] if marginal else float(drawn)
+                share = _exact(p[0]) if marginal else float(drawn)
                 for c in range(n_cliques):
                     total[cells[c], 0] += 1.0
                     total[cells[c], 1] += share
@@ -388,7 +403,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                 for c in range(n_cliques):
                     total[cells[c], 0] += 1.0
                     for k in range(p.size):
-                        total[cells[c], k + 1] += p[k]
+                        total[cells[c], k + 1] += _exact(p[k])
             labels[r] = drawn
             streams[r] = state
             for a in range(d):

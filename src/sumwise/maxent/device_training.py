@@ -79,6 +79,9 @@ class DeviceGibbs:
         """Codes and labels, as a fitted model keeps them."""
         return dict(zip(("codes", "labels"), self.state()))
 
+    def close(self) -> None:
+        """Memory goes with the engine."""
+
     def halves(self, cells: Any, offsets: Any) -> list:
         """Sweep once under parameters summed on cells (1 + C, n_cells); expected sums by half."""
         mu, theta = cells[:1], cells[1:]

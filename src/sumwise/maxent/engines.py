@@ -56,6 +56,9 @@ class Exact:
     def restore(self, arrays: list) -> None:
         """Go on from a state, of which there is none."""
 
+    def close(self) -> None:
+        """There is nothing to free."""
+
     def with_normaliser(self, parameters: Parameters) -> tuple[Moments, float]:
         """Expected moments and log Z over x and classes."""
         mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
@@ -98,6 +101,9 @@ class Gibbs:
         """The chains, as a fitted model keeps them."""
         return dict(zip(gibbs.Chains._fields, self.chains))
 
+    def close(self) -> None:
+        """There is nothing to free."""
+
 
 def choose(name: str, lay: Layout, n_classes: int) -> str:
     """The engine that "auto" stands for: enumeration or a junction tree where they are quick, else sampling."""
@@ -138,7 +144,7 @@ def _tie(counts: np.ndarray) -> float:
 
 def check_name(name: str) -> None:
     """Refuse an engine that there isn't."""
-    known = ("auto", "gibbs", *DETERMINISTIC)
+    known = ("auto", "gibbs", "spark", *DETERMINISTIC)
     if name not in known:
         raise DataError(f"engine is {name!r}.", hint=f"one of {', '.join(known)}.")
 

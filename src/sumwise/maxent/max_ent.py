@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels import gibbs
 from sumwise.kernels.contrastive import Moments
-from sumwise.maxent import device_training, engines
+from sumwise.maxent import device_training, engines, on_spark
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.penalties import penalties_of
@@ -27,7 +28,7 @@ from sumwise.tables import Tables
 __all__ = ["MaxEntClassifier"]
 
 FEWEST_CHAINS = 64
-SAMPLING = ("gibbs",)  # engines that run chains
+SAMPLING = ("gibbs", "spark")  # engines that run chains
 SECONDS = 1.0  # at least, between two checkpoints
 PAPER = {  # Gilotte et al. 2022, appendix A
     "penalty_mu": 1.0,
@@ -55,9 +56,10 @@ class MaxEntClassifier(Queries):
         larger ones.
     penalty_mu : float, default 1.0
         L2 penalty on mu, best kept small.
-    engine : {"auto", "gibbs", "exact", "tree", "trw", "loopy"}
-        Where expectations come from: sampling; enumeration; a junction tree; tree-reweighted or loopy belief
-        propagation. "auto" takes an exact one where it is quick, else sampling.
+    engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
+        Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
+        junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
+        sampling.
     solver : {"auto", "steps", "lbfgs"}
         Steps on the moments (needed for sampling), or L-BFGS on the penalised likelihood (deterministic engines).
     n_chains : int or "tenth", default 10_000
@@ -91,6 +93,8 @@ class MaxEntClassifier(Queries):
     device : str, default "cpu"
         "cuda", or another device of torch (extra ``torch``), to sample and step there: in single precision, with rows
         of the tables in half precision. "cpu" samples with Numba in double precision.
+    master : str, optional
+        Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
     n_jobs : int, default 1
         Threads; -1 for all cores. The result doesn't depend on it.
     warm_start : bool, default False
@@ -146,6 +150,7 @@ class MaxEntClassifier(Queries):
         tol: float = 0.15,
         preset: str | None = None,
         device: str = "cpu",
+        master: str | None = None,
         n_jobs: int = 1,
         warm_start: bool = False,
         checkpoint: str | os.PathLike | None = None,
@@ -171,6 +176,7 @@ class MaxEntClassifier(Queries):
         self.tol = tol
         self.preset = preset
         self.device = device
+        self.master = master
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.checkpoint = checkpoint
@@ -290,8 +296,12 @@ class MaxEntClassifier(Queries):
         course = start(found)
         if before is not None:
             course.parameters, course.mean = before, before.copy()
-        engine: Any = self._sampler(found, rng) if self.engine_ in SAMPLING else engines.Exact(self.engine_, found)
         scorer = None if held_out is None else self._scorer(held_out)
+        engine: Any = self._sampler(found, rng) if self.engine_ in SAMPLING else engines.Exact(self.engine_, found)
+        with closing(engine):
+            self._train(found, engine, rule, course, tables, scorer)
+
+    def _train(self, found: Sufficient, engine: Any, rule: Rule, course: Course, tables: Tables, scorer: Any) -> None:
         kept = Checkpoint(
             self.checkpoint, key=self._key(tables) if self.checkpoint else None, every=10, seconds=SECONDS
         )
@@ -322,7 +332,7 @@ class MaxEntClassifier(Queries):
         distance = course.history["misfit"][-1]
         self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=bool(converged), history=history)
         if not converged:
-            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=4)
+            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=5)
 
     def _rule(self, found: Sufficient, penalties: Moments) -> Rule:
         precondition = self._setting("precondition")
@@ -356,6 +366,8 @@ class MaxEntClassifier(Queries):
         if self._on_device():
             seed = int(rng.integers(0, 2**62))
             return device_training.DeviceGibbs(found, chains, blocks, self.device, marginal, seed)
+        if self.engine_ == "spark":
+            return on_spark.SparkGibbs(found, chains, blocks, self.master, marginal)
         return engines.Gibbs(found, chains, blocks, n_threads(self.n_jobs), marginal)
 
     def _named_blocks(self, given: Any) -> tuple[tuple[int, int], ...]:
@@ -383,7 +395,7 @@ class MaxEntClassifier(Queries):
         return score
 
     def _key(self, tables: Tables) -> str:
-        free = ("verbose", "n_jobs", "checkpoint")
+        free = ("verbose", "n_jobs", "checkpoint", "master")
         settings = {k: v for k, v in self.get_params().items() if k not in free}
         return fingerprint(tables, settings)
 

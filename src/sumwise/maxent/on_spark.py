@@ -1,0 +1,176 @@
+"""The Gibbs engine on Spark: chains live in the executors, parameters are broadcast, sums come back by a tree.
+
+Chains have random streams of their own, and sums over chains are exact (see `kernels.gibbs`), so the result is that of
+the local engine to the bit, on any number of executors. A partition that is lost with its executor is swept again from
+the last place where chains were gathered, with the parameters that were broadcast since.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sumwise.extras import require
+from sumwise.kernels import gibbs
+from sumwise.kernels.contrastive import Moments
+from sumwise.kernels.loglinear import log_weights, project, spread
+from sumwise.maxent.engines import Parameters, strong_trees
+from sumwise.maxent.sufficient import Sufficient
+from sumwise.spark import broken_workers, spark_session
+
+__all__ = ["SparkGibbs", "Sums", "merge", "summed"]
+
+GATHER = 20  # sweeps between two gatherings: what a lost executor costs at most
+SPARSE = 0.25  # share of cells in use below which only those are sent
+
+
+class Sums(NamedTuple):
+    """Sums over chains (m, 1 + C) by cell: of all cells, or of those in `cells` (m,)."""
+
+    values: np.ndarray
+    cells: np.ndarray | None = None
+
+    def dense(self, n_cells: int) -> np.ndarray:
+        """Sums of all cells."""
+        if self.cells is None:
+            return self.values
+        out = np.zeros((n_cells, self.values.shape[1]))
+        out[self.cells] = self.values
+        return out
+
+
+def summed(dense: np.ndarray) -> Sums:
+    """Sums to send: of the cells in use, where they are few."""
+    used = np.flatnonzero(dense[:, 0])
+    return Sums(dense[used], used) if len(used) < SPARSE * len(dense) else Sums(dense)
+
+
+def merge(first: dict[int, Sums], second: dict[int, Sums], n_cells: int) -> dict[int, Sums]:
+    """Add sums, half by half."""
+    out = dict(first)
+    for half, sums in second.items():
+        out[half] = _add(out[half], sums, n_cells) if half in out else sums
+    return out
+
+
+def _add(a: Sums, b: Sums, n_cells: int) -> Sums:
+    if a.cells is None or b.cells is None:
+        return Sums(a.dense(n_cells) + b.dense(n_cells))
+    cells = np.union1d(a.cells, b.cells)
+    if len(cells) >= SPARSE * n_cells:
+        return Sums(a.dense(n_cells) + b.dense(n_cells))
+    values = np.zeros((len(cells), a.values.shape[1]))
+    for part in (a, b):
+        values[np.searchsorted(cells, part.cells)] += part.values  # type: ignore[arg-type]
+    return Sums(values, cells)
+
+
+class _Sweep:
+    """One sweep of a partition's chains on its executor; elements are (half, chains, sums of the last sweep)."""
+
+    def __init__(self, fixed: Any, sent: Any) -> None:
+        self.fixed, self.sent = fixed, sent
+
+    def __call__(self, elements: Any) -> Any:
+        plan, marginal = self.fixed.value
+        mu, theta, offsets = self.sent.value
+        weights = log_weights(mu, theta)
+        tables = (gibbs.exponentials(plan, weights), np.ascontiguousarray(weights), np.ascontiguousarray(theta.T))
+        for half, arrays, _ in elements:
+            chains = gibbs.Chains(*(np.array(a) for a in arrays))
+            sums = np.zeros((1, weights.shape[1], 1 + len(theta)))
+            gibbs.sweep_once(chains, plan, tables, offsets, sums, 1, marginal)
+            yield half, tuple(chains), summed(sums[0])
+
+
+def _sums(element: Any) -> dict[int, Sums]:
+    return {element[0]: element[2]}
+
+
+def _chains(element: Any) -> tuple:
+    return element[1]
+
+
+class _Merge:
+    def __init__(self, n_cells: int) -> None:
+        self.n_cells = n_cells
+
+    def __call__(self, first: dict[int, Sums], second: dict[int, Sums]) -> dict[int, Sums]:
+        return merge(first, second, self.n_cells)
+
+
+class SparkGibbs:
+    """Chains in Spark's executors, under the signature of `engines.Gibbs`."""
+
+    def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks: Any, master: str | None, marginal: bool):
+        self.layout, self.n, self.blocks = found.layout, found.n, blocks
+        self.n_scores = len(found.data.sums)
+        self.session, self._stop = spark_session(master)
+        context = self.session.sparkContext
+        plan = gibbs.plan(found.layout, blocks, strong_trees(found))
+        self._fixed = context.broadcast((plan, marginal))
+        self._sent: list[Any] = []
+        self._rdd: Any = None
+        self._place(chains)
+
+    def _place(self, chains: gibbs.Chains) -> None:
+        """Cut the chains into partitions, each within one half, and forget what led to them."""
+        context = self.session.sparkContext
+        n = len(chains.labels)
+        first = gibbs.halfway(n, self.layout.n_cells, self.n_scores)
+        self._sizes = (first, n - first)
+        each = max(1, -(-context.defaultParallelism // 2))
+        elements = []
+        for half, (begin, end) in enumerate(((0, first), (first, n))):
+            for part in np.array_split(np.arange(begin, end), each):
+                elements.append((half, tuple(a[part] for a in chains), None))
+        old, self._rdd = self._rdd, context.parallelize(elements, len(elements))
+        if old is not None:
+            old.unpersist()
+        for sent in self._sent:
+            sent.destroy()
+        self._sent = []
+
+    def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
+        """Expected moments after one sweep, by each half of the chains."""
+        storage = require("pyspark", extra="spark").StorageLevel
+        mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
+        if len(self._sent) >= GATHER:
+            self._place(self._gathered())
+        self._sent.append(self.session.sparkContext.broadcast((mu, theta, parameters.offsets.copy())))
+        swept = self._rdd.mapPartitions(_Sweep(self._fixed, self._sent[-1]), preservesPartitioning=True)
+        swept.persist(storage.MEMORY_AND_DISK)
+        with broken_workers("sample"):
+            halves = swept.map(_sums).treeReduce(_Merge(self.layout.n_cells))
+        self._rdd.unpersist()
+        self._rdd = swept
+        return tuple(self._moments(halves[h], m) for h, m in enumerate(self._sizes))  # type: ignore[return-value]
+
+    def _moments(self, sums: Sums, m: int) -> Moments:
+        total = self.n / m * project(self.layout, np.ascontiguousarray(sums.dense(self.layout.n_cells).T))
+        return Moments(total[0], total[1:])
+
+    def _gathered(self) -> gibbs.Chains:
+        with broken_workers("send their chains"):
+            parts = self._rdd.map(_chains).collect()
+        return gibbs.Chains(*(np.concatenate(arrays) for arrays in zip(*parts)))
+
+    def state(self) -> list[np.ndarray]:
+        """The chains, gathered here for a checkpoint."""
+        return list(self._gathered())
+
+    def restore(self, arrays: list) -> None:
+        """Go on from a state."""
+        self._place(gibbs.Chains(*(np.array(a) for a in arrays)))
+
+    def named(self) -> dict[str, np.ndarray]:
+        """The chains, as a fitted model keeps them."""
+        return dict(zip(gibbs.Chains._fields, self._gathered()))
+
+    def close(self) -> None:
+        """Free what the executors hold, and stop the session if it was made here."""
+        self._rdd.unpersist()
+        for sent in (self._fixed, *self._sent):
+            sent.destroy()
+        self._stop()

@@ -1,0 +1,111 @@
+"""Chains on Spark: the local engine's result to the bit; a killed worker and a killed driver change nothing."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from spark_cluster import Cluster
+from sumwise import NotConverged, synthetic
+from sumwise.maxent import MaxEntClassifier, on_spark
+from sumwise.maxent.on_spark import Sums, merge, summed
+
+OPTIONS = {"n_chains": 300, "random_state": 0, "max_iter": 16, "tol": 0.0}
+WORLD = {"n": 2000, "sizes": [4, 3, 5], "rate": 0.3, "random_state": 1}
+needs_spark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return synthetic.rows(**WORLD).tables()
+
+
+def fitted(tables, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return MaxEntClassifier(**OPTIONS, **options).fit(tables)
+
+
+@pytest.fixture(scope="module")
+def local(tables):
+    """What the local engine learns."""
+    return fitted(tables, engine="gibbs")
+
+
+def test_sums_are_sent_by_cell_where_few_are_in_use():
+    dense = np.zeros((100, 2))
+    dense[[3, 50]] = [[2.0, 0.5], [1.0, 1.0]]
+    few = summed(dense)
+    assert few.cells.tolist() == [3, 50]
+    assert np.array_equal(few.dense(100), dense)
+    assert summed(np.ones((100, 2))).cells is None
+
+
+@pytest.mark.parametrize("shares", [(0.02, 0.05), (0.2, 0.2), (0.9, 0.01), (0.9, 0.9)])
+def test_merged_sums_are_those_of_all_chains(shares):
+    rng = np.random.default_rng(0)
+    parts = [rng.integers(1, 5, (200, 2)) * (rng.random((200, 1)) < s) for s in shares]
+    found = merge({0: summed(parts[0].astype(float))}, {0: summed(parts[1].astype(float)), 1: Sums(parts[1])}, 200)
+    assert np.array_equal(found[0].dense(200), parts[0] + parts[1])
+    assert np.array_equal(found[1].values, parts[1])
+
+
+DRIVER = """
+import sys
+from sumwise import synthetic
+from sumwise.maxent import MaxEntClassifier, max_ent
+max_ent.SECONDS = 0.0
+tables = synthetic.rows(**{world}).tables()
+MaxEntClassifier(**{options}, engine="spark", master="local[2]", checkpoint=sys.argv[1]).fit(tables)
+"""
+
+
+def killed_once_saved(path, log):
+    """Run a driver of its own on local[2], and kill it and its Java when its first checkpoint is there."""
+    code = DRIVER.format(world=WORLD, options=OPTIONS)
+    with open(log, "wb") as out:
+        driver = subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], stdout=out, stderr=out, start_new_session=True
+        )
+    end = time.monotonic() + 300
+    while not path.exists() and driver.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    alive = driver.poll() is None
+    if alive:
+        os.killpg(driver.pid, signal.SIGKILL)
+    driver.wait()
+    return alive and path.exists()
+
+
+@needs_spark
+@pytest.mark.spark
+def test_a_killed_driver_and_a_killed_worker_change_nothing(tables, local, tmp_path, monkeypatch):
+    """Begun on local[2], resumed on a cluster of two workers of which one dies: the local engine's bits."""
+    path = tmp_path / "state"
+    assert killed_once_saved(path, tmp_path / "log"), (tmp_path / "log").read_text()[-2000:]
+    monkeypatch.setattr(on_spark, "GATHER", 3)  # so that chains are gathered between
+    real, calls = on_spark.SparkGibbs.moments, []
+    with Cluster(tmp_path) as cluster:
+
+        def moments(self, parameters):
+            calls.append(1)
+            if len(calls) == 3:
+                known = self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+                assert known == 3  # two executors and the driver
+                cluster.kill(0)
+            return real(self, parameters)
+
+        monkeypatch.setattr(on_spark.SparkGibbs, "moments", moments)
+        found = fitted(tables, engine="spark", master=cluster.master, checkpoint=path)
+        assert [w.poll() is None for w in cluster.workers] == [False, True]
+    assert 4 <= len(calls) <= OPTIONS["max_iter"] - 10
+    assert found.fit_.n_iter == OPTIONS["max_iter"]
+    assert np.array_equal(found.theta_, local.theta_)
+    assert np.array_equal(found.chains_["codes"], local.chains_["codes"])
+    assert not path.exists()
