@@ -2,7 +2,6 @@
 
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.embedding import LinearEmbedding
-from sumwise.distribution.folds import spatial_folds
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.recommend import Recommendation, recommend
@@ -16,5 +15,4 @@ __all__ = [
     "MomentEmbedding",
     "Recommendation",
     "recommend",
-    "spatial_folds",
 ]

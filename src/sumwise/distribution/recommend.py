@@ -15,9 +15,9 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.candidates import FEW_BAGS, default_candidates
 from sumwise.distribution.columns import check_bags
-from sumwise.distribution.folds import spatial_folds
 from sumwise.errors import DataError, MissingExtra, NotConverged
 from sumwise.progress import Progress
+from sumwise.splitters import BagKFold, SpatialBagKFold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ def recommend(
     y : array of shape (n_bags,), or (n_bags, n_outputs) of a regression
     task : {"regression", "classification"}, default "regression"
     places : array of shape (n_bags, n_coordinates), optional
-        Where bags lie on a map: folds are then blocks of it (`spatial_folds`).
+        Where bags lie on a map: folds are then blocks of it (`sumwise.proportions.SpatialBagKFold`).
     buffer : float, default 0.0
         Bags nearer than this to the block that is predicted are left out of training.
     n_folds : int, default 5
@@ -131,9 +131,11 @@ def recommend(
     truth = np.asarray(checks.listing(y, "y"))
     checks.same_length(bags=bags, y=truth)
     rng = checks.generator(random_state)
-    folds = _random_folds(len(bags), n_folds, rng) if places is None else spatial_folds(places, n_folds, buffer)
+    seed = int(rng.integers(2**31))
+    splitter = BagKFold(n_folds, random_state=seed)
     if places is not None:
-        checks.same_length(bags=bags, places=places)
+        splitter = SpatialBagKFold(n_folds, coordinates=places, buffer=buffer, random_state=seed)
+    folds = list(splitter.split(bags))
     reasons = []
     if candidates is None:
         candidates, reasons = default_candidates(bags, task, int(rng.integers(2**31)))
@@ -145,11 +147,6 @@ def recommend(
     if places is not None:
         told.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
     return Recommendation(best, clone(candidates[best]), scores, seconds, tuple(told), SCORES[task])
-
-
-def _random_folds(n: int, n_folds: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-    fold = rng.permutation(np.arange(n) % n_folds)
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
 def _tried(candidates, bags, truth, folds, verbose):

@@ -19,10 +19,10 @@ from sumwise.proportions.network import CardinalityNetwork
 from sumwise.proportions.oracle import Oracle, label_bags
 from sumwise.proportions.proportion_loss import ProportionLossClassifier
 from sumwise.proportions.share_network import ProportionLossNetwork
-from sumwise.proportions.splitters import BagKFold, SpatialBagKFold, StratifiedBagKFold
 from sumwise.proportions.subgroups import Subgroups, subgroups
 from sumwise.proportions.uncertainty import Covariance, covariance
 from sumwise.proportions.weights import draw, effective_sizes
+from sumwise.splitters import BagKFold, SpatialBagKFold, StratifiedBagKFold
 
 __all__ = [
     "AlternatingMeanMap",
