@@ -1,12 +1,13 @@
 """How training grows: seconds and memory of one iteration against chains, features, levels and Spark executors.
 
-Usage: python benchmarks/scale.py [--engine cpu|cuda|spark ...] [--json PATH]
+Usage: python benchmarks/scale.py [--engine cpu|cuda|spark|paper ...] [--json PATH]
 
 `cpu` is the Numba engine (one thread, CPU seconds), `cuda` the GPU engine (device events; needs NumPy and torch alone),
 `spark` the Numba engine on a standalone cluster of one and of two workers that is started here (wall seconds; memory
-is the driver's). On the CPU every setting runs in a process of its own, so that its largest resident memory is
-its own; the GPU's is what torch allocated at most. Exponents are slopes of log time (memory) on the log of what grows,
-over the larger half of the settings, where fixed costs no longer show. Prints a table last.
+is the driver's), `paper` one sweep of a few chains at the shape of the paper's largest training. On the CPU every
+setting runs in a process of its own, so that its largest resident memory is its own; the GPU's is what torch allocated
+at most. Exponents are slopes of log time (memory) on the log of what grows, over the larger half of the settings, where
+fixed costs no longer show. Prints a table last.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ GROWTH = {
         "levels": (10, 30, 100, 300, 1000),
     },
     "spark": {"executors": (1, 2)},
+    "paper": {"chains": (500, 1000, 2000)},
 }
+PAPER = (2, 3, 5, 8, 12, 18, 25, 35, 45, 55, 65, 100, *[900] * 7)
 LARGE = {"cuda": {"chains": 1_000_000, "levels": 100}, "spark": {"chains": 200_000}}  # base of the larger machines
 
 
@@ -100,6 +103,25 @@ def spark(setting: dict) -> dict[str, float]:
         finally:
             engine.close()
     return {"seconds": seconds, "of it sweeps": float("nan"), "GiB": resident()}
+
+
+def paper(setting: dict) -> dict[str, float]:
+    """CPU seconds of a sweep at the paper's shape; features and levels of the setting are not used."""
+    from itertools import combinations
+
+    from sumwise.kernels import gibbs
+    from sumwise.kernels.loglinear import layout
+
+    rng, lay = np.random.default_rng(0), layout(PAPER, list(combinations(range(len(PAPER)), 2)))
+    weights = rng.normal(0, 0.1, (2, lay.n_cells))
+    tables = (gibbs.exponentials(gibbs.plan(lay), weights), weights, weights[:1].T)
+    sums, plan = np.zeros((1, lay.n_cells, 2)), gibbs.plan(lay)
+    chains = gibbs.draw_chains(setting["chains"], [np.full(s, 1 / s) for s in PAPER], 2, rng)
+    gibbs.sweep_once(gibbs.Chains(*(a[:10] for a in chains)), plan, tables, np.zeros(2), sums)  # compile
+    begin = time.process_time()
+    gibbs.sweep_once(chains, plan, tables, np.zeros(2), sums)
+    seconds = time.process_time() - begin
+    return {"seconds": seconds, "of it sweeps": seconds, "GiB": resident()}
 
 
 def _problem(synthetic, setting: dict):

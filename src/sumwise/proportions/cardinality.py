@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
+from sumwise.proportions.on_spark import on_spark
 from sumwise.proportions.penalty import PenaltySearch, reference_penalty, search_penalty
 from sumwise.proportions.weights import effective_sizes
 
@@ -79,6 +81,11 @@ class CardinalityClassifier(BagClassifier):
     max_iter : int, default 500
     tol : float, default 1e-4
         Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
+    engine : {"local", "spark"}, default "local"
+        Where the likelihood is evaluated. "spark" (extra ``spark``) keeps bags in the executors and makes one pass per
+        gradient; it needs ``solver="direct"`` and a number as penalty.
+    master : str, optional
+        Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
     warm_start : bool, default False
         Begin where the last fit ended.
     verbose : int, default 0
@@ -127,6 +134,8 @@ class CardinalityClassifier(BagClassifier):
         n_starts=1,
         max_iter=500,
         tol=1e-4,
+        engine="local",
+        master: str | None = None,
         warm_start=False,
         verbose=0,
         random_state: Any = 0,
@@ -143,6 +152,8 @@ class CardinalityClassifier(BagClassifier):
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.tol = tol
+        self.engine = engine
+        self.master = master
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
@@ -192,6 +203,12 @@ class CardinalityClassifier(BagClassifier):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.n_starts, "n_starts", 1)
         checks.positive(self.tol, "tol")
+        checks.choice(self.engine, "engine", ("local", "spark"))
+        if self.engine == "spark" and (self.solver == "em" or self.classifier is not None or self.penalty == "auto"):
+            raise DataError(
+                "On Spark the likelihood is climbed directly, with a given penalty.",
+                hint="solver='direct', classifier=None, and a number as penalty (choose it on fewer bags).",
+            )
         if self.random_intercept and (self.solver == "em" or self.classifier is not None):
             raise DataError("A random intercept is fitted directly only.", hint="solver='direct', classifier=None.")
 
@@ -276,11 +293,11 @@ class CardinalityClassifier(BagClassifier):
             search, found = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
             start, penalty = found.theta, search.best
         problem = task.problem(task.likelihood, penalty)
-        solutions = []
-        for number, name in enumerate(names[: self.n_starts]):
-            theta = start if number == 0 else self._start_at(task, penalty, name, rng, before)
-            solver = em_linear if self.solver == "em" else maximise
-            solutions.append((name, solver(problem, theta, self.tol, self.max_iter)))
+        solutions, solver = [], em_linear if self.solver == "em" else maximise
+        with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master) as spread:
+            for number, name in enumerate(names[: self.n_starts]):
+                theta = start if number == 0 else self._start_at(task, penalty, name, rng, before)
+                solutions.append((name, solver(spread, theta, self.tol, self.max_iter)))
         best = max((s for _, s in solutions), key=lambda s: s.objective)
         starts = [{"start": n, "objective": s.objective, "n_iter": s.n_iter} for n, s in solutions]
         if penalty == 0.0:

@@ -1,0 +1,104 @@
+"""The bags' likelihood on Spark: bags stay in the executors, one pass per gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sumwise.extras import require
+from sumwise.proportions.linear import LinearProblem
+from sumwise.spark import broken_workers, spark_session
+
+__all__ = ["SparkProblem", "on_spark"]
+
+
+class _Evaluate:
+    """A method of a part's problem at broadcast parameters."""
+
+    def __init__(self, method: str, sent: Any) -> None:
+        self.method, self.sent = method, sent
+
+    def __call__(self, part: LinearProblem) -> Any:
+        return getattr(part, self.method)(self.sent.value)
+
+
+def _kept(part: LinearProblem) -> LinearProblem:
+    return part
+
+
+class SparkProblem(LinearProblem):
+    """A `LinearProblem` whose bags are spread over Spark's executors.
+
+    Parts come back in their order and are added here, so the result doesn't depend on who was done first; it differs
+    from the local problem's by rounding. A part that is lost with its executor is sent again.
+
+    Parameters
+    ----------
+    local : LinearProblem
+        The problem with all bags.
+    session : SparkSession
+    n_parts : int, optional
+        Default: as many as Spark runs at once.
+    """
+
+    def __init__(self, local: LinearProblem, session: Any, n_parts: int | None = None) -> None:
+        n_classes = 2 if local.n_logits == 1 else local.n_logits
+        super().__init__(local.values, local.likelihood, local.penalty, n_classes, local.random_intercept)
+        self.session = session
+        context = session.sparkContext
+        parts = cut(local, n_classes, n_parts or context.defaultParallelism)
+        storage = require("pyspark", extra="spark").StorageLevel
+        self.rdd = context.parallelize(parts, len(parts)).map(_kept).persist(storage.MEMORY_AND_DISK)
+
+    def _all(self, method: str, theta: np.ndarray) -> list[Any]:
+        sent = self.session.sparkContext.broadcast(np.asarray(theta))
+        with broken_workers("evaluate bags"):
+            found = self.rdd.map(_Evaluate(method, sent)).collect()
+        sent.destroy()
+        return found
+
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The penalised total to maximise, and its gradient: one pass over the executors."""
+        found = self._all("value_and_gradient", theta)
+        total, gradient = sum(f[0] for f in found), np.sum([f[1] for f in found], axis=0)
+        coef = self.split(theta)[0]
+        gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)[:, :-1] -= self.penalty * coef
+        return total - 0.5 * self.penalty * float((coef**2).sum()), gradient
+
+    def information(self, theta: np.ndarray) -> list[np.ndarray]:
+        """As the local problem's: parts' blocks added up, then the penalty."""
+        blocks = [np.sum(b, axis=0) for b in zip(*self._all("information", theta))]
+        ridge = np.full(self.width, self.penalty)
+        ridge[-1] = 0.0
+        return [block + np.diag(ridge) for block in blocks]
+
+
+def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProblem]:
+    """Cut a problem into parts of neighbouring bags with about as many rows each, without penalty."""
+    offsets = problem.likelihood.offsets
+    wanted = np.linspace(0, offsets[-1], n_parts + 1)[1:-1]
+    edges = [0, *np.searchsorted(offsets, wanted), len(offsets) - 1]
+    parts = []
+    for begin, end in zip(edges, edges[1:]):
+        if begin < end:
+            rows = slice(offsets[begin], offsets[end])
+            part = problem.likelihood.take(np.arange(begin, end), rows)  # type: ignore[union-attr]
+            parts.append(LinearProblem(problem.values[rows], part, 0.0, n_classes, problem.random_intercept))
+    return parts
+
+
+@contextmanager
+def on_spark(problem: LinearProblem, master: str | None = None) -> Iterator[SparkProblem]:
+    """The problem on Spark, for the time of one fit; a session that is made here is stopped."""
+    session, stop = spark_session(master)
+    try:
+        spread = SparkProblem(problem, session)
+        try:
+            yield spread
+        finally:
+            spread.rdd.unpersist()
+    finally:
+        stop()
