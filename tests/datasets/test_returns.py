@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import datasets
-from sumwise.errors import DataError
+from sumwise.errors import DataError, UnknownName
 
 
 def test_regions_share_their_names(load):
@@ -59,3 +59,23 @@ def test_other_years_are_refused():
         datasets.county_results(2012)
     with pytest.raises(DataError, match="areas is 1990"):
         datasets.crosswalk(1990)
+
+
+def test_exit_poll_shares_are_two_party_shares(load):
+    load("exit_polls_2016")
+    race = datasets.exit_poll_shares("Race")
+    nation = race[race["state"] == "National"].set_index("answer")
+    assert nation["share"].round(2).to_dict() == {
+        "White": 0.39, "Black": 0.92, "Latino": 0.69, "Asian": 0.69, "Other race": 0.6,
+    }  # fmt: skip
+    assert nation["size"]["White"] == 0.7
+    assert race["state"].nunique() == 23
+    assert not race.duplicated(["state", "answer"]).any()
+    two = datasets.exit_poll_shares("Race", number=5)
+    assert two["answer"][two["state"] == "National"].tolist() == ["White", "Non-white"]
+    with pytest.raises(UnknownName, match="Gender"):
+        datasets.exit_poll_shares("gender")
+    with pytest.raises(DataError, match="no table of number 77"):
+        datasets.exit_poll_shares("Race", number=77)
+    with pytest.raises(UnknownName):
+        datasets.exit_poll_shares("Race", parties=("Clinton", "Sanders"))

@@ -6,6 +6,7 @@ is an error that says where the public original is.
 """
 
 from sumwise.datasets.advertising import adkdd_aggregates, adkdd_rows, criteo_attribution
+from sumwise.datasets.coarse import coarse_education, coarse_race
 from sumwise.datasets.contests import contests, published_ei_scores
 from sumwise.datasets.elections import (
     chile_2021,
@@ -38,6 +39,7 @@ from sumwise.datasets.returns import (
     county_results,
     county_results_2008_2016,
     crosswalk,
+    exit_poll_shares,
     exit_polls_2016,
     pummeler_regions_2012,
     region_centroids,
@@ -74,6 +76,8 @@ __all__ = [
     "bdr_gamma_published",
     "catalogue",
     "chile_2021",
+    "coarse_education",
+    "coarse_race",
     "contests",
     "county_2012_2016",
     "county_candidates_2016",
@@ -83,6 +87,7 @@ __all__ = [
     "crosswalk",
     "elec_1968",
     "elephant",
+    "exit_poll_shares",
     "exit_polls_2016",
     "folders",
     "foreign_illiteracy_1930",

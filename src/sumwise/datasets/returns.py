@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
+from sumwise import checks
 from sumwise.datasets.store import read_csv
 from sumwise.errors import DataError
 
@@ -13,6 +16,7 @@ __all__ = [
     "county_results",
     "county_results_2008_2016",
     "crosswalk",
+    "exit_poll_shares",
     "exit_polls_2016",
     "pummeler_regions_2012",
     "region_centroids",
@@ -140,6 +144,50 @@ def exit_polls_2016() -> pd.DataFrame:
     (26588, 8)
     """
     return read_csv("exit_polls_2016", keep_default_na=False, na_values=[""])
+
+
+def exit_poll_shares(question: str, number: int | None = None, parties: tuple[str, str] = ("Clinton", "Trump")) -> Any:
+    """Two-party shares of 2016 by state and answer, as polled on leaving the station.
+
+    Parameters
+    ----------
+    question : str
+        ``"Gender"``, ``"Race"``, ``"Education"``, ``"Age"``, ...
+    number : int, optional
+        Which of several tables of that name: race is asked in five groups (the first) and in two. Default the first of
+        each state.
+    parties : (str, str)
+        The share is of the first among these two.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``state`` (``"National"`` is the nation), ``answer``, ``share``, and ``size``: the answer's share of all, for
+        weights. Answers whose votes were not published are left out.
+
+    Examples
+    --------
+    >>> from sumwise import datasets
+    >>> polls = datasets.exit_poll_shares("Gender")
+    >>> polls[polls["state"] == "National"][["answer", "share"]].round(2).to_numpy().tolist()
+    [['Male', 0.44], ['Female', 0.56]]
+    """
+    frame: Any = exit_polls_2016()
+    frame = frame[frame["election"] == "president"]
+    checks.known(question, sorted(frame["question"].unique()), "question")
+    frame = frame[frame["question"] == question]
+    first = frame.groupby("state")["question_number"].transform("min") if number is None else number
+    frame = frame[frame["question_number"] == first]
+    if frame.empty:
+        raise DataError(f"{question!r} has no table of number {number}.")
+    for party in parties:
+        checks.known(party, sorted(frame["vote_group"].unique()), "vote")
+    keys = ["state", "answer"]
+    wide = frame.pivot_table(index=keys, columns="vote_group", values="cell_pct", aggfunc="first", sort=False)
+    both = wide[list(parties)].dropna()
+    out = pd.DataFrame({"share": both[parties[0]] / both.sum(axis=1)})
+    out["size"] = frame.groupby(keys)["answer_pct"].first().reindex(out.index) / 100.0
+    return out.reset_index()
 
 
 def county_results(year: int = 2016) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from sumwise.proportions.calibrated import CalibratedBagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.central_limit import CentralLimitClassifier
 from sumwise.proportions.counts import apportion, at_least_one, intervals
+from sumwise.proportions.covariates import Covariates
 from sumwise.proportions.easy_llp import EasyLLP
 from sumwise.proportions.hard_em import HardEM
 from sumwise.proportions.identify import Identifiability, identifiability
@@ -18,6 +19,7 @@ from sumwise.proportions.nested import nest
 from sumwise.proportions.network import CardinalityNetwork
 from sumwise.proportions.oracle import Oracle, label_bags
 from sumwise.proportions.proportion_loss import ProportionLossClassifier
+from sumwise.proportions.regions import Regions, merge_regions
 from sumwise.proportions.share_network import ProportionLossNetwork
 from sumwise.proportions.subgroups import Subgroups, subgroups
 from sumwise.proportions.uncertainty import Covariance, covariance
@@ -33,6 +35,7 @@ __all__ = [
     "CardinalityNetwork",
     "CentralLimitClassifier",
     "Covariance",
+    "Covariates",
     "EasyLLP",
     "HardEM",
     "Identifiability",
@@ -44,6 +47,7 @@ __all__ = [
     "Oracle",
     "ProportionLossClassifier",
     "ProportionLossNetwork",
+    "Regions",
     "SpatialBagKFold",
     "StratifiedBagKFold",
     "Subgroups",
@@ -56,6 +60,7 @@ __all__ = [
     "identifiability",
     "intervals",
     "label_bags",
+    "merge_regions",
     "nest",
     "on_instances",
     "subgroups",
