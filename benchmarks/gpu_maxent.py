@@ -171,7 +171,7 @@ def exact_course(lay, problem, n_steps: int) -> np.ndarray:
     target, cost = contrastive.Moments(data[0], data[1:]), contrastive.Moments(penalty[0], penalty[1:])
     mu, theta, offset = np.zeros(lay.n_params), np.zeros((1, lay.n_params)), np.log(shares[1] / shares[0])
     mu[lay.n_cells :] = np.log(np.maximum(data[0, lay.n_cells :], 0.5))
-    mean, usual, slow = theta.copy(), target, 1.0 / len(lay.terms)
+    mean, usual = theta.copy(), target
     for t in range(n_steps):
         cells = [loglinear.spread(lay, x) for x in (mu, theta)]
         p = loglinear.enumerate_cells(lay, loglinear.log_weights(*cells), np.array([0.0, offset])).cells
@@ -179,8 +179,10 @@ def exact_course(lay, problem, n_steps: int) -> np.ndarray:
         raw, size = contrastive.gradients(target, model, True), 1.0 / (1.0 + 0.02 * t)
         slope = contrastive.Moments(raw.counts + 2 * cost.counts * mu, raw.sums + 2 * cost.sums * theta)
         go, h = contrastive.steps(slope, target, usual, cost, True), contrastive.curvature(target, usual, cost)
-        mu -= size * contrastive.preconditioned(lay, lines, go.counts, h.counts, slow, 0.2)
-        theta[0] -= size * contrastive.preconditioned(lay, lines, go.sums[0], h.sums[0], slow, 0.15)
+        moved = ((mu, go.counts, h.counts, cost.counts, 0.2), (theta[0], go.sums[0], h.sums[0], cost.sums[0], 0.15))
+        for now, step, weight, own, fast in moved:
+            slow = contrastive.shared_pace(weight, own, len(lay.terms), fast)
+            now -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast)
         expected = model.sums[0, : lay.starts[1]].sum() / n
         offset += 0.15 * size * 2 * (shares[1] - expected) / (shares[0] * shares[1])
         mean += 9.0 / (9.0 + t) * (theta - mean)
