@@ -23,8 +23,8 @@ def test_the_penalty_has_the_least_leave_one_out_error(weighted_bags):
     model = BagRidge(MomentEmbedding(2)).fit(weighted_bags, y)
     for k in range(2):
         others = [BagRidge(MomentEmbedding(2), p).fit(weighted_bags, y[:, k]).loo_error_[0] for p in (1e-6, 1e-2, 1.0)]
-        assert model.loo_error_[k] <= min(others) + 1e-12
-    assert len(model.fit_.history["penalty"]) == len(model.fit_.history["error"])
+        assert model.loo_error_[k] <= 1.005 * min(others)
+    assert model.fit_.history["n_features"] == [len(model.coef_)]
 
 
 def test_gamma_bags_are_read_within_reach_of_the_optimum():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
-from sumwise.kernels.ridge import ridge_path
+from sumwise.kernels.ridge import gram_path, ridge_path
 
 
 @pytest.mark.parametrize("shape", [(9, 3), (9, 9), (9, 30), (40, 1)])
@@ -28,3 +28,23 @@ def test_features_without_spread_leave_the_mean():
     path = ridge_path(np.ones((5, 2)), np.arange(5.0)[:, None])
     assert np.allclose(path.coefficients(np.ones((5, 2)), path.penalties[0]), 0)
     assert path.level[0] == 2.0
+
+
+def test_interpolating_fits_keep_their_leave_one_out_errors():
+    rng = np.random.default_rng(1)
+    features, y = rng.normal(size=(12, 200)), rng.normal(size=(12, 1))
+    top = np.linalg.norm(features - features.mean(axis=0), 2) ** 2
+    path = ridge_path(features, y, penalties=np.array([1e-10 * top]))
+    assert np.allclose(path.leave_one_out(path.penalties[0])[:, 0], brute.leave_one_out(features, y[:, 0], 1e-6), rtol=1e-4)
+
+
+def test_gram_path_is_ridge_path_on_the_features():
+    rng = np.random.default_rng(2)
+    features, y = rng.normal(1, 1, (10, 4)), rng.normal(size=(10, 2))
+    path, least = gram_path(features @ features.T, y, np.array([0.3]))
+    other = ridge_path(features, y, penalties=np.array([0.3]))
+    assert np.allclose(path.errors, other.errors)
+    coef = other.coefficients(features, 0.3)
+    new = rng.normal(size=(3, 4))
+    assert np.allclose((new @ features.T - path.mean) @ path.dual(0.3), (new - features.mean(axis=0)) @ coef)
+    assert abs(least) < 1e-12

@@ -1,18 +1,26 @@
 """Embeddings, bag kernels and estimators on bags with a response."""
 
+from sumwise.distribution.bag_kernel import EmbeddingKernel
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.embedding import LinearEmbedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.moments import MomentEmbedding
+from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.recommend import Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
+from sumwise.distribution.wasserstein import WassersteinKernel
 
 __all__ = [
+    "BagKernelRidge",
     "BagRidge",
     "DeepSets",
+    "EmbeddingKernel",
     "FourierEmbedding",
     "LinearEmbedding",
     "MomentEmbedding",
+    "QuantileEmbedding",
     "Recommendation",
+    "WassersteinKernel",
     "recommend",
 ]

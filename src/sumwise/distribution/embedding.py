@@ -41,6 +41,10 @@ class Embedding(Estimator):
         """Return the features of the columns of numbers, (n_bags, D)."""
         raise NotImplementedError
 
+    def candidates(self, dimension: int) -> list[np.ndarray]:
+        """Return the sets of features that an estimator may choose among; here there is one, all of them."""
+        return [np.arange(dimension)]
+
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Learn what the embedding needs from training bags; the response is not used.
 

@@ -131,6 +131,22 @@ class FourierEmbedding(Embedding):
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
+    def candidates(self, dimension: int) -> list[np.ndarray]:
+        """Return the features of the largest width, of the two largest, and so on: what an estimator may choose among.
+
+        Narrow widths see fine structure and carry more noise; which are worth it is a matter of the data.
+        """
+        self._fitted("columns_")
+        if not self.columns_.dimension:
+            return super().candidates(dimension)
+        sizes = [2 * m for m, levels in self.chains_.tolist() for _ in range(levels + 1)]
+        order = np.argsort([-first / 2**level for first, n in _chains(self.widths) for level in range(n + 1)])
+        starts = [0, *np.cumsum(sizes).tolist()]
+        blocks = [np.arange(starts[k], starts[k + 1]) for k in order]
+        shares = np.arange(starts[-1], dimension)
+        return [np.sort(np.concatenate([*blocks[: k + 1], shares])) for k in range(len(blocks))]
+
+
 def _chains(widths: Any) -> list[tuple[float, int]]:
     """Group widths into chains of halves, each (largest, number of halvings): halves cost no further cosines."""
     told = checks.positive(widths, "widths", ndim=1)

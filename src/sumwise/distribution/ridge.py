@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.parts import fresh
+from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.errors import DataError
 from sumwise.fit import Fit
-from sumwise.kernels.ridge import ridge_path
+from sumwise.kernels.ridge import Path, ridge_path
 
 __all__ = ["BagRidge"]
 
@@ -41,8 +40,10 @@ class BagRidge(BagRegressor):
         Relative, as the parameter.
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error at the penalty.
+    used_ : array of int
+        Which features are used: an embedding with several widths is cut to the widest ones that serve best.
     fit_ : Fit
-        The path: penalties and errors.
+        The sets of features that were tried, and the least leave-one-out error of each, relative to the variance.
 
     Examples
     --------
@@ -62,40 +63,29 @@ class BagRidge(BagRegressor):
     def _learn(self, bags: Bags, y: np.ndarray) -> None:
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state)
         features = self.embedding_.fit_transform(bags)
-        path = ridge_path(features, y)
-        top = path.squares.max(initial=0.0) or 1.0
-        if isinstance(self.penalty, str):
-            checks.choice(self.penalty, "penalty", ("loo",))
-            chosen = path.penalties[np.argmin(path.errors, axis=0)]
-        else:
-            chosen = np.full(y.shape[1], float(checks.positive(self.penalty, "penalty", ndim=0)) * top)
-        columns = [path.coefficients(features, penalty)[:, k] for k, penalty in enumerate(chosen)]
-        left_out = np.column_stack([path.leave_one_out(penalty)[:, k] for k, penalty in enumerate(chosen)])
-        self.coef_ = np.column_stack(columns)
-        self.intercept_ = path.level - path.mean @ self.coef_
-        self.penalty_ = chosen / top
-        self.loo_error_ = np.mean(left_out**2, axis=0)
-        history = {"penalty": (path.penalties / top).tolist(), "error": path.errors.mean(axis=1).tolist()}
-        self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(path.penalties), True, history)
+        path, used, errors = self._choose(features, y)
+        chosen = choose_penalty(path, self.penalty)
+        self.coef_ = np.zeros((features.shape[1], y.shape[1]))
+        self.coef_[used] = np.column_stack([path.coefficients(features[:, used], p)[:, k] for k, p in enumerate(chosen)])
+        self.intercept_ = path.level - path.mean @ self.coef_[used]
+        self.used_ = used
+        self.penalty_ = chosen / path.top
+        self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
+        self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
+
+    def _choose(self, features: np.ndarray, y: np.ndarray) -> tuple[Path, np.ndarray, dict]:
+        """Return the path of the candidate features with the least leave-one-out error, and what was tried."""
+        scale = np.maximum(y.var(axis=0), 1e-300)
+        tried, best = {"n_features": [], "error": []}, None
+        for used in self.embedding_.candidates(features.shape[1]):
+            path = ridge_path(features[:, used], y)
+            error = float(np.mean(path.errors.min(axis=0) / scale))
+            if best is None or error < min(tried["error"]):
+                best = path, used
+            tried["n_features"].append(len(used))
+            tried["error"].append(error)
+        assert best is not None
+        return *best, tried
 
     def _predict(self, bags: Bags) -> np.ndarray:
         return self.embedding_.transform(bags) @ self.coef_ + self.intercept_
-
-
-def fresh(given: Any, default: type, random_state: Any, kind: type = Embedding) -> Any:
-    """Return an unfitted copy of a part (an embedding or a kernel), seeded by the estimator where it has no seed.
-
-    Examples
-    --------
-    >>> from sumwise.distribution import FourierEmbedding
-    >>> from sumwise.distribution.ridge import fresh
-    >>> fresh(None, FourierEmbedding, 7).random_state
-    7
-    """
-    if given is not None and not isinstance(given, kind):
-        name = kind.__name__.lower()
-        raise DataError(f"{name} is a {type(given).__name__}.", hint=f"give one such as {default.__name__}().")
-    part: Any = default() if given is None else clone(given)
-    if random_state is not None and getattr(part, "random_state", 0) is None:
-        part.set_params(random_state=random_state)
-    return part

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["GRID", "Path", "ridge_path"]
+__all__ = ["GRID", "Path", "gram_path", "ridge_path"]
 
-GRID = 10.0 ** np.arange(-12, 3.01, 0.5)
+GRID = 10.0 ** np.arange(-10, 3.01, 0.5)
 """Penalties that are tried, relative to the largest squared singular value of the centred features."""
 
 
@@ -24,15 +24,23 @@ class Path(NamedTuple):
     penalties: np.ndarray  # (p,)
     errors: np.ndarray  # (p, k) weighted mean squared leave-one-out errors
 
+    @property
+    def top(self) -> float:
+        """The largest squared singular value; 1 where the features have no spread."""
+        return float(self.squares.max(initial=0.0)) or 1.0
+
     def leave_one_out(self, penalty: float) -> np.ndarray:
         """Errors y_i - f_{-i}(x_i) of every unit at one penalty, (n, k); the intercept is refitted too."""
         return _left_out(self, penalty) / self.root[:, None]
 
+    def dual(self, penalty: float) -> np.ndarray:
+        """Coefficients (n, k) of the units, times their root weights; none where the features have no spread."""
+        share = np.where(self.squares > 0, 1.0 / (self.squares + penalty), 0.0)
+        return self.left @ (share[:, None] * (self.left.T @ self.targets))
+
     def coefficients(self, features: np.ndarray, penalty: float) -> np.ndarray:
         """Coefficients (D, k) of the features that the path was made from."""
-        dual = self.left @ ((self.left.T @ self.targets) / (self.squares + penalty)[:, None])
-        # What lies outside the span of the left vectors is orthogonal to the features.
-        return ((features - self.mean) * self.root[:, None]).T @ dual
+        return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalty)
 
 
 def ridge_path(
@@ -61,10 +69,42 @@ def ridge_path(
     centred = (features - mean) * root[:, None]
     left, squares = _decompose(centred)
     path = Path(left, squares, (targets - level) * root[:, None], mean, level, root, np.zeros(0), np.zeros((0, 0)))
-    top = squares.max(initial=0.0) or 1.0
-    grid = GRID * top if penalties is None else np.asarray(penalties, dtype=float)
+    return _judged(path, penalties)
+
+
+def gram_path(gram: np.ndarray, targets: np.ndarray, penalties: np.ndarray | None = None) -> tuple[Path, float]:
+    """The same from a Gram matrix (n, n): kernel ridge regression with a free intercept.
+
+    Also returns the least eigenvalue of the centred matrix relative to the largest. Where it is clearly below 0 the
+    kernel is not positive semidefinite; negative eigenvalues count as 0. ``mean`` of the path is that of the columns of
+    the Gram matrix: the prediction is level + (k(x) - mean) dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.kernels.ridge import gram_path
+    >>> x = np.arange(5.0)[:, None]
+    >>> path, least = gram_path(x @ x.T, 2 * x + 1)
+    >>> ((x @ x.T - path.mean) @ path.dual(1e-9) + path.level).round(6).ravel()
+    array([1., 3., 5., 7., 9.])
+    """
+    n = len(gram)
+    mean, level = gram.mean(axis=0), targets.mean(axis=0)
+    squares, left = np.linalg.eigh(gram - mean - mean[:, None] + mean.mean())
+    top = max(squares[-1], 1e-300)
+    path = Path(left, _cleared(squares), targets - level, mean, level, np.ones(n), np.zeros(0), np.zeros((0, 0)))
+    return _judged(path, penalties), float(squares[0] / top)
+
+
+def _judged(path: Path, penalties: np.ndarray | None) -> Path:
+    grid = GRID * path.top if penalties is None else np.asarray(penalties, dtype=float)
     errors = np.array([np.mean(_left_out(path, penalty) ** 2, axis=0) for penalty in grid])
     return path._replace(penalties=grid, errors=errors)
+
+
+def _cleared(squares: np.ndarray) -> np.ndarray:
+    """Eigenvalues with those that are rounding errors, or negative, set to 0."""
+    return np.where(squares > 1e-14 * max(squares.max(initial=0.0), 1e-300), squares, 0.0)
 
 
 def _decompose(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -72,16 +112,24 @@ def _decompose(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, d = centred.shape
     if n <= d:
         squares, left = np.linalg.eigh(centred @ centred.T)
-        return left, np.maximum(squares, 0.0)
+        return left, _cleared(squares)
     squares, right = np.linalg.eigh(centred.T @ centred)
-    kept = squares > 1e-14 * max(squares.max(initial=0.0), 1e-300)
+    kept = _cleared(squares) > 0
     squares = squares[kept]
     return centred @ right[:, kept] / np.sqrt(squares), squares
 
 
 def _left_out(path: Path, penalty: float) -> np.ndarray:
-    """Leave-one-out errors times root weights, (n, k)."""
-    shrink = path.squares / (path.squares + penalty)
-    residual = path.targets - path.left @ (shrink[:, None] * (path.left.T @ path.targets))
-    spare = 1.0 - (path.left**2) @ shrink - path.root**2 / len(path.root)
-    return residual / np.maximum(spare, 1e-10)[:, None]
+    """Leave-one-out errors times root weights, (n, k).
+
+    Residual and 1 - h both vanish where the fit interpolates; from penalty / (s^2 + penalty) they keep their ratio.
+    """
+    kept = penalty / (path.squares + penalty)
+    product = path.left.T @ path.targets
+    residual = path.left @ (kept[:, None] * product)
+    weight = path.left**2
+    spare = weight @ kept - path.root**2 / len(path.root)
+    if path.left.shape[1] < len(path.left):  # what no feature reaches stays in the residual
+        residual += path.targets - path.left @ product
+        spare += 1.0 - weight.sum(axis=1)
+    return residual / np.maximum(spare, 1e-13)[:, None]

@@ -47,7 +47,7 @@ def segment_means(
     about = np.zeros(values.shape[1]) if centre is None else np.asarray(centre, dtype=float)
     out = np.zeros((len(offsets) - 1, values.shape[1]))
     rows, edges, mass, weighted = _prepared(values, offsets, weights)
-    over_bags(lambda begin, end: _means(rows, edges, mass, weighted, about, power, out, begin, end), np.asarray(offsets))
+    over_bags(lambda begin, end: _means(rows, edges, mass, weighted, about, power, out, begin, end), edges)
     return out
 
 
@@ -69,7 +69,7 @@ def segment_moments(
     d = values.shape[1]
     out = np.zeros((len(offsets) - 1, d * order + (d * (d - 1) // 2 if cross else 0)))
     rows, edges, mass, weighted = _prepared(values, offsets, weights)
-    over_bags(lambda begin, end: _moments(rows, edges, mass, weighted, order, cross, out, begin, end), np.asarray(offsets))
+    over_bags(lambda begin, end: _moments(rows, edges, mass, weighted, order, cross, out, begin, end), edges)
     return out
 
 

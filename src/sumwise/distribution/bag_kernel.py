@@ -1,0 +1,190 @@
+"""BagKernel: the base of similarities between bags, and the kernel on embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.parts import fresh
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+
+__all__ = ["BagKernel", "EmbeddingKernel"]
+
+N_PAIRS = 500  # bags among which the median distance is taken
+
+
+class BagKernel(Estimator):
+    """Base of the kernels: `fit` learns scales from training bags, `gram` gives similarities of bags and bags.
+
+    A subclass gives ``_represent(bags)``, what is kept of bags (an array with a row per bag, or bags), and
+    ``_distances(a, b)``, one (n_a, n_b) array of distances per part (column or slice), which is None for a kernel that
+    has no width. Then the kernel is the mean over parts of ``exp(-gamma distance)``, or with
+    ``combine="product"`` the exponential of minus gamma times the mean distance.
+
+    With ``gamma="median"`` every part's distances are divided by their median between training bags (for a product, by
+    one median of the mean), so that similarities spread over the whole range from 0 to 1, and an estimator tries
+    multiples of that. A median over rows does not give this: bags are far more alike than their rows.
+
+    Examples
+    --------
+    >>> from sumwise.distribution import WassersteinKernel
+    >>> from sumwise.distribution.bag_kernel import BagKernel
+    >>> issubclass(WassersteinKernel, BagKernel)
+    True
+    """
+
+    gamma: Any = "median"
+    combine = "sum"
+    standardize = True
+    definite = True  # whether every Gram matrix is positive semidefinite
+    columns_: Columns
+    gamma_: float  # multiple of the scaled distances; estimators tune it
+    scale_: np.ndarray  # (n_parts,) what distances are divided by
+
+    def _learn(self, bags: Bags) -> None:
+        """Learn what `_represent` needs beyond the columns."""
+
+    def _represent(self, bags: Bags) -> Any:
+        raise NotImplementedError
+
+    def _distances(self, a: Any, b: Any) -> np.ndarray:
+        """Distances of all parts, (n_parts, n_a, n_b); `b` is `a` itself for a symmetric matrix."""
+        raise NotImplementedError
+
+    def _scaled(self, a: Any, b: Any) -> np.ndarray:
+        return self._distances(a, b) / self.scale_[:, None, None]
+
+    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
+        """Kernel matrix from scaled distances."""
+        if self.combine == "product":
+            return np.exp(-gamma * distances.mean(axis=0))
+        total = np.exp(-gamma * distances[0])
+        for part in distances[1:]:
+            total += np.exp(-gamma * part)
+        return total / len(distances)
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the kernel has a width that can be tuned."""
+        return True
+
+    def fit(self, bags: Bags, y: Any = None) -> Any:
+        """Learn columns, scales and the width from training bags.
+
+        Parameters
+        ----------
+        bags : Bags
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit_represent(bags)
+        return self
+
+    def _fit_represent(self, bags: Bags) -> Any:
+        """Fit, and return what is kept of the training bags."""
+        bags = check_bags(bags, least=2)
+        checks.choice(self.combine, "combine", ("sum", "product"))
+        self.columns_ = Columns.learn(bags, bool(self.standardize))
+        self._learn(bags)
+        kept = self._represent(bags)
+        if isinstance(self.gamma, str):
+            checks.choice(self.gamma, "gamma", ("median",))
+            self.gamma_, self.scale_ = 1.0, self._medians(kept)
+        else:
+            self.gamma_, self.scale_ = float(checks.positive(self.gamma, "gamma", ndim=0)), np.ones(1)
+        return kept
+
+    def _medians(self, kept: Any) -> np.ndarray:
+        """Median distances between bags, part by part, or of the mean."""
+        if not self.has_width:
+            return np.ones(1)
+        some = np.unique(np.linspace(0, len(kept) - 1, N_PAIRS).astype(np.int64))
+        part = kept[some]
+        distances = self._distances(part, part)
+        if self.combine == "product":
+            distances = distances.mean(axis=0)[None]
+        above = np.triu_indices(len(some), 1)
+        medians = np.array([np.median(d[above]) for d in distances])
+        if not (medians > 0).any():
+            raise DataError(
+                "The median distance between bags is 0: most bags are the same.",
+                hint="give gamma as a number, or look at the bags.",
+            )
+        return np.where(medians > 0, medians, medians[medians > 0].mean())
+
+    def gram(self, bags: Bags, others: Bags | None = None) -> np.ndarray:
+        """Return the similarity of each of `bags` to each of `others` (default: themselves), (n_bags, n_others)."""
+        self._fitted("gamma_")
+        a = self._represent(self.columns_.check(bags))
+        b = a if others is None else self._represent(self.columns_.check(others))
+        return self._similarities(self._scaled(a, b), self.gamma_)
+
+
+class EmbeddingKernel(BagKernel):
+    """A Gaussian, Laplacian or linear kernel on an embedding of bags.
+
+    Parameters
+    ----------
+    embedding : Embedding, default FourierEmbedding()
+    kind : {"gaussian", "laplace", "linear"}, default "gaussian"
+        ``exp(-gamma |a - b|^2)``, ``exp(-gamma |a - b|_1)`` or ``a'b``.
+    gamma : "median" or float, default "median"
+    random_state : int, numpy.random.Generator or None
+        For the embedding, where it draws.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import EmbeddingKernel, MomentEmbedding
+    >>> bags = synthetic.gamma(10, 50, random_state=0).bags
+    >>> EmbeddingKernel(MomentEmbedding()).fit(bags).gram(bags).shape
+    (10, 10)
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding | None = None,
+        kind: str = "gaussian",
+        gamma: Any = "median",
+        random_state: Any = None,
+    ):
+        self.embedding = embedding
+        self.kind = kind
+        self.gamma = gamma
+        self.random_state = random_state
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the kernel has a width that can be tuned."""
+        return self.kind != "linear"
+
+    def _learn(self, bags: Bags) -> None:
+        checks.choice(self.kind, "kind", ("gaussian", "laplace", "linear"))
+        self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state).fit(bags)
+
+    def _represent(self, bags: Bags) -> np.ndarray:
+        return self.embedding_.transform(bags)
+
+    def _distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if self.kind == "linear":
+            return (a @ b.T)[None]
+        if self.kind == "laplace":
+            return cdist(a, b, "cityblock")[None]
+        centre = b.mean(axis=0)
+        a, b = a - centre, b - centre
+        squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * (a @ b.T)
+        return np.maximum(squares, 0.0)[None]
+
+    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
+        return distances[0] if self.kind == "linear" else super()._similarities(distances, gamma)

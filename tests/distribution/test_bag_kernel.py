@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+import sumwise.distribution as distribution
+from brute_distribution import replicated
+from sumwise import Bags
+from sumwise.distribution import EmbeddingKernel, LinearEmbedding, MomentEmbedding
+from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.errors import DataError
+
+KERNELS = [
+    kind
+    for kind in (getattr(distribution, name) for name in distribution.__all__)
+    if isinstance(kind, type) and issubclass(kind, BagKernel)
+]
+
+
+def made(kind):
+    return kind(random_state=0) if "random_state" in kind().get_params() else kind()
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_gram_matrices_are_symmetric_definite_and_blind_to_replication(kind, weighted_bags):
+    kernel = made(kind).fit(weighted_bags)
+    gram = kernel.gram(weighted_bags)
+    assert np.allclose(gram, gram.T)
+    assert np.linalg.eigvalsh(gram)[0] > -1e-10 * np.linalg.eigvalsh(gram)[-1]
+    assert np.allclose(kernel.gram(weighted_bags[:5], weighted_bags[5:]), gram[:5, 5:], atol=1e-12)
+    assert np.allclose(kernel.gram(replicated(weighted_bags)), gram, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_categorical_columns_count(kind, mixed_bags):
+    kernel = made(kind).fit(mixed_bags)
+    gram = kernel.gram(mixed_bags)
+    values = np.array(mixed_bags.values)
+    j = list(mixed_bags.features).index("sex")
+    values[: mixed_bags.offsets[1], j] = 1 - values[: mixed_bags.offsets[1], j]
+    values[0, j] = 1 - values[0, j]
+    changed = kernel.gram(mixed_bags.with_values(values, mixed_bags.features, mixed_bags.levels))
+    assert not np.allclose(changed[0], gram[0], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_empty_bags_are_refused(kind, weighted_bags):
+    with pytest.raises(DataError, match="bags are empty"):
+        made(kind).fit(weighted_bags.subset(weighted_bags.bag_index > 0))
+    with pytest.raises(DataError, match="There are 1 bags"):
+        made(kind).fit(weighted_bags[[3]])
+
+
+def test_kernels_on_embeddings_have_their_formulas(weighted_bags):
+    vectors = MomentEmbedding().fit_transform(weighted_bags)
+    differences = vectors[:, None] - vectors
+    for kind, expected in {
+        "gaussian": np.exp(-0.1 * (differences**2).sum(-1)),
+        "laplace": np.exp(-0.1 * np.abs(differences).sum(-1)),
+        "linear": vectors @ vectors.T,
+    }.items():
+        kernel = EmbeddingKernel(MomentEmbedding(), kind, gamma=0.1).fit(weighted_bags)
+        assert np.allclose(kernel.gram(weighted_bags), expected)
+
+
+def test_the_median_rule_puts_the_median_similarity_at_one_over_e(weighted_bags):
+    gram = EmbeddingKernel(MomentEmbedding()).fit(weighted_bags).gram(weighted_bags)
+    assert np.median(gram[np.triu_indices(12, 1)]) == pytest.approx(np.exp(-1), rel=0.01)
+
+
+def test_bags_that_are_all_the_same_are_refused():
+    bags = Bags.from_arrays([[0.0, 1.0]] * 5)
+    with pytest.raises(DataError, match="median distance between bags is 0"):
+        EmbeddingKernel(LinearEmbedding()).fit(bags)
+    assert EmbeddingKernel(LinearEmbedding(), gamma=1.0).fit(bags).gram(bags).min() == 1.0
+
+
+def test_bad_settings_are_refused(weighted_bags):
+    with pytest.raises(DataError, match="kind is 'cubic'"):
+        EmbeddingKernel(kind="cubic").fit(weighted_bags)
+    with pytest.raises(DataError, match="gamma is 'mean'"):
+        EmbeddingKernel(gamma="mean").fit(weighted_bags)
+    with pytest.raises(DataError, match="gamma is not above zero"):
+        EmbeddingKernel(gamma=-1.0).fit(weighted_bags)

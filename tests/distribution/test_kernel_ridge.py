@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+import brute_distribution as brute
+from sumwise import synthetic
+from sumwise.distribution import (
+    BagKernelRidge,
+    BagRidge,
+    EmbeddingKernel,
+    LinearEmbedding,
+    MomentEmbedding,
+    WassersteinKernel,
+)
+from sumwise.errors import DataError, ModelWarning
+
+
+def test_a_linear_kernel_is_ridge_on_the_embedding(weighted_bags):
+    y = np.random.default_rng(0).normal(size=(12, 2))
+    kernel = BagKernelRidge(EmbeddingKernel(MomentEmbedding(2), "linear"), penalty=0.01).fit(weighted_bags, y)
+    primal = BagRidge(MomentEmbedding(2), penalty=0.01).fit(weighted_bags, y)
+    assert np.allclose(kernel.predict(weighted_bags), primal.predict(weighted_bags))
+    assert np.allclose(kernel.loo_error_, primal.loo_error_)
+
+
+def test_leave_one_out_errors_are_those_of_refits(weighted_bags):
+    y = np.random.default_rng(0).normal(size=12)
+    model = BagKernelRidge(widths=(1,), penalty=0.05).fit(weighted_bags, y)
+    gram = model.kernel_.gram(weighted_bags)
+    values, vectors = np.linalg.eigh(gram)
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    top = np.linalg.norm(features - features.mean(axis=0), 2) ** 2
+    assert model.loo_error_[0] == pytest.approx(np.mean(brute.leave_one_out(features, y, 0.05 * top) ** 2))
+
+
+def test_widths_are_chosen_with_the_penalty():
+    train = synthetic.gamma(120, 100, noise=0, random_state=1)
+    model = BagKernelRidge(WassersteinKernel()).fit(train.bags, train.response)
+    alone = [BagKernelRidge(widths=(w,)).fit(train.bags, train.response).loo_error_[0] for w in (0.01, 0.3, 3)]
+    assert model.loo_error_[0] <= min(alone) * 1.01
+    assert len(model.fit_.history["gamma"]) == 6
+
+
+def test_landmarks_come_close_to_the_whole_gram_matrix():
+    train, test = (synthetic.gamma(300, 100, noise=0, random_state=s) for s in (1, 2))
+    whole = BagKernelRidge(random_state=0).fit(train.bags, train.response)
+    some = BagKernelRidge(max_bags=200, n_landmarks=150, n_tuning=200, random_state=0).fit(train.bags, train.response)
+    assert some.dual_.shape == (150, 1)
+    assert abs(some.score(test.bags, test.response) - whole.score(test.bags, test.response)) < 0.03
+
+
+def test_gamma_bags_are_read_within_a_tenth_of_the_optimum():
+    train, test = (synthetic.gamma(n, 500, random_state=s) for n, s in ((600, 60), (300, 61)))
+    model = BagKernelRidge().fit(train.bags, train.response)
+    assert np.mean((model.predict(test.bags) - test.response) ** 2) < 1.2 * test.bayes_error
+
+
+class Indefinite(EmbeddingKernel):
+    def _similarities(self, distances, gamma):
+        return np.tanh(3 - distances[0])
+
+
+def test_a_matrix_that_is_not_definite_is_said(weighted_bags):
+    with pytest.warns(ModelWarning, match="not positive semidefinite: its least eigenvalue is -"):
+        model = BagKernelRidge(Indefinite(LinearEmbedding()), widths=(1,)).fit(weighted_bags, np.arange(12.0))
+    assert model.least_eigenvalue_ < -1e-6
+    assert np.isfinite(model.predict(weighted_bags)).all()
+
+
+def test_bad_settings_are_refused(weighted_bags):
+    y = np.arange(12.0)
+    for settings, message in (
+        ({"kernel": MomentEmbedding()}, "kernel is a MomentEmbedding"),
+        ({"widths": (0,)}, "widths is not above zero"),
+        ({"n_landmarks": 0}, "n_landmarks is 0"),
+        ({"penalty": -1.0}, "penalty is not above zero"),
+    ):
+        with pytest.raises(DataError, match=message):
+            BagKernelRidge(**settings).fit(weighted_bags, y)

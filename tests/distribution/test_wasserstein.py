@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy.stats import wasserstein_distance
+
+from sumwise import Bags
+from sumwise.distribution import WassersteinKernel
+from sumwise.errors import DataError
+
+
+@pytest.fixture
+def parts():
+    rng = np.random.default_rng(0)
+    return [rng.normal(m, 1, (20, 2)) for m in (0, 1, 3, 3.5)]
+
+
+def test_sum_and_product_over_columns(parts):
+    bags = Bags.from_arrays(parts)
+    options = {"n_quantiles": 20, "gamma": 0.7}
+    total, product = (WassersteinKernel(1, combine=c, **options).fit(bags) for c in ("sum", "product"))
+    scale = total.columns_.scale
+    pair = [wasserstein_distance(parts[0][:, j], parts[2][:, j]) / scale[j] for j in range(2)]
+    assert total.gram(bags)[0, 2] == pytest.approx(np.mean(np.exp(-0.7 * np.array(pair))))
+    assert product.gram(bags)[0, 2] == pytest.approx(np.exp(-0.7 * np.mean(pair)))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_exact_transport_is_that_of_the_best_matching(parts, order):
+    pytest.importorskip("ot")
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    bags = Bags.from_arrays(parts)
+    kernel = WassersteinKernel(order, exact=True, gamma=0.3).fit(bags)
+    x, y = ((p - kernel.columns_.centre) / kernel.columns_.scale for p in parts[:2])
+    cost = cdist(x, y) ** order
+    best = cost[linear_sum_assignment(cost)].mean()
+    assert kernel.gram(bags)[0, 1] == pytest.approx(np.exp(-0.3 * best))
+    assert kernel.gram(bags[:2], bags[2:]).shape == (2, 2)
+    assert not kernel.definite
+
+
+def test_exact_transport_on_a_line_is_that_of_sorted_rows():
+    pytest.importorskip("ot")
+    bags = Bags.from_arrays([[0.0, 1.0, 5.0], [2.0, 2.5, 3.0], [9.0, 1.0, 4.0]])
+    grams = [WassersteinKernel(1, 3, exact=exact, gamma=1.0).fit(bags).gram(bags) for exact in (False, True)]
+    assert np.allclose(*grams)
+
+
+def test_slices_tell_correlation_apart():
+    x = np.random.default_rng(0).normal(size=(3000, 2))
+    one, other = x @ [[1, 0.9], [0, 0.4359]], x @ [[1, -0.9], [0, 0.4359]]
+    bags = Bags.from_arrays([one, other, one + 0.5])
+    plain, sliced = (WassersteinKernel(slices=s, gamma=1.0, random_state=0).fit(bags).gram(bags) for s in (0, 20))
+    assert plain[0, 1] > 0.99
+    assert sliced[0, 1] < 0.95
+
+
+def test_bad_settings_are_refused(parts, mixed_bags):
+    bags = Bags.from_arrays(parts)
+    for settings, message in (
+        ({"order": 3}, "order is 3"),
+        ({"n_quantiles": 0}, "n_quantiles is 0"),
+        ({"slices": -1}, "slices is -1"),
+        ({"combine": "max"}, "combine is 'max'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            WassersteinKernel(**settings).fit(bags)
+    with pytest.raises(DataError, match="columns of numbers only"):
+        WassersteinKernel(exact=True).fit(mixed_bags)
