@@ -154,7 +154,7 @@ def large():
     return {"large": table("A fit with a fixed penalty", rows)}
 
 
-def _encode(train, test, drop):
+def encode(train, test, drop):
     """Numbers standardised, categories as indicators."""
     import pandas as pd
 
@@ -210,21 +210,27 @@ def _rivals(bags, counts, test):
     return scores
 
 
-def adult(seeds):
-    """Test AUC and seconds on Adult: random bags and bags by occupation."""
+def adult_people():
+    """Adult: training features, labels and occupations, test features and labels."""
     from sumwise import datasets
 
     data = datasets.adult()
     train, test = data.train.drop(columns=data.label), data.test.drop(columns=data.label)
-    values, test_values = _encode(train, test, ("fnlwgt", "occupation"))
+    values, test_values = encode(train, test, ("fnlwgt", "occupation"))
     groups = train["occupation"].fillna("?").astype("category").cat.codes.to_numpy()
+    return values, data.y_train, groups, test_values, data.y_test
+
+
+def adult(seeds):
+    """Test AUC and seconds on Adult: random bags and bags by occupation."""
+    values, y_train, groups, test_values, y_test = adult_people()
     rows = []
     for kind, by in (("random", None), ("occupation", groups)):
         for size in (10, 100, 1000):
             found: dict[str, list] = {}
             spent = []
             for seed in range(seeds):
-                bags, counts = make_bags(values, data.y_train, size, seed, by)
+                bags, counts = make_bags(values, y_train, size, seed, by)
                 models = {
                     "linear": CardinalityClassifier(),
                     "linear, own intercepts": CardinalityClassifier(random_intercept=True),
@@ -234,9 +240,9 @@ def adult(seeds):
                 spent.append(cpu(lambda b=bags, c=counts: CardinalityClassifier(penalty=10.0).fit(b, c), 1)[0])
                 for name, model in models.items():
                     probs = model.fit(bags, counts).predict_proba(test_values)[:, 1]
-                    found.setdefault(name, []).append(roc_auc_score(data.y_test, probs))
+                    found.setdefault(name, []).append(roc_auc_score(y_test, probs))
                 for name, scores in _rivals(bags, counts, test_values).items():
-                    found.setdefault(name, []).append(max(roc_auc_score(data.y_test, s) for s in scores))
+                    found.setdefault(name, []).append(max(roc_auc_score(y_test, s) for s in scores))
             row = {"bags": kind, "size": size} | {name: float(np.mean(v)) for name, v in found.items()}
             rows.append(row | {"fixed penalty cpu_s": float(np.mean(spent))})
             table(f"Adult, test AUC, mean of {seeds} seeds", rows[-1:])
@@ -270,8 +276,8 @@ def franco(seeds):
     return {"franco": table(f"Published bag assignments, accuracy, mean of {seeds} splits", rows)}
 
 
-def puma(seeds):
-    """Areas of the American Community Survey as bags: who has a bachelor's degree."""
+def puma_people():
+    """The American Community Survey: features, who has a bachelor's degree, and areas."""
     import pandas as pd
 
     from sumwise import datasets
@@ -288,25 +294,39 @@ def puma(seeds):
             if c in numbers
             else features[c].astype("string").fillna("?")
         )
-    groups = frame["PUMA"].astype("category").cat.codes.to_numpy()
+    return features, labels, frame["PUMA"].astype("category").cat.codes.to_numpy()
+
+
+def puma_split(people, seed):
+    """Bags by area of the training rows with their counts, and features and labels of the test rows."""
+    features, labels, groups = people
+    test = np.random.default_rng(seed).random(len(features)) < 0.3
+    values, test_values = encode(features[~test], features[test], ())
+    bags, counts = make_bags(values, labels[~test], len(features), seed, groups[~test])
+    return bags, counts, test_values, labels[test]
+
+
+def puma(seeds):
+    """Areas as bags: test AUC."""
+    people = puma_people()
     found: dict[str, list] = {}
     for seed in range(seeds):
-        test = np.random.default_rng(seed).random(len(frame)) < 0.3
-        values, test_values = _encode(features[~test], features[test], ())
-        bags, counts = make_bags(values, labels[~test], len(frame), seed, groups[~test])
+        bags, counts, test_values, test_labels = puma_split(people, seed)
         for name, model in (
             ("linear", CardinalityClassifier()),
             ("linear, own intercepts", CardinalityClassifier(random_intercept=True)),
         ):
             score = model.fit(bags, counts).predict_proba(test_values)[:, 1]
-            found.setdefault(name, []).append(roc_auc_score(labels[test], score))
+            found.setdefault(name, []).append(roc_auc_score(test_labels, score))
         for name, scores in _rivals(bags, counts, test_values).items():
-            found.setdefault(name, []).append(max(roc_auc_score(labels[test], s) for s in scores))
+            found.setdefault(name, []).append(max(roc_auc_score(test_labels, s) for s in scores))
     rows = [
         {"method": name, "auc": float(np.mean(v)), "se": float(np.std(v) / np.sqrt(len(v)))}
         for name, v in found.items()
     ]
-    return {"puma": table(f"{len(np.unique(groups))} areas, bachelor's degree, test AUC, mean of {seeds} splits", rows)}
+    return {
+        "puma": table(f"{len(np.unique(people[2]))} areas, bachelor's degree, test AUC, mean of {seeds} splits", rows)
+    }
 
 
 PARTS = {"kernels": kernels, "multiclass": multiclass, "large": large, "adult": adult, "franco": franco, "puma": puma}

@@ -145,8 +145,36 @@ def test_starts_are_listed_and_the_best_is_kept():
 def test_automatic_penalty_is_chosen_from_bags():
     bags, labels, counts = people(60)
     clf = CardinalityClassifier().fit(bags, counts)
-    assert clf.penalty_ in clf.penalty_search_["penalties"]
+    assert clf.penalty_search_["best"] in clf.penalty_search_["penalties"]
+    again = CardinalityClassifier(penalty=clf.penalty_).fit(bags, counts)
+    np.testing.assert_allclose(again.coef_, clf.coef_, rtol=1e-2)
     assert np.mean(clf.predict(bags) == labels) > 0.75
+
+
+def test_automatic_penalty_does_not_depend_on_units():
+    bags, _, counts = people(60)
+    units = np.array([1000.0, 1.0, 0.01])[: bags.n_features]
+    other = Bags(bags.values * units + 5.0, bags.offsets)
+    one, two = CardinalityClassifier().fit(bags, counts), CardinalityClassifier().fit(other, counts)
+    np.testing.assert_allclose(two.predict_proba(other), one.predict_proba(bags), atol=1e-3)
+
+
+def test_a_penalty_matrix_is_a_change_of_coordinates():
+    bags, _, counts = people(40)
+    d = bags.n_features
+    turn = np.random.default_rng(5).normal(size=(d, d))
+    plain = CardinalityClassifier(penalty=2.0, tol=1e-6).fit(Bags(bags.values @ turn, bags.offsets), counts)
+    inverse = np.linalg.inv(turn)
+    clf = CardinalityClassifier(penalty=2.0 * inverse.T @ inverse, tol=1e-6).fit(bags, counts)
+    np.testing.assert_allclose(clf.coef_, plain.coef_ @ turn.T, rtol=1e-4)
+    each = CardinalityClassifier(penalty=np.full(d, 2.0), tol=1e-6).fit(bags, counts)
+    np.testing.assert_allclose(each.coef_, CardinalityClassifier(penalty=2.0, tol=1e-6).fit(bags, counts).coef_)
+    with pytest.raises(DataError, match=r"penalty has shape \(7,\)"):
+        CardinalityClassifier(penalty=np.ones(7)).fit(bags, counts)
+    with pytest.raises(DataError, match="without negative directions"):
+        CardinalityClassifier(penalty=-np.eye(d)).fit(bags, counts)
+    with pytest.raises(DataError, match="penalty is 'best'"):
+        CardinalityClassifier(penalty="best").fit(bags, counts)
 
 
 def test_foreign_classifier_learns_and_is_scored():

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from sumwise import Bags
+from sumwise.proportions import penalty
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import LinearProblem
-from sumwise.proportions.penalty import _nearest_good, reference_penalty, search_penalty
+from sumwise.proportions.linear import LinearProblem, maximise
+from sumwise.proportions.penalty import _nearest_good, evidence, reference_penalty, reference_shape, search_penalty
 
 
 def search(strength, seed=0, capsys=None, verbose=0):
@@ -17,12 +18,11 @@ def search(strength, seed=0, capsys=None, verbose=0):
     bags = Bags(values, np.arange(0, 1201, 20))
     likelihood = BagLikelihood(bags.offsets, observe(bags, labels.reshape(60, 20).sum(axis=1)))
     return search_penalty(
-        lambda part, penalty: LinearProblem(values, part, penalty),
+        lambda part, multiple: LinearProblem(values, part, multiple * reference_shape(values)),
         likelihood,
         np.zeros(5),
-        reference_penalty(values),
         np.random.default_rng(1),
-        verbose,
+        verbose=verbose,
     )
 
 
@@ -47,9 +47,54 @@ def test_reference_scales_with_the_features():
     assert reference_penalty(10 * values) == pytest.approx(100 * reference_penalty(values))
 
 
+def test_logits_have_variance_one_under_the_reference_prior():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4)) + 3.0
+    prior = np.linalg.inv(reference_shape(values))
+    assert np.trace(np.cov(values.T) @ prior) == pytest.approx(1.0, rel=1e-2)
+
+
+def test_reference_prior_favours_what_features_share():
+    rng = np.random.default_rng(1)
+    shared = rng.normal(size=(500, 1))
+    values = np.hstack([shared + 0.3 * rng.normal(size=(500, 3)), rng.normal(size=(500, 1))])
+    prior = np.linalg.inv(reference_shape(values))
+    together, alone, against = np.array([[1, 1, 1, 0], [0, 0, 0, np.sqrt(3)], [1, -1, 0, 0]])
+    spread = [v @ prior @ v for v in (together, alone, against)]
+    assert spread[0] > spread[1] > spread[2]
+
+
+def test_evidence_is_the_marginal_likelihood():
+    """One feature, bags of one: the integral over coefficient and intercept by brute force."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(60, 1))
+    labels = (rng.random(60) < 1 / (1 + np.exp(-values[:, 0]))).astype(int)
+    bags = Bags(values, np.arange(61))
+    likelihood = BagLikelihood(bags.offsets, observe(bags, labels))
+    grid = np.linspace(-6.0, 6.0, 161)
+    w, b = np.meshgrid(grid, grid, indexing="ij")
+    logits = w[..., None] * values[:, 0] + b[..., None]
+    fit = (labels * logits - np.logaddexp(0.0, logits)).sum(axis=-1)
+    differences = []
+    for multiple in (0.1, 1.0, 10.0):
+        problem = LinearProblem(values, likelihood, multiple)
+        found = maximise(problem, np.zeros(2), tol=1e-6)
+        prior = 0.5 * np.log(multiple / (2 * np.pi)) - 0.5 * multiple * w**2
+        exact = np.log(np.exp(fit + prior).sum() * (grid[1] - grid[0]) ** 2)
+        differences.append(evidence(problem, multiple, found) - exact)
+    np.testing.assert_allclose(differences, differences[0], atol=0.05)
+
+
+def test_wide_features_are_taken_as_uncorrelated(monkeypatch):
+    values = np.random.default_rng(2).normal(size=(4000, 3)) * [1.0, 10.0, 0.1]
+    full = reference_shape(values)
+    monkeypatch.setattr(penalty, "WIDE", 2)
+    np.testing.assert_allclose(reference_shape(values), np.diag(full), rtol=0.1)
+
+
 def test_nearest_good_stays_unless_the_gain_is_clear():
     rng = np.random.default_rng(1)
     base = rng.normal(size=50)
     clear = {8: base, 6: base + 1.0, 5: base + 0.5 + 0.1 * rng.normal(size=50)}
-    assert _nearest_good(clear) == 6
-    assert _nearest_good({8: base, 6: base + rng.normal(0.05, 1.0, size=50)}) == 8
+    assert _nearest_good(clear, 8) == 6
+    assert _nearest_good({8: base, 6: base + rng.normal(0.05, 1.0, size=50)}, 8) == 8

@@ -144,3 +144,17 @@ def test_what_has_no_information_is_refused():
         covariance(clf, bags[:3], counts[:3], "sandwich")
     with pytest.raises(DataError, match="3 classes"):
         covariance(clf, bags, np.column_stack([counts, 0 * counts[:, 0]]))
+
+
+def test_a_penalty_matrix_is_a_change_of_coordinates():
+    bags, counts = people(60)[:2]
+    d = bags.n_features
+    turn = np.random.default_rng(5).normal(size=(d, d)) + 2 * np.eye(d)
+    turned = Bags(bags.values @ turn, bags.offsets)
+    plain = CardinalityClassifier(penalty=2.0, tol=1e-7).fit(turned, counts)
+    inverse = np.linalg.inv(turn)
+    clf = CardinalityClassifier(penalty=2.0 * inverse.T @ inverse, tol=1e-7).fit(bags, counts)
+    full = np.eye(d + 1)
+    full[:d, :d] = turn
+    expected = full @ covariance(plain, turned, counts).matrix @ full.T
+    np.testing.assert_allclose(covariance(clf, bags, counts).matrix, expected, rtol=1e-3, atol=1e-6)

@@ -134,7 +134,7 @@ def _prepared(model: Any) -> Any:
     again = copy.deepcopy(model)
     last = again[-1] if hasattr(again, "steps") else again
     known = last.get_params(deep=False)
-    if known.get("penalty") == "auto" and "penalty_" in vars(last):
+    if isinstance(known.get("penalty"), str) and "penalty_" in vars(last):
         last.set_params(penalty=last.penalty_)
     if known.get("multiclass") == "auto" and "multiclass_" in vars(last):
         last.set_params(multiclass=last.multiclass_)

@@ -19,7 +19,7 @@ from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
 from sumwise.proportions.on_spark import on_spark
-from sumwise.proportions.penalty import PenaltySearch, reference_penalty, search_penalty
+from sumwise.proportions.penalty import PenaltySearch, reference_penalty, reference_shape, search_penalty
 from sumwise.proportions.weights import effective_sizes
 
 __all__ = ["CardinalityClassifier"]
@@ -57,11 +57,13 @@ class CardinalityClassifier(BagClassifier):
         ``"auto"`` is ``"exact"`` unless its inference would be rough.
     solver : {"direct", "em"}, default "direct"
         L-BFGS on the bags' likelihood, or EM as in the papers; both end at the same stationary points.
-    penalty : float, "auto" or list of float, default "auto"
-        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
-        ``"auto"`` starts at the total variance of the features (a prior under which logits vary by about one) and
-        moves away as far as the cross-validated likelihood of held-out bags clearly improves. A list gives each class
-        of one-vs-rest its own.
+    penalty : float, array, list or "auto", default "auto"
+        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood; an
+        array of shape (n_features,) gives each its own, one of (n_features, n_features) is the matrix P of w' P w / 2.
+        ``"auto"`` starts at a prior under which logits vary by about one, more along directions in which features
+        vary more (`sumwise.proportions.penalty.reference_shape`; with random intercepts at the multiple of it with the
+        greatest evidence), and moves away by a factor as far as the cross-validated likelihood of held-out bags
+        clearly improves. A list gives each class of one-vs-rest its own.
     inference : str, default "auto"
         Method of `sumwise.kernels.cardinality.count_posterior` or of `class_posterior`.
     noise : Noise, optional
@@ -98,8 +100,8 @@ class CardinalityClassifier(BagClassifier):
         One logit (of class 1) for two classes, else one per class; of the default classifier.
     classifier_ : the fitted scikit-learn classifier, where one was given.
     classes_ : array of shape (n_classes,)
-    penalty_ : float
-    penalty_search_ : dict with ``penalties`` and ``scores``, where the penalty was chosen.
+    penalty_ : float or array, the penalty used; with ``"auto"`` an array that can be given as ``penalty``.
+    penalty_search_ : dict with ``penalties`` (multiples of the first), ``scores`` and ``best``, where it was chosen.
     intercept_scale_ : float or None, the deviation of bags' intercepts.
     starts_ : list of dict, one per start: its name, objective, steps.
     error_ : float, the largest estimated error of a member's posterior (0 where inference was exact).
@@ -125,7 +127,7 @@ class CardinalityClassifier(BagClassifier):
         *,
         multiclass="auto",
         solver="direct",
-        penalty: float | str | list[float] = "auto",
+        penalty: Any = "auto",
         inference="auto",
         noise=None,
         totals="match",
@@ -197,8 +199,10 @@ class CardinalityClassifier(BagClassifier):
     def _check(self):
         checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))
         checks.choice(self.solver, "solver", ("direct", "em"))
-        if self.penalty != "auto":
-            for value in self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]:
+        for value in self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]:
+            if isinstance(value, str):
+                checks.choice(value, "penalty", ("auto",))
+            elif np.ndim(value) == 0:
                 checks.at_least(value, "penalty", 0.0, whole_number=False)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.n_starts, "n_starts", 1)
@@ -233,7 +237,8 @@ class CardinalityClassifier(BagClassifier):
             return
         told = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
         message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {told}."
-        if self.penalty != "auto" and np.min(self.penalty) == 0:
+        given = self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]
+        if any(np.ndim(value) == 0 and value == 0 for value in given):
             raise DataError(message, hint="drop them, or set a penalty.")
         warnings.warn(f"{message} They get the coefficient 0.", UserWarning, stacklevel=3)
 
@@ -282,16 +287,24 @@ class CardinalityClassifier(BagClassifier):
             )
         return self.penalty[number]
 
-    def _fit_task(self, task: _Task, own, rng, before=None) -> tuple[Solution, PenaltySearch | None, float, list]:
+    def _fit_task(self, task: _Task, own, rng, before=None) -> tuple[Solution, PenaltySearch | None, Any, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
-        first = reference_penalty(task.values) if own == "auto" else float(own)
+        auto = isinstance(own, str)
+        first = reference_shape(task.values) if auto else _as_penalty(own, task.values.shape[1])
         near = "mean embedding" if task.n_classes == 2 else "one-vs-rest"
         names = [near if before is None else "warm", "zero"] + ["random"] * self.n_starts
         start = self._start_at(task, first, names[0], rng, before)
         search, penalty = None, first
-        if own == "auto":
-            search, found = search_penalty(task.problem, task.likelihood, start, first, rng, self.verbose)
-            start, penalty = found.theta, search.best
+        if auto:
+            search, found = search_penalty(
+                lambda likelihood, multiple: task.problem(likelihood, multiple * first),
+                task.likelihood,
+                start,
+                rng,
+                by_evidence=task.random_intercept,
+                verbose=self.verbose,
+            )
+            start, penalty = found.theta, search.best * first
         problem = task.problem(task.likelihood, penalty)
         solutions, solver = [], em_linear if self.solver == "em" else maximise
         with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master) as spread:
@@ -300,7 +313,7 @@ class CardinalityClassifier(BagClassifier):
                 solutions.append((name, solver(spread, theta, self.tol, self.max_iter)))
         best = max((s for _, s in solutions), key=lambda s: s.objective)
         starts = [{"start": n, "objective": s.objective, "n_iter": s.n_iter} for n, s in solutions]
-        if penalty == 0.0:
+        if np.ndim(penalty) == 0 and penalty == 0.0:
             _refuse_separable(problem, best)
         return best, search, penalty, starts
 
@@ -322,7 +335,7 @@ class CardinalityClassifier(BagClassifier):
         scales = [float(np.exp(s.theta[-1])) for s in solutions if self.random_intercept]
         self.intercept_scale_ = (scales[0] if len(scales) == 1 else scales) if scales else None
         self.penalty_ = found[0][2] if len(found) == 1 else [f[2] for f in found]
-        searches = [None if f[1] is None else {"penalties": f[1].penalties, "scores": f[1].scores} for f in found]
+        searches = [None if f[1] is None else vars(f[1]) for f in found]
         self.penalty_search_ = searches[0] if len(found) == 1 else searches
         self.starts_ = found[0][3] if len(found) == 1 else [f[3] for f in found]
         worst = max(solutions, key=lambda s: s.change)
@@ -354,6 +367,22 @@ class CardinalityClassifier(BagClassifier):
         if self.classifier is not None:
             return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
         return self._linear_logits(bags)
+
+
+def _as_penalty(given, n_features) -> Any:
+    """A number, or an array that fits the features and can be minimised."""
+    if np.ndim(given) == 0:
+        return float(given)
+    array = checks.finite(given, "penalty")
+    if array.shape not in ((n_features,), (n_features, n_features)):
+        raise DataError(
+            f"penalty has shape {array.shape}; there are {n_features} features.",
+            hint="a number, one per feature, or a matrix of features by features.",
+        )
+    roots = array if array.ndim == 1 else np.linalg.eigvalsh(0.5 * (array + array.T))
+    if roots.min() < -1e-9 * max(abs(roots.max()), 1e-300) or (array.ndim == 2 and not np.allclose(array, array.T)):
+        raise DataError("penalty is not a symmetric matrix without negative directions.", hint="take P' P.")
+    return array
 
 
 def _one_vs_rest(task: _Task, penalty) -> np.ndarray:

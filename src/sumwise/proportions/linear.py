@@ -55,13 +55,14 @@ class ShareLikelihood:
 
 
 class LinearProblem:
-    """Maximise bag log-likelihood minus penalty / 2 times the squared coefficients (intercepts are free).
+    """Maximise bag log-likelihood minus w' P w / 2 for the coefficients w (intercepts are free).
 
     Parameters
     ----------
     values : (n_rows, n_features) array
     likelihood : BagLikelihood or ShareLikelihood
-    penalty : float
+    penalty : float, (n_features,) or (n_features, n_features) array
+        P: a multiple of the identity, its diagonal, or all of it.
     n_classes : int
         2 gives one logit, more give one per class.
     random_intercept : bool
@@ -71,7 +72,7 @@ class LinearProblem:
     def __init__(self, values, likelihood, penalty, n_classes=2, random_intercept=False):
         self.values = values
         self.likelihood: BagLikelihood | ShareLikelihood = likelihood
-        self.penalty = float(penalty)
+        self.penalty = np.asarray(penalty, dtype=np.float64)
         self.n_logits = 1 if n_classes == 2 else n_classes
         self.random_intercept = random_intercept
         self.width = values.shape[1] + 1
@@ -98,6 +99,21 @@ class LinearProblem:
             return self.values @ coef[0] + intercept[0]
         return self.values @ coef.T + intercept
 
+    def pull(self, coef):
+        """P w for the coefficients of each logit."""
+        return coef @ self.penalty if self.penalty.ndim == 2 else self.penalty * coef
+
+    @property
+    def penalty_block(self):
+        """P with a row and a column of zeros for the intercept: (width, width)."""
+        block = np.zeros((self.width, self.width))
+        inner = block[:-1, :-1]
+        if self.penalty.ndim == 2:
+            inner[:] = self.penalty
+        else:
+            inner[np.diag_indices(self.width - 1)] = self.penalty
+        return block
+
     def value_and_gradient(self, theta):
         """The penalised total to maximise, and its gradient."""
         coef, _, scale = self.split(theta)
@@ -106,11 +122,12 @@ class LinearProblem:
         gradient = np.empty(self.n_params)
         table = gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)
         table[:, :-1] = (residual @ self.values) if self.n_logits == 1 else (residual.T @ self.values)
-        table[:, :-1] -= self.penalty * coef
+        pull = self.pull(coef)
+        table[:, :-1] -= pull
         table[:, -1] = residual.sum(axis=0)
         if self.random_intercept:
             gradient[-1] = value.scale_slope
-        return total - 0.5 * self.penalty * float((coef**2).sum()), gradient
+        return total - 0.5 * float((pull * coef).sum()), gradient
 
     def information(self, theta):
         """Blocks (n_logits) of the expected information of the counts, (width, width) each, penalty included."""
@@ -132,9 +149,8 @@ class LinearProblem:
                 block = np.diag((weight[:, None] * slopes**2).sum(axis=0))
             else:
                 block = slopes.T @ (weight[:, None] * slopes)
-            ridge = np.full(self.width, self.penalty + 1e-10 * (1.0 + np.trace(block) / self.width))
-            ridge[-1] -= self.penalty
-            blocks.append(block + np.diag(ridge))
+            block[np.diag_indices(self.width)] += 1e-10 * (1.0 + np.trace(block) / self.width)
+            blocks.append(block + self.penalty_block)
         return blocks
 
 
@@ -202,9 +218,10 @@ def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.nd
     """Parameters of a logistic regression of shares on bag means: the start of every method in Sun et al. 2017."""
     sizes = np.diff(offsets)
     means = weighted_sums(values, offsets, np.ones(len(values)))[:, :-1] / np.maximum(sizes, 1)[:, None]
+    floor = np.maximum(penalty, 1e-3) if np.ndim(penalty) == 0 else np.asarray(penalty)
     # a mean of n members tells as much as one label per unit of variance among means, not n of them
     problem = LinearProblem(
-        means, ShareLikelihood(shares, np.ones(len(sizes))), max(penalty, 1e-3) / sizes.mean(), n_classes
+        means, ShareLikelihood(shares, np.ones(len(sizes))), floor / sizes.mean(), n_classes
     )
     start = np.zeros(problem.n_params)
     average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())

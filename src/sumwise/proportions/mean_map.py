@@ -38,6 +38,7 @@ class MomentProblem(LinearProblem):
     def value_and_gradient(self, theta):
         """The penalised total to maximise, and its gradient: observed minus expected moments."""
         coef, _, _ = self.split(theta)
+        shrink = self.pull(coef)
         table = theta.reshape(self.n_logits, self.width)
         logits = self.logits(theta)
         if self.n_logits == 1:
@@ -46,8 +47,8 @@ class MomentProblem(LinearProblem):
             norm, prob = logsumexp(logits, axis=1), np.exp(log_softmax(logits, axis=1))
         pull = prob * self.weights[:, None]
         gradient = self.moments - np.column_stack([pull.T @ self.values, pull.sum(axis=0)])
-        gradient[:, :-1] -= self.penalty * coef
-        total = float((self.moments * table).sum() - self.weights @ norm - 0.5 * self.penalty * (coef**2).sum())
+        gradient[:, :-1] -= shrink
+        total = float((self.moments * table).sum() - self.weights @ norm - 0.5 * (shrink * coef).sum())
         return total, gradient.ravel()
 
 

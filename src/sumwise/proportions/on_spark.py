@@ -65,15 +65,14 @@ class SparkProblem(LinearProblem):
         found = self._all("value_and_gradient", theta)
         total, gradient = sum(f[0] for f in found), np.sum([f[1] for f in found], axis=0)
         coef = self.split(theta)[0]
-        gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)[:, :-1] -= self.penalty * coef
-        return total - 0.5 * self.penalty * float((coef**2).sum()), gradient
+        pull = self.pull(coef)
+        gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)[:, :-1] -= pull
+        return total - 0.5 * float((pull * coef).sum()), gradient
 
     def information(self, theta: np.ndarray) -> list[np.ndarray]:
         """As the local problem's: parts' blocks added up, then the penalty."""
         blocks = [np.sum(b, axis=0) for b in zip(*self._all("information", theta))]
-        ridge = np.full(self.width, self.penalty)
-        ridge[-1] = 0.0
-        return [block + np.diag(ridge) for block in blocks]
+        return [block + self.penalty_block for block in blocks]
 
 
 def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProblem]:

@@ -6,20 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sumwise.networks.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import LinearProblem, Solution, maximise
+from sumwise.proportions.linear import WIDE, LinearProblem, Solution, maximise
 
-__all__ = ["PenaltySearch", "reference_penalty", "search_penalty"]
+__all__ = ["PenaltySearch", "evidence", "reference_penalty", "reference_shape", "search_penalty"]
 
 STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
+POWER = 0.5  # of the features' covariance, in that of the coefficients' prior
 MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
+FEW = 10.0  # bags: so many say no more than two standard errors, many say one
 
 
 @dataclass(frozen=True)
 class PenaltySearch:
-    """Penalties tried, ascending, with the mean held-out log-likelihood per bag of each, and the one taken."""
+    """Multiples of the reference tried, ascending, the mean held-out log-likelihood per bag of each, and the best."""
 
     penalties: np.ndarray
     scores: np.ndarray
@@ -29,6 +32,38 @@ class PenaltySearch:
 def reference_penalty(values) -> float:
     """The total variance of the features: the penalty of a prior under which logits vary by about one."""
     return max(float(np.var(values, axis=0).sum()), 1e-12)
+
+
+def reference_shape(values) -> np.ndarray:
+    """The penalty of a prior under which logits vary by about one, more along directions in which features vary more.
+
+    Columns are first divided by their standard deviations (indicators stay as they are). With C their covariance, the
+    coefficients' prior covariance is C^POWER times what gives logits the variance one. So a few bags, which tell
+    little, move first what many features say together.
+
+    Returns
+    -------
+    (n_features, n_features) array; beyond 1,500 features (n_features,), as if they were uncorrelated
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.proportions.penalty import reference_shape
+    >>> reference_shape(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 3.0], [1.0, -3.0]])).round(2)
+    array([[ 2.25,  0.  ],
+           [ 0.  , 10.12]])
+    """
+    centre, scale = centre_and_scale(values)
+    if values.shape[1] > WIDE:
+        roots = np.maximum(values.var(axis=0) / scale**2, 1e-12)
+        floor = np.maximum(roots, 1e-6 * roots.max())
+        return scale**2 * (roots * floor**POWER).sum() / floor**POWER
+    z = (values - centre) / scale
+    roots, vectors = np.linalg.eigh(z.T @ z / len(z))
+    roots = np.maximum(roots, 1e-12)
+    floor = np.maximum(roots, 1e-6 * roots.max())
+    inner = (vectors / floor**POWER) @ vectors.T * (roots * floor**POWER).sum()
+    return inner * np.outer(scale, scale)
 
 
 def _folds(n_bags, rng):
@@ -53,36 +88,71 @@ def _held_out(make, likelihood, penalty, theta, folds):
     return out, whole
 
 
-def _nearest_good(held_out: dict[int, np.ndarray]) -> int:
-    """The step nearest to the reference that isn't worse than the best by more than the standard error of the
-    difference."""
+def _nearest_good(held_out: dict[int, np.ndarray], first: int) -> int:
+    """The step nearest to the first that isn't clearly worse than the best: by more than 1 + 10 / n_bags standard
+    errors of the difference, bag by bag."""
     top = max(held_out, key=lambda i: held_out[i].mean())
     good = []
     for i, values in held_out.items():
         gap = held_out[top] - values
-        if gap.mean() <= gap.std() / np.sqrt(gap.size):
+        if gap.mean() <= (1.0 + FEW / gap.size) * gap.std() / np.sqrt(gap.size):
             good.append(i)
-    return min(good, key=lambda i: (abs(i - MIDDLE), -i))
+    return min(good, key=lambda i: (abs(i - first), -i))
 
 
-def search_penalty(make, likelihood: BagLikelihood, theta, reference, rng, verbose=0) -> tuple[PenaltySearch, Solution]:
-    """Walk away from a reference penalty only as far as the cross-validated likelihood of bags clearly improves.
+def evidence(problem: LinearProblem, multiple, found: Solution) -> float:
+    """Laplace's approximation of the log of the bags' marginal likelihood, up to a constant that all multiples share.
 
-    Penalties are tried up and down from the reference until the likelihood of held-out bags falls on both sides.
-    Of those that are within one standard error of the best (of the difference, bag by bag), the nearest to the
-    reference is taken: few bags can't say more.
+    With A the information at the fit, penalty included, and d coefficients per logit: the penalised log-likelihood
+    + d / 2 log(multiple) - log|A| / 2.
+    """
+    n_coefs = problem.n_logits * (problem.width - 1)
+    spread = sum(np.linalg.slogdet(block)[1] for block in problem.information(found.theta))
+    return found.objective + 0.5 * n_coefs * np.log(multiple) - 0.5 * float(spread)
+
+
+def _most_evident(make, likelihood, theta) -> tuple[int, Solution]:
+    """The step with the greatest evidence, walking from the reference on both sides until it falls, and its fit."""
+    found: dict[int, tuple[float, Solution]] = {}
+
+    def visit(i, start):
+        problem = make(likelihood, STEPS[i])
+        solution = maximise(problem, start, tol=ROUGH, max_iter=200)
+        found[i] = (evidence(problem, STEPS[i], solution), solution)
+
+    visit(MIDDLE, theta)
+    for direction in (1, -1):
+        i = MIDDLE + direction
+        while 0 <= i < len(STEPS):
+            visit(i, found[i - direction][1].theta)
+            if found[i][0] < found[i - direction][0]:
+                break
+            i += direction
+    best = max(found, key=lambda i: found[i][0])
+    return best, found[best][1]
+
+
+def search_penalty(
+    make, likelihood: BagLikelihood, theta, rng, by_evidence=False, verbose=0
+) -> tuple[PenaltySearch, Solution]:
+    """Walk away from a first penalty only as far as the cross-validated likelihood of bags clearly improves.
+
+    Penalties are tried up and down from the first until the likelihood of held-out bags falls on both sides. Of
+    those that are within one standard error of the best (of the difference, bag by bag; two where there are ten
+    bags), the nearest to the first is taken: few bags can't say more.
 
     Parameters
     ----------
     make : callable
-        ``make(likelihood, penalty)`` gives the problem to maximise.
+        ``make(likelihood, multiple)`` gives the problem to maximise, with this multiple of the reference penalty.
     likelihood : BagLikelihood
     theta : array
         The start.
-    reference : float
-        Where to begin; see `reference_penalty`.
     rng : numpy.random.Generator
         Assigns bags to folds (five, or ten where there are at most 20 bags).
+    by_evidence : bool
+        Whether the first penalty is the most evident one instead of the reference. Evidence is to be trusted where
+        the model knows how much counts vary, so with random intercepts.
 
     Returns
     -------
@@ -95,18 +165,22 @@ def search_penalty(make, likelihood: BagLikelihood, theta, reference, rng, verbo
     with Progress("Penalty", verbose=verbose) as progress:
 
         def visit(i, start):
-            held_out[i], fits[i] = _held_out(make, likelihood, reference * STEPS[i], start, folds)
-            progress.step(penalty=float(reference * STEPS[i]), held_out=float(held_out[i].mean()))
+            held_out[i], fits[i] = _held_out(make, likelihood, STEPS[i], start, folds)
+            progress.step(penalty=float(STEPS[i]), held_out=float(held_out[i].mean()))
 
-        visit(MIDDLE, theta)
+        first = MIDDLE
+        if by_evidence:
+            first, near = _most_evident(make, likelihood, theta)
+            theta = near.theta
+        visit(first, theta)
         for direction in (1, -1):
-            i = MIDDLE
+            i = first
             while 0 <= i + direction < len(STEPS):
                 visit(i + direction, fits[i].theta)
                 i += direction
                 if held_out[i].mean() < max(values.mean() for values in held_out.values()):  # past the top on this side
                     break
     tried = sorted(held_out)
-    taken = _nearest_good(held_out)
+    taken = _nearest_good(held_out, first)
     scores = np.array([held_out[i].mean() for i in tried])
-    return PenaltySearch(reference * STEPS[tried], scores, float(reference * STEPS[taken])), fits[taken]
+    return PenaltySearch(STEPS[tried], scores, float(STEPS[taken])), fits[taken]

@@ -238,7 +238,7 @@ class _Part:
         if self.problem.n_logits == 1:
             return np.zeros((self.size, 0))
         width = self.problem.width
-        free = range(width) if self.problem.penalty == 0.0 else [width - 1]
+        free = [width - 1] if self.problem.penalty.any() else range(width)
         table = np.zeros((len(free), self.problem.n_logits, width))
         for k, j in enumerate(free):
             table[k, :, j] = 1.0
@@ -268,10 +268,7 @@ class _Part:
 
     def prior(self) -> np.ndarray:
         """The penalty's part of the information, in these coordinates."""
-        diagonal = np.full((self.problem.n_logits, self.problem.width), self.problem.penalty)
-        diagonal[:, -1] = 0.0
-        half = solve_triangular(self.lower, np.diag(np.sqrt(diagonal.ravel())), lower=True)
-        return half @ half.T
+        return self.inside(np.kron(np.eye(self.problem.n_logits), self.problem.penalty_block))
 
     def out(self, left: np.ndarray) -> np.ndarray:
         """L^-T times a matrix: from these coordinates to the coefficients."""
@@ -280,26 +277,32 @@ class _Part:
     def _looseness(self, information: np.ndarray) -> float:
         """How many times larger the coefficients' variance is than the penalty supposes, at least 1.
 
-        Along an eigenvector of the counts' information, h its value, a coefficient times (h + penalty) / h is normal
-        with variance tau^2 + 1 / h, where the penalty supposes tau^2 = 1 / penalty; the mean of tau^2 under a
-        half-Cauchy prior of tau is taken, as the most likely value leaves out that tau^2 isn't known either.
+        In coordinates in which the penalty is the identity, along an eigenvector of the counts' information, h its
+        value, a coefficient times (h + 1) / h is normal with variance tau^2 + 1 / h, where the penalty supposes
+        tau^2 = 1; the mean of tau^2 under a half-Cauchy prior of tau is taken, as the most likely value leaves out
+        that tau^2 isn't known either.
         """
         p = self.problem
-        if p.penalty == 0.0:
+        if not p.penalty.any():
             return 1.0
         coefficient = np.ones((p.n_logits, p.width), bool)
         coefficient[:, -1] = False
         of, rest = coefficient.ravel(), ~coefficient.ravel()
         known = self.lower @ information @ self.lower.T
-        known[of, of] -= p.penalty
+        known -= np.kron(np.eye(p.n_logits), p.penalty_block)
         free = known[np.ix_(of, rest)]
         inner = known[np.ix_(of, of)] - free @ np.linalg.pinv(known[np.ix_(rest, rest)], hermitian=True) @ free.T
+        prior, axes = np.linalg.eigh(p.penalty_block[:-1, :-1])
+        scale = np.sqrt(np.maximum(prior, 1e-12 * prior.max()))
+        turn = np.kron(np.eye(p.n_logits), axes / scale)  # from coordinates of unit penalty to coefficients
+        inner = turn.T @ inner @ turn
         roots, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        seen = roots > 1e-3 * p.penalty
+        seen = roots > 1e-3
         if not seen.any():
             return 1.0
-        h = roots[seen] / p.penalty
-        squares = p.penalty * (vectors.T @ self.theta[: self.size][of])[seen] ** 2 * ((h + 1.0) / h) ** 2
+        h = roots[seen]
+        own = np.kron(np.eye(p.n_logits), (axes * scale).T) @ self.theta[: self.size][of]
+        squares = (vectors.T @ own)[seen] ** 2 * ((h + 1.0) / h) ** 2
 
         steps = np.linspace(0.0, 14.0, 281)
         variance = np.exp(steps)[:, None] + 1.0 / h
