@@ -17,6 +17,8 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 import warnings
 from itertools import combinations
@@ -124,15 +126,26 @@ def skyline(domain, codes: np.ndarray, labels: np.ndarray, device: str, max_eval
     return probabilities, optimiser.state[u]["func_evals"]
 
 
+def has_gpu() -> bool:
+    """Asked in a process of its own: one that has begun to use the GPU may not fork, and rows are drawn by forks."""
+    code = "import torch; raise SystemExit(not torch.cuda.is_available())"
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, default in (("rows", 80_000_000), ("sample", 1_000_000), ("test", 500_000), ("chains", 1_000_000)):
+    gpu = has_gpu()
+    if not gpu:
+        print("No GPU here: few rows of few features on the CPU, unless options say otherwise.")
+    full = {"rows": 80_000_000, "sample": 1_000_000, "test": 500_000, "chains": 1_000_000, "steps": 500}
+    small = {"rows": 200_000, "sample": 50_000, "test": 50_000, "chains": 1000, "steps": 60}
+    for name, default in (full if gpu else small).items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--evaluations", type=int, default=100)
-    parser.add_argument("--rate", type=float, default=0.01)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--sizes", default=None, help="levels of each feature, in place of the preset's")
+    parser.add_argument("--evaluations", type=int, default=70 if gpu else 15)
+    parser.add_argument("--rate", type=float, default=0.01 if gpu else 0.1)
+    parser.add_argument("--device", default="cuda" if gpu else "cpu:0")
+    sizes = {"default": None if gpu else "3,5,8,10,12", "help": "levels of each feature, in place of the preset's"}
+    parser.add_argument("--sizes", **sizes)
     parser.add_argument("--json", default=str(Path(__file__).parent / "results" / "adkdd_study.json"))
     given = parser.parse_args()
     sizes = None if given.sizes is None else [int(s) for s in given.sizes.split(",")]

@@ -182,7 +182,7 @@ def exact_course(lay, problem, n_steps: int) -> np.ndarray:
         moved = ((mu, go.counts, h.counts, cost.counts, 0.2), (theta[0], go.sums[0], h.sums[0], cost.sums[0], 0.15))
         for now, step, weight, own, fast in moved:
             slow = contrastive.shared_pace(weight, own, len(lay.terms), fast)
-            now -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast)
+            now[:] -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast)
         expected = model.sums[0, : lay.starts[1]].sum() / n
         offset += 0.15 * size * 2 * (shares[1] - expected) / (shares[0] * shares[1])
         mean += 9.0 / (9.0 + t) * (theta - mean)
@@ -221,12 +221,15 @@ def trained(sizes, options, device: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu:0")
-    parser.add_argument("--chains", type=int, default=1_000_000)
-    parser.add_argument("--reference-chains", type=int, default=100_000)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--rows", type=int, default=8_000_000)
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    gpu = torch.cuda.is_available()
+    if not gpu:
+        print("No GPU here: a small problem by plain torch operations on the CPU, unless options say otherwise.")
+    parser.add_argument("--device", default="cuda" if gpu else "cpu:0")
+    parser.add_argument("--chains", type=int, default=1_000_000 if gpu else 500)
+    parser.add_argument("--reference-chains", type=int, default=100_000 if gpu else 1000)
+    parser.add_argument("--steps", type=int, default=500 if gpu else 30)
+    parser.add_argument("--rows", type=int, default=8_000_000 if gpu else 20_000)
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES if gpu else (2, 5, 30, 40))))
     parser.add_argument("--json", default=str(Path(__file__).parent / "results" / "gpu_maxent.json"))
     options = parser.parse_args()
     sizes = tuple(int(s) for s in options.sizes.split(","))

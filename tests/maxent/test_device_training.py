@@ -87,7 +87,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeyp
 
 
 def test_a_device_that_is_not_there_is_refused(tables):
-    with pytest.raises(DataError, match="device is 'abacus'.*device='cpu' needs no torch"):
+    with pytest.raises(DataError, match="device is 'abacus'"):
         MaxEntClassifier(device="abacus").fit(tables)
     with pytest.raises(DataError, match="device is 3"):
         MaxEntClassifier(device=3).fit(tables)

@@ -25,6 +25,7 @@ __all__ = ["DeviceChains", "DevicePlan", "bytes_needed", "cell_sums", "device_pl
 
 EMPTY = -60_000.0  # log-weight beyond the last level of a row; the lowest whole thousands of half precision
 GATHERED = 2**24  # entries that a plain gather may hold at once
+STACKED = 18  # tensors of all parameters that a step holds at once
 WIDEST = 2**15  # levels of a site that one program takes
 Tensor = Any  # of torch, which is loaded when it is used
 
@@ -137,7 +138,7 @@ def bytes_needed(lay: Layout, n_classes: int, n_chains: int, n_scores: int, half
     return {
         "rows of the tables": n_classes * rows * (2 if half else 4),
         "counts": 8 * n_scores * (2 * lay.n_cells + (COPIES + 2) * few),
-        "parameters and their means": 4 * lay.n_params * (10 + 12 * n_scores),
+        "parameters and their means": 4 * lay.n_params * (1 + n_scores) * STACKED,
         "chains": n_chains * (2 * len(lay.sizes) + 4 + 4 * (len(lay.sizes) + 2)),
     }
 

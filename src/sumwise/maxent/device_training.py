@@ -17,19 +17,9 @@ from sumwise.maxent.engines import Parameters, strong_trees
 from sumwise.maxent.sufficient import Sufficient
 from sumwise.maxent.training import CALM, MEMORY, RECENT, SETTLED, Course, Rule
 
-__all__ = ["DeviceCourse", "DeviceGibbs", "by_steps", "check_device"]
+__all__ = ["DeviceCourse", "DeviceGibbs", "by_steps", "check_memory"]
 
 TOGETHER = 10  # steps between two looks at the scores: the device needn't wait for each
-
-
-def check_device(device: str) -> None:
-    """Refuse a device that torch doesn't have; say so without torch, too."""
-    torch = require("torch", extra="torch")
-    try:
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        first = str(error).strip().split("\n")[0]
-        raise DataError(f"device is {device!r}: {first}", hint="device='cpu' needs no torch.") from None
 
 
 def check_memory(lay: Layout, n_classes: int, n_chains: int, n_scores: int, free: int) -> None:

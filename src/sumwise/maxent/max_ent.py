@@ -22,6 +22,7 @@ from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.queries import Queries
 from sumwise.maxent.sufficient import Sufficient, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
+from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
 from sumwise.tables import Tables
 
@@ -242,8 +243,6 @@ class MaxEntClassifier(Queries):
         checks.choice(self.precondition, "precondition", ("effects", "diagonal", None))
         checks.choice(self.preset, "preset", (None, "paper"))
         checks.choice(self.noise, "noise", ("aware", "ignore"))
-        if not isinstance(self.device, str):
-            raise DataError(f"device is {self.device!r}.", hint="'cpu', 'cuda' or another device of torch.")
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
         checks.at_least(self.penalty_mu, "penalty_mu", 0, whole_number=False)
@@ -255,7 +254,7 @@ class MaxEntClassifier(Queries):
         if not self._on_device():
             return self.engine
         checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
-        device_training.check_device(self.device)
+        find_device(self.device)
         return "gibbs"
 
     def _solver(self, name: str) -> str:
