@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import sumwise
 from sumwise import Bags, synthetic
@@ -15,7 +16,7 @@ from sumwise.errors import DataError, ModelWarning, NotConverged
 
 torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
 
-SMALL = {"phi": (16,), "rho": (16,), "max_epochs": 40}
+SMALL = {"phi": (16,), "rho": (16,), "max_epochs": 40, "weight_decay": 0.1}
 
 
 def spreads(n=150, seed=0, size=(20, 40)):
@@ -200,7 +201,7 @@ slow_net(sys.argv[1]).fit(*spreads(60))
 
 
 def slow_net(path, **changes):
-    return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=60, n_members=2, checkpoint=path, **changes)
+    return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=30, n_members=2, checkpoint=path, **changes)
 
 
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):
@@ -242,6 +243,15 @@ def test_defaults_follow_the_network_and_the_bags():
     assert DeepSets()._settings(bags).max_epochs == 96  # 64 bags a step
     assert [DeepSets(**k)._rate() for k in ({}, {"phi": (8, 8)}, {"pool": "max"})] == pytest.approx([0.03, 0.01, 0.003])
     assert DeepSets(learning_rate=0.5)._rate() == 0.5
+
+
+def test_held_out_bags_choose_the_weight_decay():
+    bags, y = spreads(80)
+    net = DeepSets(phi=(16,), rho=(16,), max_epochs=15).fit(bags, y)
+    each = {d: clone(net).set_params(weight_decay=d).fit(bags, y).fit_.objective for d in (0.01, 0.2)}
+    assert net.fit_.objective == min(each.values())
+    assert each[net.weight_decays_[0]] == net.fit_.objective
+    assert DeepSets()._decays(False) == (0.05,)  # nobody to choose
 
 
 def test_stopping_early_warns():

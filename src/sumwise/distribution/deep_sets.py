@@ -70,8 +70,10 @@ class DeepSets(BagRegressor):
         Responses are numbers; labels of any kind; or numbers in [0, 1] (cross-entropy; predictions stay within).
     learning_rate : float or None, default None
         Of AdamW; by default 0.03 for one layer of phi and 0.01 for more, a tenth of that when the pool is a maximum.
-    weight_decay : float, default 0.2
-        Of matrices, times the learning rate.
+    weight_decay : float or None, default None
+        Of matrices, times the learning rate. By default each member is trained with 0.01 and with 0.2, and the held-out
+        bags choose; 0.05 where none are held out. Much is right where responses are uncertain given the bag, little
+        where they are exact: a wrong one can cost a factor of ten.
     schedule : {"cosine", "plateau", "constant"}, default "cosine"
         The learning rate falls to zero over `max_epochs`, which are all run; is halved when the held-out loss stands
         still for a quarter of `patience`; stays.
@@ -102,6 +104,7 @@ class DeepSets(BagRegressor):
     members_ : list of dict
         Weights and pool statistics of each network, float32.
     classes_ : array, of a classification
+    best_epochs_, weight_decays_ : lists, one entry per member
     residuals_ : array of shape (n_held_out, n_outputs), of a regression
         Errors on bags that were held out, sorted by size; behind `predict_interval`.
     fit_ : Fit
@@ -132,7 +135,7 @@ class DeepSets(BagRegressor):
         dropout=0.0,
         task="regression",
         learning_rate: float | None = None,
-        weight_decay=0.2,
+        weight_decay: float | None = None,
         schedule="cosine",
         batch_bags: int | None = None,
         max_rows: int | None = None,
@@ -200,19 +203,23 @@ class DeepSets(BagRegressor):
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
-        done: dict[str, Any] = checkpoint.load() or {"members": []}
+        done: dict[str, Any] = checkpoint.load() or {"runs": []}
+        decays = self._decays(split is not None or self.validation > 0)
+        plan = [(seed, decay) for seed in seeds for decay in decays]
         with (
-            Progress("DeepSets", settings.max_epochs * self.n_members, verbose=self.verbose) as progress,
+            Progress("DeepSets", settings.max_epochs * len(plan), verbose=self.verbose) as progress,
             threads(self.n_jobs),
         ):
-            for seed in seeds[len(done["members"]) :]:
-                run = self._training(bags, target, split, settings, seed)
+            for seed, decay in plan[len(done["runs"]) :]:
+                run = self._training(bags, target, split, replace(settings, weight_decay=decay), seed)
                 if "running" in done:
                     run.resume(done.pop("running"))
                 trained = run.run(checkpoint, done, progress)
-                done["members"].append({**vars(trained), "residuals": self._residuals(trained, run)})
+                kept = {**vars(trained), "weight_decay": decay, "residuals": self._residuals(trained, run)}
+                done["runs"].append(kept)
         checkpoint.clear()
-        return self._keep(done["members"], settings)
+        of_member = [done["runs"][k : k + len(decays)] for k in range(0, len(plan), len(decays))]
+        return self._keep([min(runs, key=lambda r: r["loss"]) for runs in of_member], settings)
 
     def partial_fit(self, bags: Bags, y: Any, classes: Any = None) -> DeepSets:
         """Take one pass over bags that have arrived, at the constant learning rate; call it again for more.
@@ -324,7 +331,6 @@ class DeepSets(BagRegressor):
         checks.choice(self.schedule, "schedule", SCHEDULES)
         for name in ("patience", "n_members", "n_jobs"):
             checks.at_least(getattr(self, name), name, 1)
-        checks.at_least(self.weight_decay, "weight_decay", 0, whole_number=False)
         for name in ("batch_bags", "max_rows", "max_epochs"):
             if getattr(self, name) is not None:
                 checks.at_least(getattr(self, name), name, 1)
@@ -334,13 +340,19 @@ class DeepSets(BagRegressor):
         return Settings(
             self.task,
             self._rate(),
-            float(self.weight_decay),
+            self._decays(False)[0],
             self.schedule,
             batch_bags,
             self.max_rows,
             self.max_epochs or int(np.clip(round(STEPS * batch_bags / len(bags)), *EPOCHS)),
             self.patience,
         )
+
+    def _decays(self, judged: bool) -> tuple[float, ...]:
+        """Weight decays to try; there is a choice where held-out bags can make it."""
+        if self.weight_decay is not None:
+            return (float(checks.at_least(self.weight_decay, "weight_decay", 0, whole_number=False)),)
+        return (0.01, 0.2) if judged else (0.05,)
 
     def _rate(self) -> float:
         if self.learning_rate is not None:
@@ -407,7 +419,7 @@ class DeepSets(BagRegressor):
     def _keep(self, members: list[dict], settings: Settings) -> DeepSets:
         self.members_ = [{name: m[name] for name in ("weights", "statistics")} for m in members]
         self.residuals_ = np.concatenate([m["residuals"] for m in members])
-        self.best_epochs_ = [m["best"] for m in members]
+        self.best_epochs_, self.weight_decays_ = [m["best"] for m in members], [m["weight_decay"] for m in members]
         history = members[0]["history"]
         judged = history.get("held_out", history["loss"])
         converged = all(m["converged"] for m in members)

@@ -16,6 +16,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "activation": "elu",
         "normalise": False,
         "learning_rate": 1e-3,
+        "weight_decay": 0.2,
     },
     # Zaheer et al. 2017, point clouds; Sun 2019, section 4.3.2.
     "points": {
@@ -28,6 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "dropout": 0.5,
         "task": "classification",
         "learning_rate": 1e-3,
+        "weight_decay": 0.0,
     },
     # In the manner of PointNet (Qi et al. 2017), without its spatial transformers; widths chosen on held-out clouds.
     "pointnet": {
@@ -36,6 +38,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "pool": "max",
         "activation": "relu",
         "dropout": 0.3,
+        "weight_decay": 0.2,
         "task": "classification",
     },
     # Lemus Gonzalez, section 4.2.1: the network of the Gamma, Gaussian and election experiments.
@@ -47,6 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "activation": "relu",
         "normalise": False,
         "learning_rate": 1e-4,
+        "weight_decay": 0.0,
         "schedule": "constant",
         "batch_bags": 10,
         "max_epochs": 100,

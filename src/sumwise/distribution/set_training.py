@@ -47,6 +47,7 @@ class Trained:
     statistics: dict
     history: dict
     best: int
+    loss: float
     converged: bool
 
 
@@ -225,7 +226,8 @@ class Training:
         history = {name: np.array(course[name]) for name in ("loss", "held_out") if course[name]}
         best = course["best"] or {"epoch": course["epoch"], **self.network.arrays()}
         converged = settings.schedule == "cosine" or self._turned()
-        return Trained(best["weights"], best["statistics"], history, best["epoch"], converged)
+        loss = history.get("held_out", history["loss"])[best["epoch"] - 1]
+        return Trained(best["weights"], best["statistics"], history, best["epoch"], float(loss), converged)
 
     def begin(self) -> None:
         """Let the pool's running statistics begin at those of the data."""
