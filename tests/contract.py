@@ -17,10 +17,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 import sumwise
-from sumwise import Bags, Margins, Tables
+from sumwise import Bags, Domain, Margins, Table, Tables
 from sumwise.errors import NotConverged
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
+from sumwise.noise import Poisson
 
 FAMILIES = ("ecological", "proportions", "distribution", "collective", "maxent")
 USES = ("predict", "predict_proba", "predict_counts", "posterior", "transform", "score", "interval", "estimate")
@@ -79,6 +80,13 @@ def labels_case() -> Case:
     return Case((bags, labels), case.inputs, True)
 
 
+def weeks_case() -> Case:
+    rng = np.random.default_rng(4)
+    domain = Domain(dict.fromkeys(("w0", "w1", "w2"), 3))
+    seen = [Table(week, rng.multinomial(300, [0.5, 0.3, 0.2]), noise=Poisson()) for week in domain]
+    return Case((Tables(seen, domain, n=300),), {}, False)
+
+
 # Estimators that are fitted to something else than their family, by class name.
 OWN_CASES: dict[str, Callable[[], Case]] = {"Oracle": labels_case}
 CASES: dict[str, Callable[[], Case]] = {
@@ -86,6 +94,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "proportions": counts_case,
     "distribution": response_case,
     "maxent": tables_case,
+    "collective": weeks_case,
 }
 # Settings that keep the contract quick, by class name; what is promised doesn't depend on them.
 QUICK: dict[str, dict[str, Any]] = {
@@ -93,6 +102,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
+    "CollectiveEM": {"max_iter": 5},
     "MaxEntClassifier": {"engine": "gibbs", "n_chains": 200, "max_iter": 60},
 }
 

@@ -66,7 +66,7 @@ class CountsSample:
         """Return means and central intervals of the functions, by the quantiles of their draws."""
         level = checks.fraction(level, "level")
         if not self.functions:
-            raise DataError("No functions were recorded.", hint="give functions to sample_counts, or use node_interval.")
+            raise DataError("No functions were recorded.", hint="give functions to sample_counts; or node_interval.")
         return _quantiles({k: v.reshape(-1, 1) for k, v in self.functions.items()}, level)
 
     def node_interval(self, attribute: str, level: float = 0.95) -> Estimate:

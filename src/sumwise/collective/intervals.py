@@ -49,8 +49,8 @@ def count_intervals(
 
     Notes
     -----
-    Laplace and geometric noise have a kink at the observed count. Where the most likely count lies on one, the curvature
-    says nothing about the posterior, so the approximation is refused: use `sample_counts`.
+    Laplace and geometric noise have a kink at the observed count. Where the most likely count lies on one, the
+    curvature says nothing about the posterior, so the approximation is refused: use `sample_counts`.
 
     Examples
     --------

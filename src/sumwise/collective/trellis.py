@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def walk_of(seen: Observed, model: Any, g: np.ndarray) -> Walk:
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
     ends = np.cumsum([0, *(len(m[0]) for m in moves)])
-    entries = [n_cells + back[a:b] for a, b in zip(ends[:-1], ends[1:])]
+    entries = [n_cells + back[a:b] for a, b in pairwise(ends)]
     return Walk(trellis, plain, entries, moves)
 
 

@@ -14,7 +14,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     import numpy as np
 
     from sumwise import synthetic
-    from sumwise.collective import TreeModel, map_counts
+    from sumwise.collective import CollectiveEM, LogLinear, TreeModel, count_intervals, map_counts
 
     season = synthetic.birds(8, 12, 2000, rate=0.5, random_state=SEED)
     say("2,000 birds cross an 8 x 8 grid in 12 weeks. About half of them are counted; no flight is seen.")
@@ -30,7 +30,16 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     def crossing(tables, week):
         return float(tables[f"t{week}", f"t{week + 1}"][np.ix_(~north, north)].sum())
 
+    learned = CollectiveEM(LogLinear(season.features, start=season.log_potentials["t0"])).fit(season.tables)
+    names = ("distance", "wind", "destination", "moving")
+    told = ", ".join(f"{name} {w:.1f}" for name, w in zip(names, learned.weights_))
+    say(f"How one bird weighs its moves can be learned from the counts alone: {told} (in truth 5, 10, 10, 10;")
+    say("birds hardly ever stay where they are, so the counts say little about the last).")
     weeks = sorted(range(11), key=lambda week: -crossing(season.edge_counts, week))[:2]
+    flows = {str(w): {(f"t{w}", f"t{w + 1}"): np.outer(~north, north)} for w in weeks}
+    sure = count_intervals(model, season.tables, flows, level=0.9)
+    ends = " to ".join(f"{x:.0f}" for x in sure.to_frame().loc[0, ["low", "high"]])
+    say(f"Over the middle of the map in week {weeks[0]}: {ends} birds, with 90% certainty.")
     told = "birds that fly over the middle of the map in week"
     return [Finding(f"{told} {w}", crossing(fit.edges, w), crossing(season.edge_counts, w)) for w in weeks]
 

@@ -47,7 +47,7 @@ def _shift(counts, old, new):
 
 
 @njit(cache=True)
-def _redraw(t, counts, states, entries, node, fresh_state, fresh_entry, rng):
+def _redraw(t, counts, states, entries, node, fresh_state, fresh_entry, rng):  # noqa: C901 (plain loops compile best)
     """Redraw one individual at `node` and below it."""
     n_cells = t.base.shape[0]
     begin, end, value = t.below[node, 0], t.below[node, 1], 0.0

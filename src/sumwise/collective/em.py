@@ -1,0 +1,341 @@
+"""CollectiveEM: the individual model behind noisy counts of a population."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sumwise import checks
+from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.collective.free_tables import FreeTables
+from sumwise.collective.log_linear import LogLinear
+from sumwise.collective.map_counts import METHODS, map_counts
+from sumwise.collective.realisations import Realisations, read_realisations
+from sumwise.collective.sample_counts import sample_counts
+from sumwise.collective.tree_model import TreeModel
+from sumwise.errors import DataError, NotConverged
+from sumwise.estimator import Estimator
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.progress import Progress
+
+__all__ = ["E_STEPS", "CollectiveEM"]
+
+E_STEPS = (*METHODS, "gibbs")
+GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
+FINEST = 1e-11
+
+
+class CollectiveEM(Estimator):
+    """Learn how one individual moves from noisy counts of populations, by expectation maximisation.
+
+    The E step finds the most likely tables of every realisation (or their mean, by sampling), the M step the most
+    likely parameters for them (Sun 2019, section 2.3.2). Both lower one objective ``F(z, theta)``, minus the log of
+    the joint probability of tables and counts, ``n log Z`` and the penalty included: it never increases, as
+    ``fit_.history`` shows. Only sampled or approximate E steps (``"gibbs"``, ``"exact"``, ``"gaussian"``,
+    ``"nlbp-naive"``) don't promise that.
+
+    Parameters
+    ----------
+    parameters : LogLinear or FreeTables, optional
+        What is learned; default ``FreeTables()``.
+    e_step : str, default "dual"
+        Any method of `map_counts`, or ``"gibbs"`` for the means of `sample_counts`; ``"exact"`` takes the mean, too.
+    max_iter : int, default 200
+    tol : float, default 1e-7
+        Stop when an iteration lowers F by less than `tol` times all that was gained so far (twice in a row).
+    e_tol : float, default 1e-6
+        Tolerance of the E step; it is tightened when it would let F increase.
+    accelerate : bool, default True
+        Try every third step to extrapolate the parameters (SQUAREM), and keep what lowers F.
+    n_starts : int, default 1
+        Random starts, of which the best is kept. Counts of moves need none: `FreeTables` then starts from the
+        maximum-likelihood fit that ignores the noise, and `LogLinear` from weights of zero.
+    draws : int, default 200
+        Draws per E step of ``"gibbs"``.
+    checkpoint : path, optional
+        Where to keep the state of a fit; an interrupted one goes on from there.
+    verbose : int, default 0
+    random_state : int, numpy.random.Generator or None
+
+    Attributes
+    ----------
+    theta_ : ndarray
+        All parameters.
+    weights_ : ndarray
+        Weights of the features (`LogLinear`).
+    baseline_ : ndarray or None
+        The parameters that ignore the noise (`FreeTables` with counts of moves).
+    nodes_, edges_ : lists of dicts
+        The tables of every realisation under the parameters that were learned.
+    fit_ : Fit
+        ``history`` has F after the M step (``objective``) and after the E step before it (``after_e_step``).
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.collective import CollectiveEM, LogLinear
+    >>> years = [synthetic.birds(4, 8, 1000, weights=(0.5, 1, 1, 1), random_state=year) for year in range(3)]
+    >>> features = LogLinear([year.features for year in years], start=years[0].log_potentials["t0"])
+    >>> em = CollectiveEM(features, max_iter=60).fit([year.tables for year in years])
+    >>> em.weights_.round(1)
+    array([0.5, 1. , 1. , 0.8])
+    """
+
+    def __init__(
+        self,
+        parameters=None,
+        e_step="dual",
+        max_iter=200,
+        tol=1e-7,
+        e_tol=1e-6,
+        accelerate=True,
+        n_starts=1,
+        draws=200,
+        checkpoint=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.parameters = parameters
+        self.e_step = e_step
+        self.max_iter = max_iter
+        self.tol = tol
+        self.e_tol = e_tol
+        self.accelerate = accelerate
+        self.n_starts = n_starts
+        self.draws = draws
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, tables: Any, y: Any = None) -> CollectiveEM:
+        """Learn from `Tables`, or from a list of them, one per realisation; `y` is ignored."""
+        self._check()
+        data = read_realisations(tables)
+        kind = FreeTables() if self.parameters is None else self.parameters
+        kind.check(data)
+        self.baseline_ = kind.ignoring_noise(data)
+        rng = checks.generator(self.random_state)
+        runs = _Runs(self, kind, data, rng, self.baseline_)
+        best = runs.run()
+        self.domain_ = data.domain
+        self.sizes_ = np.array(data.sizes)
+        self.theta_ = best.theta
+        if isinstance(kind, LogLinear):
+            self.weights_ = best.theta[: kind.n_weights].copy()
+        fits = runs.final(best)
+        self.nodes_ = [{a: np.array(f.nodes[a]) for a in data.weeks} for f in fits]
+        self.edges_ = [{e: f.edges[e] for e in data.edges} for f in fits]
+        course = {name: np.array(values) for name, values in best.history.items()}
+        self.fit_ = Fit(
+            answer=self.theta_,
+            objective=float(best.history["objective"][-1]),
+            n_iter=len(best.history["objective"]),
+            converged=best.converged,
+            history=course,
+        )
+        if not best.converged:
+            warn_not_converged(self.fit_.n_iter, best.change, self.tol)
+        return self
+
+    def model(self, realisation: int = 0, theta: Any = None) -> TreeModel:
+        """Return the individual model of one realisation, with `theta` (``baseline_``, say) for ``theta_`` if given."""
+        self._fitted("theta_")
+        checks.at_least(realisation, "realisation", 0)
+        if realisation >= len(self.sizes_):
+            raise DataError(f"realisation is {realisation}; there are {len(self.sizes_)}.")
+        kind = FreeTables() if self.parameters is None else self.parameters
+        shape = Realisations(self.domain_, self.sizes_)
+        return _model(kind, self.theta_ if theta is None else np.asarray(theta, float), shape, realisation)
+
+    def _check(self):
+        checks.choice(self.e_step, "e_step", E_STEPS)
+        checks.choice(self.accelerate, "accelerate", (True, False))
+        for name in ("max_iter", "n_starts"):
+            checks.at_least(getattr(self, name), name, 1)
+        checks.at_least(self.draws, "draws", 4)
+        for name in ("tol", "e_tol"):
+            checks.positive(getattr(self, name), name, ndim=0)
+        if self.parameters is not None and not isinstance(self.parameters, (LogLinear, FreeTables)):
+            raise DataError(
+                f"parameters is a {type(self.parameters).__name__}.", hint="give LogLinear(features) or FreeTables()."
+            )
+
+
+def _model(kind, theta, data, r):
+    return TreeModel(data.domain, data.edges, kind.potentials(theta, data, r))
+
+
+@dataclass
+class _State:
+    """Where a fit is: enough to go on from."""
+
+    theta: np.ndarray
+    multipliers: list  # per realisation, for a warm start
+    e_tol: float
+    recent: list = field(default_factory=list)  # parameters of the last plain steps
+    history: dict = field(default_factory=lambda: {"objective": [], "after_e_step": [], "extrapolated": []})
+    calm: int = 0
+    converged: bool = False
+    change: float = np.inf
+
+
+class _Runs:
+    """All starts of one fit."""
+
+    def __init__(self, em, kind, data, rng, baseline):
+        self.em, self.kind, self.data, self.rng = em, kind, data, rng
+        self.baseline = baseline
+        self.guarded = em.e_step in GUARDED
+
+    def run(self) -> _State:
+        em = self.em
+        key = None
+        if em.checkpoint is not None:
+            settings = {k: v for k, v in em.get_params(deep=False).items() if k not in ("checkpoint", "verbose")}
+            settings.pop("max_iter")  # a fit may be continued for longer
+            settings["random_state"] = repr(settings["random_state"])
+            key = fingerprint(settings, list(self.data.tables))
+        checkpoint = Checkpoint(em.checkpoint, key=key, seconds=0.0)
+        held = checkpoint.load()
+        done: list[_State] = [] if held is None else [_State(**s) for s in held["done"]]
+        state = None if held is None or held["state"] is None else _State(**held["state"])
+        if held is not None:
+            self.rng = held["rng"]
+        with Progress("EM", em.n_starts * em.max_iter, em.verbose) as progress:
+            while len(done) < em.n_starts:
+                state = self._start(len(done)) if state is None else state
+                while not state.converged and len(state.history["objective"]) < em.max_iter:
+                    self._step(state)
+                    progress.step(objective=state.history["objective"][-1])
+                    if checkpoint.due(len(state.history["objective"])):
+                        others = [vars(s) for s in done]
+                        checkpoint.save({"done": others, "state": vars(state), "rng": self.rng})
+                done.append(state)
+                state = None
+        checkpoint.clear()
+        return min(done, key=lambda s: s.history["objective"][-1])
+
+    def _start(self, number):
+        theta = self.baseline if number == 0 else None
+        if theta is None:
+            plain = number == 0 and isinstance(self.kind, LogLinear)
+            theta = self.kind.first(self.data, None if plain else self.rng)
+        return _State(theta, [None] * len(self.data), float(self.em.e_tol))
+
+    def _value(self, theta, fits):
+        """F at tables and the parameters that they were fitted with."""
+        return sum(f.objective for f in fits) + self.kind.log_partition(theta, self.data) + self.kind.cost(theta)
+
+    def _step(self, state: _State) -> None:
+        """One E step and one M step; F doesn't increase."""
+        last = state.history["objective"][-1] if state.history["objective"] else np.inf
+        theta, fits, before, leapt = self._e_step_from(state, last)
+        if fits is None:  # the E step can't lower F any more
+            self._record(state, last, last, False)
+            state.converged, state.change = True, 0.0
+            return
+        better = self.kind.improve(theta, self.data, fits)
+        after = before + self._gain(theta, better, fits)
+        if self.guarded and after > before:
+            better, after = theta, before
+        state.multipliers = [getattr(f, "multipliers", None) for f in fits]
+        state.recent = [better] if leapt else [*state.recent[-2:], better]
+        state.theta = better
+        self._record(state, after, before, leapt)
+        self._watch(state)
+
+    def _e_step_from(self, state, last):
+        """Tables for the current parameters, or for extrapolated ones where those are better."""
+        if self.em.accelerate and self.guarded and len(state.recent) == 3:
+            theta = _extrapolated(*state.recent)
+            fits = self._e_step(theta, state)
+            value = self._value(theta, fits)
+            if value <= last:
+                return theta, fits, value, True
+            state.recent = state.recent[-1:]
+        while True:
+            fits = self._e_step(state.theta, state)
+            value = self._value(state.theta, fits)
+            if not self.guarded or value <= last:
+                return state.theta, fits, value, False
+            if state.e_tol <= FINEST or self.em.e_step != "dual":
+                return state.theta, None, last, False
+            state.e_tol = max(0.01 * state.e_tol, FINEST)
+
+    def _gain(self, old, new, fits):
+        """Change of F with the parameters, at fixed tables."""
+        value = self.kind.log_partition(new, self.data) - self.kind.log_partition(old, self.data)
+        value += self.kind.cost(new) - self.kind.cost(old)
+        for r, fit in enumerate(fits):
+            a, b = (self.kind.potentials(theta, self.data, r) for theta in (old, new))
+            value -= sum(_score(b[k], a[k], fit.nodes[k] if isinstance(k, str) else fit.edges[k]) for k in a)
+        return value
+
+    def _record(self, state, after, before, leapt):
+        for name, x in (("objective", after), ("after_e_step", before), ("extrapolated", leapt)):
+            state.history[name].append(x)
+
+    def _watch(self, state):
+        course = state.history["objective"]
+        if len(course) < 2:
+            return
+        scale = max(course[0] - course[-1], 1e-9 * abs(course[-1]))
+        state.change = abs(course[-2] - course[-1]) / scale
+        state.calm = state.calm + 1 if state.change <= self.em.tol else 0
+        state.converged = state.calm >= 2
+
+    def _e_step(self, theta, state):
+        em, fits = self.em, []
+        for r, tables in enumerate(self.data.tables):
+            model = _model(self.kind, theta, self.data, r)
+            with warnings.catch_warnings():  # an E step that stops early is judged by F
+                warnings.simplefilter("ignore", NotConverged)
+                warnings.simplefilter("ignore", UserWarning)
+                if em.e_step == "gibbs":
+                    sample = sample_counts(model, tables, draws=em.draws, random_state=self.rng)
+                    fits.append(_Mean(model, tables, sample.mean))
+                    continue
+                start: Any = _Start(state.multipliers[r]) if em.e_step == "dual" else None
+                tol = state.e_tol if em.e_step == "dual" else em.e_tol
+                fit = map_counts(model, tables, method=em.e_step, tol=tol, start=start)
+                fits.append(fit if fit.mean is None else _Mean(model, tables, fit.mean))
+        return fits
+
+    def final(self, state):
+        """Tables of all realisations under the final parameters."""
+        return self._e_step(state.theta, state)
+
+
+@dataclass
+class _Start:
+    multipliers: Any
+
+
+class _Mean:
+    """Posterior means of the tables, and F at them."""
+
+    def __init__(self, model, tables, mean):
+        self.nodes, self.edges = mean.nodes, mean.edges
+        self.objective = model.objective(mean, tables)
+
+
+def _score(new, old, counts):
+    """``<new - old, counts>`` of one table."""
+    if sparse.issparse(new):
+        return float((sparse.csr_array(counts) * (new - old)).sum())
+    counts = np.asarray(counts)
+    return float(((np.where(counts == 0, 0.0, new) - np.where(counts == 0, 0.0, old)) * counts).sum())
+
+
+def _extrapolated(a, b, c):
+    """SQUAREM's step from three successive parameters (Varadhan and Roland 2008, scheme S3)."""
+    first, second = b - a, c - 2.0 * b + a
+    size = float(np.linalg.norm(second))
+    if size == 0:
+        return c
+    length = max(1.0, float(np.linalg.norm(first)) / size)
+    return a + 2.0 * length * first + length**2 * second

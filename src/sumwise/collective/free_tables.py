@@ -1,0 +1,143 @@
+"""FreeTables: a chain whose potentials are free tables, as for commuters whose moves nobody knows how to describe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.collective.realisations import Realisations
+from sumwise.errors import DataError
+from sumwise.kernels.chain_potentials import balanced, chain_moments, fit_chain
+from sumwise.kernels.edges import log_sum_exp
+from sumwise.noise import Poisson
+
+__all__ = ["FreeTables"]
+
+
+@dataclass(frozen=True)
+class FreeTables:
+    """A chain ``phi_1(x_1) prod_t psi_t(x_t, x_{t+1}) phi_T(x_T) / Z`` with free tables.
+
+    Parameters
+    ----------
+    shared : bool, default True
+        One psi for all steps, with phi_1 and phi_T beside it (Sun 2019, section 2.6.2); else one table of transition
+        probabilities per step.
+    penalty : float, default 0.01
+        With a shared psi, adds ``penalty / 2 |theta|^2``; else `penalty` individuals are added to every cell, so that
+        no move is ruled out for good.
+
+    Examples
+    --------
+    >>> from sumwise.collective import FreeTables
+    >>> FreeTables(shared=False)
+    FreeTables(shared=False, penalty=0.01)
+    """
+
+    shared: bool = True
+    penalty: float = 0.01
+
+    def __post_init__(self):
+        checks.choice(self.shared, "shared", (True, False))
+        checks.at_least(self.penalty, "penalty", 0, whole_number=False)
+        if not self.shared and self.penalty == 0:
+            raise DataError("penalty is 0; tables that aren't shared need some.", hint="0.01 is little.")
+
+    def check(self, data: Realisations) -> None:
+        """Raise where the data can't have such a chain."""
+        if self.shared:
+            _ = data.n_states  # all weeks need the same cells
+
+    def first(self, data: Realisations, rng: np.random.Generator | None) -> np.ndarray:
+        """Random parameters to start from (even ones without a generator)."""
+        sizes = data.domain.shape
+        n = sizes[0] + sizes[-1] + sizes[0] ** 2 if self.shared else sizes[0] + _moves(sizes)
+        theta = np.zeros(n) if rng is None else 0.1 * rng.normal(size=n)
+        return theta if self.shared else self._normalised(theta, data)
+
+    def potentials(self, theta: np.ndarray, data: Realisations, r: int) -> dict:
+        """Log-potentials of any realisation."""
+        if not self.shared:
+            begin, steps = self._steps(theta, data)
+            return {data.weeks[0]: begin, **dict(zip(data.edges, steps))}
+        first, last, move = self._split(theta, data)
+        return {data.weeks[0]: first, data.weeks[-1]: last, **dict.fromkeys(data.edges, move)}
+
+    def log_partition(self, theta: np.ndarray, data: Realisations) -> float:
+        """The sum of ``n log Z`` over the realisations."""
+        if not self.shared:
+            return 0.0
+        return sum(data.sizes) * float(chain_moments(*self._split(theta, data), len(data.weeks))[0])
+
+    def cost(self, theta: np.ndarray) -> float:
+        """What is added to the objective."""
+        return 0.5 * self.penalty * float(theta @ theta) if self.shared else -self.penalty * float(theta.sum())
+
+    def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
+        """The M step: by L-BFGS with a shared psi, in closed form else."""
+        begin = sum(np.asarray(fit.nodes[data.weeks[0]]) for fit in counts)
+        moves = [sum(_dense(fit.edges[e]) for fit in counts) for e in data.edges]
+        if not self.shared:
+            return self._closed(begin, moves)
+        end = sum(np.asarray(fit.nodes[data.weeks[-1]]) for fit in counts)
+        return self._fitted(theta, data, (begin, end, sum(moves)), 60)
+
+    def ignoring_noise(self, data: Realisations) -> np.ndarray | None:
+        """The maximum-likelihood fit to the noisy moves as they are, negative sums as zero; None if some are hidden."""
+        seen = [[_observed(tables, e) for e in data.edges] for tables in data.tables]
+        if any(y is None for run in seen for y in run):
+            return None
+        moves: list = [sum(run[t] for run in seen) for t in range(len(data.edges))]  # type: ignore[arg-type]
+        if not self.shared:
+            whole = [np.maximum(m, 0.0) for m in moves]
+            return self._closed(whole[0].sum(axis=1), whole)
+        sums = moves[0].sum(axis=1), moves[-1].sum(axis=0), sum(moves)
+        begin, end, total = balanced(*[np.maximum(x, 0.0) for x in sums], n_steps=len(data.weeks))
+        start = np.concatenate([np.zeros(2 * len(begin)), np.log(total + 0.5).ravel() - np.log(total.mean() + 0.5)])
+        return self._fitted(start, data, (begin, end, total), 300)
+
+    def _fitted(self, theta, data, counts, max_iter):
+        found = fit_chain(*self._split(theta, data), counts, len(data.weeks), self.penalty, max_iter)
+        return np.concatenate([np.ravel(part) for part in found])
+
+    def _split(self, theta, data):
+        size = data.n_states
+        return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
+
+    def _steps(self, theta, data):
+        sizes, taken, steps = data.domain.shape, data.domain.shape[0], []
+        for a, b in pairwise(sizes):
+            steps.append(theta[taken : taken + a * b].reshape(a, b))
+            taken += a * b
+        return theta[: sizes[0]], steps
+
+    def _normalised(self, theta, data):
+        begin, steps = self._steps(theta, data)
+        return np.concatenate([begin - log_sum_exp(begin), *((s - log_sum_exp(s)[:, None]).ravel() for s in steps)])
+
+    def _closed(self, begin, moves):
+        begin = begin + self.penalty
+        rows = [m + self.penalty for m in moves]
+        shares = [np.log(r / r.sum(axis=1, keepdims=True)).ravel() for r in rows]
+        return np.concatenate([np.log(begin / begin.sum()), *shares])
+
+
+def _moves(sizes):
+    return sum(a * b for a, b in pairwise(sizes))
+
+
+def _dense(table):
+    return np.asarray(table.todense() if hasattr(table, "todense") else table)
+
+
+def _observed(tables, edge):
+    """The counts seen of an edge, in its order and in individuals; None where some weren't."""
+    for table in tables:
+        if set(table.attributes) == set(edge) and not np.isnan(table.counts).any():
+            rate = table.noise.rate if isinstance(table.noise, Poisson) else 1.0
+            counts = table.counts / rate
+            return counts if table.attributes == edge else counts.T
+    return None

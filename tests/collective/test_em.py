@@ -1,0 +1,172 @@
+"""Learning the individual model: known weights come back, F never increases, a killed fit goes on."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import sumwise
+from sumwise import Domain, Table, Tables, synthetic
+from sumwise.collective import CollectiveEM, Counts, FreeTables, LogLinear
+from sumwise.collective import em as module
+from sumwise.errors import NotConverged, SumwiseError
+from sumwise.noise import Poisson
+
+YEARS = [synthetic.birds(3, 6, 1000, weights=(0.5, 1, 1, 1), random_state=year) for year in range(3)]
+FEATURES = LogLinear([y.features for y in YEARS], start=YEARS[0].log_potentials["t0"])
+TABLES = [y.tables for y in YEARS]
+
+
+def fitted(*args, tables=None, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return CollectiveEM(*args, **options).fit(TABLES if tables is None else tables)
+
+
+def course(em):
+    """F after every half step, in order."""
+    return np.column_stack([em.fit_.history["after_e_step"], em.fit_.history["objective"]]).ravel()
+
+
+def test_weights_come_back():
+    em = fitted(FEATURES)
+    assert em.fit_.converged
+    assert np.abs(em.weights_ - YEARS[0].weights).sum() / YEARS[0].weights.sum() < 0.15
+    assert em.edges_[2]["t0", "t1"].sum() == pytest.approx(1000)
+    pairs = em.model(1).marginals(1000).edges["t0", "t1"]
+    truth = YEARS[1].edge_counts["t0", "t1"]
+    assert np.abs(pairs - truth).sum() / 2000 < 0.15
+
+
+@pytest.mark.parametrize("e_step", ["dual", "nlbp", "accelerated-rda", "mirror"])
+def test_the_objective_never_increases_and_all_e_steps_agree(e_step):
+    em = fitted(FEATURES, e_step=e_step, max_iter=12, e_tol=1e-5)
+    assert (np.diff(course(em)) <= 1e-9 * abs(course(em)[-1])).all()
+    best = fitted(FEATURES, max_iter=60)
+    assert em.fit_.objective == pytest.approx(best.fit_.objective, rel=2e-3)
+
+
+def test_the_objective_is_the_joint_one():
+    em = fitted(FEATURES, max_iter=5)
+    total = 0.0
+    for r, tables in enumerate(TABLES):
+        total += em.model(r).objective(Counts(em.nodes_[r], em.edges_[r], 1000.0), tables)
+    assert total <= em.fit_.objective  # the tables were fitted once more, to the last parameters
+    assert total == pytest.approx(em.fit_.objective, rel=1e-2)
+
+
+def test_acceleration_ends_at_the_same_place_sooner():
+    plain, quick = (fitted(FEATURES, accelerate=a, max_iter=300) for a in (False, True))
+    assert quick.fit_.n_iter < plain.fit_.n_iter
+    assert np.allclose(plain.weights_, quick.weights_, atol=0.02)
+
+
+def test_sampled_and_exact_e_steps_learn_too():
+    small = [synthetic.birds(2, 3, 4, weights=(0.5, 1, 1, 1), random_state=y) for y in range(2)]
+    kind = LogLinear([y.features for y in small], start=small[0].log_potentials["t0"], ridge=1.0)
+    exact = fitted(kind, tables=[y.tables for y in small], e_step="exact", max_iter=4)
+    gibbs = fitted(kind, tables=[y.tables for y in small], e_step="gibbs", max_iter=4, draws=400, random_state=0)
+    assert np.isfinite(exact.weights_).all()
+    assert np.abs(exact.weights_ - gibbs.weights_).max() < 0.3
+
+
+def test_free_tables_beat_the_fit_that_ignores_the_noise():
+    morning = synthetic.mobility((3, 4), 5, 10_000, scale=20.0, random_state=3)
+    em = fitted(FreeTables(), tables=morning.edge_tables, max_iter=40)
+    assert (np.diff(course(em)) <= 1e-9 * abs(course(em)[-1])).all()
+
+    def error(theta):
+        pairs = em.model(theta=theta).marginals().edges
+        return np.mean([np.abs(pairs[e] - morning.edge_marginals[k]).mean() for k, e in enumerate(morning.edges)])
+
+    assert error(em.theta_) < error(em.baseline_)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_node_counts_start_at_random_and_the_best_is_kept(shared):
+    morning = synthetic.mobility((2, 3), 4, 2000, scale=2.0, random_state=3)
+    one, more = (
+        fitted(FreeTables(shared=shared), tables=morning.node_tables, max_iter=15, n_starts=k, random_state=1)
+        for k in (1, 3)
+    )
+    assert one.baseline_ is None
+    assert more.fit_.objective <= one.fit_.objective
+    assert (np.diff(course(more)) <= 1e-9 * abs(course(more)[-1])).all()
+
+
+def test_a_killed_fit_resumes_to_the_same_result(tmp_path, monkeypatch):
+    whole = fitted(FEATURES, max_iter=10, random_state=0, n_starts=2)
+    path = tmp_path / "em.checkpoint"
+    kept, calls = module._Runs._step, []
+
+    def dies(self, state):
+        calls.append(1)
+        if len(calls) == 14:
+            raise KeyboardInterrupt
+        kept(self, state)
+
+    monkeypatch.setattr(module._Runs, "_step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(FEATURES, max_iter=10, random_state=0, n_starts=2, checkpoint=path)
+    assert path.exists()
+    again = fitted(FEATURES, max_iter=10, random_state=0, n_starts=2, checkpoint=path)
+    assert len(calls) < 30
+    assert np.array_equal(again.theta_, whole.theta_)
+    assert np.array_equal(again.fit_.history["objective"], whole.fit_.history["objective"])
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_other_data_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "em.checkpoint"
+    kept, calls = module._Runs._step, []
+
+    def dies(self, state):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        kept(self, state)
+
+    monkeypatch.setattr(module._Runs, "_step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(FEATURES, checkpoint=path)
+    with pytest.raises(SumwiseError, match="other data"):
+        fitted(FEATURES, tables=TABLES[::-1], checkpoint=path)
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    em = fitted(FEATURES, max_iter=2)
+    sumwise.save(em, tmp_path / "em.sumwise")
+    loaded = sumwise.load(tmp_path / "em.sumwise")
+    assert np.array_equal(loaded.theta_, em.theta_)
+    assert np.allclose(loaded.model(2).marginals().edges["t0", "t1"], em.model(2).marginals().edges["t0", "t1"])
+
+
+def test_it_owns_up_when_it_stops_early():
+    with pytest.warns(NotConverged, match="2 steps"):
+        CollectiveEM(FEATURES, max_iter=2).fit(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"e_step": "newton"}, "e_step"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": 0.0}, "tol"),
+        ({"n_starts": 0}, "n_starts"),
+        ({"parameters": np.zeros(4)}, "parameters"),
+        ({"accelerate": "yes"}, "accelerate"),
+        ({"draws": 1}, "draws"),
+    ],
+)
+def test_bad_settings_are_refused(options, told):
+    with pytest.raises(SumwiseError, match=told):
+        CollectiveEM(**{"parameters": FEATURES, **options}).fit(TABLES)
+
+
+def test_bad_data_and_realisations_are_refused():
+    with pytest.raises(SumwiseError, match="another domain"):
+        CollectiveEM(FEATURES).fit([*TABLES[:2], synthetic.birds(4, 6, random_state=0).tables])
+    with pytest.raises(SumwiseError, match="1 week"):
+        CollectiveEM().fit(Tables([Table("a", [5, 5], noise=Poisson())], Domain({"a": 2}), n=10))
+    with pytest.raises(SumwiseError, match="realisation is 3"):
+        fitted(FEATURES, max_iter=1).model(3)
