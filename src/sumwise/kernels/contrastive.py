@@ -131,8 +131,8 @@ def misfit(first: Moments, second: Moments, data: Moments, noise: Moments | None
     """How far the moments are off, in standard errors of the data, Monte Carlo error taken out.
 
     first and second are the same gradient estimated by two independent halves of the chains: the mean over cells of
-    first * second / (count + 1) estimates the squared distance, for errors of the two halves don't correlate. noise: the
-    variances of noisy counts and label sums, which add to the standard errors.
+    first * second / (count + 1) estimates the squared distance, for errors of the two halves don't correlate. noise:
+    the variances of noisy counts and label sums, which add to the standard errors.
     """
     noise = Moments(np.zeros(1), np.zeros(1)) if noise is None else noise
     counts = np.mean(first.counts * second.counts / (np.maximum(data.counts, 0.0) + 1.0 + noise.counts))

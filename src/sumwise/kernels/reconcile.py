@@ -1,9 +1,9 @@
 """Noisy tables that overlap, made to agree: least squares over all of them, effect by effect.
 
-A table over attributes T splits into one *effect* per subset S of T: the sum onto S with the means along each of its axes
-taken out. Effects of one table with independent noise of one variance are uncorrelated, and an effect of S means the same
-in every table that holds S. So the best linear unbiased estimate of each effect is the mean over those tables, weighted
-by the inverse of variance times the number of cells that were added up, and tables built from such effects agree.
+A table over attributes T splits into one *effect* per subset S of T: the sum onto S with the means along each of its
+axes taken out. Effects of one table with independent noise of one variance are uncorrelated, and an effect of S means
+the same in every table that holds S. So the best linear unbiased estimate of each effect is the mean over those tables,
+weighted by the inverse of variance times the number of cells that were added up, and tables built of them agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Agreed", "effect", "reconcile", "subsets"]
+__all__ = ["Agreed", "built", "effect", "reconcile", "subsets"]
 
 
 class Agreed(NamedTuple):
@@ -40,8 +40,8 @@ def effect(values: np.ndarray) -> np.ndarray:
 def reconcile(tables: Sequence[tuple[tuple[int, ...], np.ndarray, float]], total: float | None = None) -> Agreed:
     """Find the tables nearest to all given ones that agree with each other.
 
-    tables: (attributes ascending, values shaped by their levels, variance of one cell); a variance of 0 is exact, and where an
-    exact table tells an effect, noisy ones are not asked. total: the sum over all cells, where it is known.
+    tables: (attributes ascending, values shaped by their levels, variance of one cell); a variance of 0 is exact, and
+    where an exact table tells an effect, noisy ones are not asked. total: the sum over all cells, where it is known.
     """
     found: dict[tuple[int, ...], list[tuple[np.ndarray, float]]] = {}
     for axes, values, variance in tables:
@@ -54,7 +54,7 @@ def reconcile(tables: Sequence[tuple[tuple[int, ...], np.ndarray, float]], total
         effects[s], variances[s] = _weighted(found[s])
     if total is not None:
         effects[()], variances[()] = np.asarray(float(total)), 0.0
-    return Agreed({s: _built(s, effects) for s in effects}, variances)
+    return Agreed({s: built(s, effects) for s in effects}, variances)
 
 
 def _weighted(parts: list[tuple[np.ndarray, float]]) -> tuple[np.ndarray, float]:
@@ -65,7 +65,8 @@ def _weighted(parts: list[tuple[np.ndarray, float]]) -> tuple[np.ndarray, float]
     return sum(w * value for w, (value, _) in zip(weights, parts)) / weights.sum(), float(1.0 / weights.sum())
 
 
-def _built(wanted: tuple[int, ...], effects: dict[tuple[int, ...], np.ndarray]) -> np.ndarray:
+def built(wanted: tuple[int, ...], effects: dict[tuple[int, ...], np.ndarray]) -> np.ndarray:
+    """The table over `wanted` whose effects are these; those of all its subsets must be there."""
     shape = effects[wanted].shape
     out = np.zeros(shape)
     for s in subsets(wanted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -16,11 +17,12 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels import gibbs
 from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import device_training, engines, on_spark
+from sumwise.maxent.choosing import choose_penalties
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.queries import Queries
-from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.sufficient import Sufficient, added, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
@@ -52,9 +54,9 @@ class MaxEntClassifier(Queries):
 
     Parameters
     ----------
-    penalty_theta : float or sequence of float, default (1.0, 48.0)
+    penalty_theta : float, sequence of float or "auto", default (1.0, 48.0)
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
-        larger ones.
+        larger ones. "auto" chooses them from the tables alone, at several times the cost.
     penalty_mu : float, default 1.0
         L2 penalty on mu, best kept small.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
@@ -83,8 +85,8 @@ class MaxEntClassifier(Queries):
     blocks : "auto" or sequence of pairs of attributes
         Attributes that are redrawn together; "auto" finds those that are strongly tied.
     noise : {"aware", "ignore"}
-        What to do with the noise that tables state: penalise a cell the more the more of its count is noise, or take what
-        was observed for the truth.
+        What to do with the noise that tables state: penalise a cell the more the more of its count is noise, or take
+        what was observed for the truth.
     max_iter : int, default 500
     tol : float, default 0.15
         Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
@@ -112,6 +114,8 @@ class MaxEntClassifier(Queries):
     offsets_ : ndarray of shape (K,)
         Log-weights of the classes.
     engine_ : str
+    penalty_theta_ : float or tuple
+        The penalties used; ``choice_`` has those that "auto" tried, with their scores on held-out tables.
     fit_ : Fit
         With the history of ``misfit``, ``moment_error`` and ``held_out``.
 
@@ -184,30 +188,45 @@ class MaxEntClassifier(Queries):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, tables: Tables, held_out: Any = None) -> MaxEntClassifier:
+    def fit(self, tables: Any, held_out: Any = None) -> MaxEntClassifier:
         """Learn from tables with label sums.
 
         Parameters
         ----------
-        tables : Tables
-            Of any orders; pairs of features are the common case.
+        tables : Tables, or list of Tables
+            Of any orders; pairs of features are the common case. Several are parts of the data (days, regions) over the
+            same attributes: their counts are added up, and penalties are chosen by what one part says of another.
         held_out : (frame, labels), optional
             Individuals to score while training, for the record in ``fit_.history["held_out"]``; they change nothing.
         """
         self._check()
-        found = sufficient(tables, self.margins)
+        parts = [tables] if isinstance(tables, Tables) or not isinstance(tables, (list, tuple)) else list(tables)
+        found = [sufficient(t, self.margins) for t in parts]
+        return self._fit_found(added(found), parts[0], held_out, found)
+
+    def _fit_found(self, found: Sufficient, tables: Tables, held_out: Any = None, parts: Any = ()) -> MaxEntClassifier:
         name = engines.choose(self._engine(), found.layout, len(found.shares))
         solver = self._solver(name)
         before = self._before(found, tables) if self.warm_start else None
+        chains = getattr(self, "chains_", None) if before is not None else None
         self._remember(tables, found.n)
         self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
         self.engine_, self.chains_ = name, None
-        penalties = self._penalties(found)
+        self.penalty_theta_, self.choice_ = self.penalty_theta, None
+        if isinstance(self.penalty_theta, str):
+            self.penalty_theta_, self.choice_ = self._chosen(found, parts, tables)
+        penalties = penalties_of(found, self.penalty_theta_, self._setting("penalty_mu"), self.noise == "aware")
         if solver == "lbfgs":
             self._fit_lbfgs(found, penalties, before)
         else:
-            self._fit_steps(found, penalties, before, tables, held_out)
+            self._fit_steps(found, penalties, before, chains, tables, held_out)
         return self
+
+    def _chosen(self, found: Sufficient, parts: Sequence[Sufficient], tables: Tables) -> tuple[tuple, dict]:
+        checks.choice(self.penalty_theta, "penalty_theta", ("auto",))
+        if not self.margins:
+            raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
+        return choose_penalties(self, found, parts, tables)
 
     def coefficients(self) -> Any:
         """Return theta as a pandas frame: table, levels, class, coefficient."""
@@ -264,9 +283,6 @@ class MaxEntClassifier(Queries):
             return self.solver
         return "steps" if name in SAMPLING or self.preset else "lbfgs"
 
-    def _penalties(self, found: Sufficient) -> Moments:
-        return penalties_of(found, self.penalty_theta, self._setting("penalty_mu"), self.noise == "aware")
-
     def _before(self, found: Sufficient, tables: Tables) -> Parameters | None:
         """Parameters of the last fit, where there is one of the same shape."""
         if not hasattr(self, "theta_") or self.domain_ != tables.domain:
@@ -289,14 +305,15 @@ class MaxEntClassifier(Queries):
         if not self.fit_.converged:
             warn_not_converged(self.fit_.n_iter, distance, self.tol, stacklevel=4)
 
-    def _fit_steps(self, found: Sufficient, penalties: Moments, before, tables: Tables, held_out: Any) -> None:
+    def _fit_steps(self, found: Sufficient, penalties: Moments, before, chains, tables, held_out: Any) -> None:
         rng = checks.generator(self.random_state)
         rule = self._rule(found, penalties)
         course = start(found)
         if before is not None:
             course.parameters, course.mean = before, before.copy()
         scorer = None if held_out is None else self._scorer(held_out)
-        engine: Any = self._sampler(found, rng) if self.engine_ in SAMPLING else engines.Exact(self.engine_, found)
+        sampled = self.engine_ in SAMPLING
+        engine: Any = self._sampler(found, rng, chains) if sampled else engines.Exact(self.engine_, found)
         with closing(engine):
             self._train(found, engine, rule, course, tables, scorer)
 
@@ -353,12 +370,14 @@ class MaxEntClassifier(Queries):
     def _on_device(self) -> bool:
         return self.device != "cpu"
 
-    def _sampler(self, found: Sufficient, rng: np.random.Generator) -> Any:
+    def _sampler(self, found: Sufficient, rng: np.random.Generator, before: dict | None = None) -> Any:
         n = self._setting("n_chains")
         n = max(FEWEST_CHAINS, round(found.n / 10)) if n == "tenth" else int(n)
         margins = [found.margin(a) for a in range(len(found.layout.sizes))]
         chains = gibbs.draw_chains(n, margins, len(found.shares), rng)
         chains.labels[:] = rng.choice(len(found.shares), size=n, p=found.shares)
+        if before is not None and len(before["labels"]) == n:
+            chains.codes[:], chains.labels[:] = before["codes"], before["labels"]
         given = self._setting("blocks")
         blocks = engines.strong_pairs(found) if isinstance(given, str) else self._named_blocks(given)
         marginal = self._setting("marginalise")

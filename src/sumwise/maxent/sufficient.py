@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from sumwise.noise import Exact, Poisson
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-__all__ = ["Sufficient", "sufficient"]
+__all__ = ["Sufficient", "added", "sufficient"]
 
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 
@@ -61,9 +62,9 @@ class Sufficient:
 def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
 
-    Noisy tables that overlap are made to agree by least squares (see `sumwise.kernels.reconcile`): what several tables tell,
-    such as how many there are of each level, is averaged, the surer ones counting more. A table without label sums informs the
-    model of x alone; one with cells that were not observed speaks for its own cells only.
+    Noisy tables that overlap are made to agree by least squares (see `sumwise.kernels.reconcile`): what several tables
+    tell, such as how many there are of each level, is averaged, the surer ones counting more. A table without label
+    sums informs the model of x alone; one with cells that were not observed speaks for its own cells only.
 
     Examples
     --------
@@ -90,6 +91,29 @@ def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
     return Sufficient(
         lay, data, Moments(*(k.astype(float) for k in known)), n, shares, Moments(spread, np.stack(sums_spread))
     )
+
+
+def added(parts: Sequence[Sufficient]) -> Sufficient:
+    """Sufficient statistics of several parts of the data taken together.
+
+    Examples
+    --------
+    >>> from sumwise.maxent.sufficient import added, sufficient
+    >>> from sumwise.tables import Tables
+    >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
+    >>> added([sufficient(t), sufficient(t)]).data.counts
+    array([4., 2.])
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    for i, p in enumerate(parts):
+        if p.layout.sizes != first.layout.sizes or p.layout.terms != first.layout.terms:
+            raise DataError(f"Part {i} has tables over other attributes or levels than part 0.")
+    n = sum(p.n for p in parts)
+    total = [Moments(*(np.sum(m, axis=0) for m in zip(*(getattr(p, k) for p in parts)))) for k in ("data", "noise")]
+    seen = Moments(*(np.prod(m, axis=0) for m in zip(*(p.seen for p in parts))))
+    return Sufficient(first.layout, total[0], seen, n, np.sum([p.n * p.shares for p in parts], axis=0) / n, total[1])
 
 
 class _Read:

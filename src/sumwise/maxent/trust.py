@@ -1,8 +1,8 @@
 """How far the cells of noisy tables are trusted: the variance of noise against that of the counts themselves.
 
-A count y of mean m has variance S + V, with S from the sampling of individuals and V from noise. The likelihood of noisy tables
-near its top is that of exact ones with the gradient m - y weighted by S / (S + V), so its penalised optimum is that of exact
-tables whose penalty is multiplied by 1 + V / S, cell by cell.
+A count y of mean m has variance S + V, with S from the sampling of individuals and V from noise. Near its top the
+likelihood of noisy tables is that of exact ones with the gradient m - y weighted by S / (S + V), so its penalised
+optimum is that of exact tables whose penalty is multiplied by 1 + V / S, cell by cell.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def distrust(found: Sufficient) -> Moments:
 def sampling_counts(found: Sufficient) -> np.ndarray:
     """Counts (P,) of all cells with most of the noise taken out, all above zero.
 
-    Each table is drawn towards the product of its margins by the factor of James and Stein: not at all where it is far from that
-    product for its noise, all the way where noise explains the difference.
+    Each table is drawn towards the product of its margins by the factor of James and Stein: not at all where it is far
+    from that product for its noise, all the way where noise explains the difference.
     """
     lay, n = found.layout, found.n
     margins = [np.maximum(found.margin(a), 1.0 / n) for a in range(len(lay.sizes))]
     out = np.empty(lay.n_params)
     for t, term in enumerate(lay.terms):
         part = found.part(t)
-        counts, noise = found.data.counts[part], found.noise.counts[part]
         even = np.ones(1)
         for a in term:
-            even = np.multiply.outer(even, margins[a]).ravel() if len(even) > 1 else margins[a]
-        even = n * even / even.sum()
-        far = float(np.sum(found.seen.counts[part] * (counts - even) ** 2))
-        kept = 1.0 if far <= 0 else max(0.0, 1.0 - float(noise.sum()) / far)
-        out[part] = np.maximum(np.where(found.seen.counts[part] > 0, even + kept * (counts - even), even), LEAST * even)
+            even = np.multiply.outer(even, margins[a]).ravel()
+        even *= n / even.sum()
+        counts, noise, seen = found.data.counts[part], found.noise.counts[part], found.seen.counts[part]
+        far = float(np.sum(seen * (counts - even) ** 2))
+        kept = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
+        out[part] = np.maximum(np.where(seen > 0, even + kept * (counts - even), even), LEAST * even)
     return out

@@ -1,0 +1,212 @@
+"""Penalties chosen from tables alone: trained on one part of the individuals, judged on another, without rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import NotConverged
+from sumwise.kernels.loglinear import Layout, log_sum
+from sumwise.maxent.individuals import term_scores
+from sumwise.maxent.sufficient import Sufficient, added
+from sumwise.maxent.thinning import redrawn, thin
+from sumwise.maxent.trust import distrust, sampling_counts
+
+__all__ = ["Judge", "choose_penalties", "drowned"]
+
+TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
+MOST_SPLITS = 3  # parts of the data that judge, one after the other
+FACTOR = 4.0  # between neighbouring penalties
+BEGIN = (1.0, 48.0)
+LOWEST, HIGHEST = 1.0 / 64, 200_000.0
+DRAWS = 20_000  # rows of the reference model
+FIRST, NEXT = 120, 60  # steps for the first penalty, and from one to the next
+CHAINS = 5_000  # at most
+FEWEST, MOST = 1_000, 200_000  # rows that tell how the tables' errors hang together
+
+
+class Judge:
+    """Scores parameters on tables of individuals that weren't trained on.
+
+    The conditional log-likelihood of the judges is c . theta with their label sums c, less their mean normaliser, which
+    tables don't tell. It is taken over rows drawn from a reference model of the same training part. What the draws lack
+    or have too many of would enter as error, so labels of the draws are the reference's own probabilities, and the
+    judges add only what their label sums differ from the reference's rates times their counts. Then scores of two
+    parameters differ by what the judges say, up to the square of the difference between their models of x.
+    """
+
+    def __init__(self, judges: Sufficient, codes: np.ndarray, scores: np.ndarray, is_truth: bool = False) -> None:
+        lay = judges.layout
+        self.codes, self.layout = codes, lay
+        self.labels = np.exp(scores - log_sum(scores, axis=1)[:, None])
+        if is_truth:
+            self.shares, self.residual = self.labels.mean(axis=0), np.zeros_like(judges.data.sums)
+            return
+        self.shares = judges.shares
+        binary = len(judges.data.sums) == 1
+        rates = _cell_rates(codes, lay, self.labels[:, 1:] if binary else self.labels)
+        residual = (judges.data.sums - rates * judges.data.counts) * judges.seen.sums * judges.seen.counts
+        self.residual = residual / judges.n
+
+    def score(self, theta: np.ndarray, offsets: np.ndarray) -> float:
+        """Normalised log-likelihood, 1 + mean log-likelihood / entropy."""
+        lay = self.layout
+        z = term_scores(self.codes, list(lay.terms), lay.term_starts, lay.sizes, theta)
+        z = (np.column_stack([np.zeros(len(z)), z[:, 0]]) if z.shape[1] == 1 else z) + offsets
+        drawn = float(np.mean((self.labels * z).sum(axis=1) - log_sum(z, axis=1)))
+        judged = float(np.sum(self.residual * theta)) + float((self.shares - self.labels.mean(axis=0)) @ offsets)
+        return 1.0 + (drawn + judged) / -float(self.shares @ np.log(self.shares))
+
+
+def _cell_rates(codes: np.ndarray, lay: Layout, labels: np.ndarray) -> np.ndarray:
+    """Mean label (C, P) of the rows in every cell; of all rows where a cell has none."""
+    out = np.empty((labels.shape[1], lay.n_params))
+    overall = labels.mean(axis=0)
+    for t, term in enumerate(lay.terms):
+        at = slice(lay.term_starts[t], lay.term_starts[t + 1])
+        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term))
+        size = int(at.stop - at.start)
+        n = np.bincount(cell, minlength=size)
+        for k in range(labels.shape[1]):
+            sums = np.bincount(cell, weights=labels[:, k], minlength=size)
+            out[k, at] = np.where(n > 0, sums / np.maximum(n, 1), overall[k])
+    return out
+
+
+def choose_penalties(model: Any, found: Sufficient, parts: Sequence[Sufficient], tables: Any) -> tuple[tuple, dict]:
+    """Find the penalties of theta (one-way tables, larger ones) that do best on individuals that weren't trained on.
+
+    model: a `MaxEntClassifier` whose settings are used. Parts of the data judge each other where there are several;
+    else tables are thinned; where noise outweighs what one-way tables say, a part could judge nothing, and penalties
+    are tried on tables redrawn from a first model of the tables, whose truth is known.
+    """
+    if len(parts) > 1:
+        splits = [(added([q for q in parts if q is not p]), p) for p in parts[:MOST_SPLITS]]
+        return _search([_Trial(model, train, judges, tables) for train, judges in splits], BEGIN)
+    if not drowned(found):
+        train, judges = _thinned(model, found, tables)
+        return _search([_Trial(model, train, judges, tables)], BEGIN)
+    return _search([_Redrawn(model, found, tables, BEGIN)], BEGIN)
+
+
+def drowned(found: Sufficient) -> bool:
+    """Whether noise exceeds sampling in the label sums of one-way tables, for most individuals."""
+    lay = found.layout
+    single = np.repeat([len(t) == 1 for t in lay.terms], np.diff(lay.term_starts))
+    if not found.noisy or not single.any():
+        return False
+    weight = sampling_counts(found)[single]
+    return bool(np.average(distrust(found).sums[:, single].mean(axis=0), weights=weight) > 1.0)
+
+
+def _search(trials: Sequence[Any], begin: tuple) -> tuple[tuple, dict]:
+    """Go along one penalty, then the other, in factors of four while the score rises; end on a parabola."""
+    seen: dict[tuple[float, float], float] = {}
+
+    def score(one: float, two: float) -> float:
+        if (one, two) not in seen:
+            seen[one, two] = float(np.mean([t.score((one, two)) for t in trials]))
+        return seen[one, two]
+
+    one, two = begin[0], begin[-1]
+    one = best_on_line(lambda p: score(p, two), one)
+    two = best_on_line(lambda p: score(one, p), two)
+    one = best_on_line(lambda p: score(p, two), one)
+    chosen = (between(lambda p: seen.get((p, two)), one), between(lambda p: seen.get((one, p)), two))
+    record = {"penalty_1": [p[0] for p in seen], "penalty_2": [p[1] for p in seen], "score": list(seen.values())}
+    return chosen, {k: np.array(v) for k, v in record.items()}
+
+
+def best_on_line(score: Callable[[float], float], begin: float) -> float:
+    """The best of begin * FACTOR ** k, going up or down as long as the score rises."""
+    best, value = begin, score(begin)
+    for step in (FACTOR, 1.0 / FACTOR):
+        moved = False
+        while LOWEST <= best * step <= HIGHEST:
+            found = score(best * step)
+            if not found > value:
+                break
+            best, value, moved = best * step, found, True
+        if moved:
+            break
+    return best
+
+
+def between(known: Callable[[float], float | None], best: float) -> float:
+    """The top of the parabola through the best and its neighbours, on a log scale; the best itself where one lacks."""
+    low, mid, high = known(best / FACTOR), known(best), known(best * FACTOR)
+    if low is None or mid is None or high is None or not (mid >= low and mid >= high and 2 * mid > low + high):
+        return best
+    return best * FACTOR ** (0.5 * (high - low) / (2 * mid - low - high))
+
+
+def _thinned(model: Any, found: Sufficient, tables: Any) -> tuple[Sufficient, Sufficient]:
+    """Tables of a part of the individuals and of the rest, by the rows of a model trained on all of them."""
+    trial = _quick(model)
+    _fit_quietly(trial, found, tables, BEGIN)
+    rng = checks.generator(trial.random_state)
+    codes, labels = trial._draws(_n_rows(found), rng)
+    return thin(found, codes, labels, TRAIN, rng)
+
+
+def _n_rows(found: Sufficient) -> int:
+    return int(min(max(found.n, FEWEST), MOST))
+
+
+def _quick(model: Any) -> Any:
+    """A model of the same settings that trains briefly; its seed is drawn from the model's."""
+    from sklearn.base import clone
+
+    out: Any = clone(model)
+    seed = int(checks.generator(model.random_state).integers(2**31))
+    out.set_params(warm_start=True, checkpoint=None, verbose=0, max_iter=FIRST, random_state=seed)
+    if model.n_chains != "tenth":
+        out.set_params(n_chains=min(model.n_chains, CHAINS))
+    return out
+
+
+def _fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: tuple[float, float]) -> None:
+    model.set_params(penalty_theta=penalty)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)  # only the penalties that are chosen are trained to the end
+        model._fit_found(found, tables)
+
+
+class _Trial:
+    """One split: a model trained at the first penalties, from which all others start, and its judge."""
+
+    def __init__(self, model: Any, train: Sufficient, judges: Sufficient, tables: Any) -> None:
+        self.model, self.train, self.tables = _quick(model), train, tables
+        self._begin(BEGIN)
+        codes, _ = self.model._draws(DRAWS, None)
+        self.judge = Judge(judges, codes, self.model._scores(codes))
+
+    def _begin(self, penalty: tuple) -> None:
+        _fit_quietly(self.model, self.train, self.tables, penalty)
+        self.begin = {name: deepcopy(getattr(self.model, name)) for name in ("mu_", "theta_", "offsets_", "chains_")}
+        self.model.set_params(max_iter=NEXT)
+
+    def score(self, penalty: tuple[float, float]) -> float:
+        for name, value in self.begin.items():  # so that no penalty gains from the steps that others took
+            setattr(self.model, name, deepcopy(value))
+        _fit_quietly(self.model, self.train, self.tables, penalty)
+        return self.judge.score(self.model.theta_, self.model.offsets_)
+
+
+class _Redrawn(_Trial):
+    """Tables redrawn from a model trained on the tables, judged by that model."""
+
+    def __init__(self, model: Any, found: Sufficient, tables: Any, penalty: tuple) -> None:
+        self.model, self.tables = _quick(model), tables
+        _fit_quietly(self.model, found, tables, penalty)
+        rng = checks.generator(self.model.random_state)
+        codes, labels = self.model._draws(_n_rows(found), rng)
+        self.train = redrawn(found, codes, labels, rng)
+        codes, _ = self.model._draws(DRAWS, rng)
+        self.judge = Judge(self.train, codes, self.model._scores(codes), is_truth=True)
+        self._begin(penalty)

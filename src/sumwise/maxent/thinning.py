@@ -1,0 +1,121 @@
+"""Thinning: tables of a random part of the individuals and of the rest, made of the tables alone.
+
+If each individual fell in the first part with chance `share`, a count y would become share * y + z in the first part
+and (1 - share) * y - z in the rest, with z of variance share (1 - share) y, and the two would be independent. Counts
+thinned one by one would not be: a margin of the first part from one table tells of the same margin of the rest from
+another. The deviations z of all tables hang together as individuals do, so they are taken from individuals: rows drawn
+from a model of the tables, split at random. Tables of either part then agree on all that they share.
+
+A noisy count has variance y + v. With noise of variance share (1 - share) v added to z its parts are uncorrelated
+again, and each is a count of its part with noise of variance share * v, or (1 - share) * v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sumwise.kernels.contrastive import Moments
+from sumwise.kernels.loglinear import Layout
+from sumwise.kernels.reconcile import built, effect, subsets
+from sumwise.maxent.sufficient import Sufficient
+
+__all__ = ["redrawn", "thin"]
+
+
+def thin(
+    found: Sufficient, codes: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator
+) -> tuple[Sufficient, Sufficient]:
+    """Sufficient statistics of a part of the individuals, `share` of every class, and of the rest.
+
+    codes (m, D) and labels (m,): rows drawn from a model of the tables, whose deviations are scaled to the population.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Tables
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.thinning import thin
+    >>> rows = np.array([[0, 0], [0, 1], [1, 1], [1, 0]] * 25)
+    >>> y = np.array([1, 0, 0, 1] * 25)
+    >>> t = Tables.from_frame({"a": rows[:, 0], "b": rows[:, 1], "y": y}, ["a", "b"], label="y")
+    >>> train, rest = thin(sufficient(t), rows, y, 0.8, np.random.default_rng(0))
+    >>> train.n, rest.n
+    (80.0, 20.0)
+    """
+    lay, n_classes = found.layout, len(found.shares)
+    drift = _drift(labels, n_classes, share, rng) * np.sqrt(found.n / len(codes))
+    binary = len(found.data.sums) == 1
+    sides = [labels == k for k in range(1 if binary else 0, n_classes)]
+    scale = np.sqrt(share * (1 - share))
+    counts = _sums(lay, codes, drift) + scale * _noise(found, found.noise.counts, rng)
+    sums = np.stack([_sums(lay, codes, drift * side) for side in sides])
+    sums += scale * np.stack([_noise(found, v, rng) for v in found.noise.sums])
+    move = Moments(counts * found.seen.counts, sums * found.seen.sums)
+
+    def part(p: float, sign: float) -> Sufficient:
+        data = Moments(*(p * d + sign * z for d, z in zip(found.data, move)))
+        noise = Moments(*(p * v for v in found.noise))
+        return Sufficient(lay, data, found.seen, p * found.n, found.shares, noise)
+
+    return part(share, 1.0), part(1.0 - share, -1.0)
+
+
+def redrawn(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Sufficient:
+    """Statistics of the rows (m, D) and labels (m,), scaled to the population, with new noise of the same variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Tables
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.thinning import redrawn
+    >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
+    >>> rng = np.random.default_rng(0)
+    >>> redrawn(sufficient(t), np.array([[0], [1], [1]]), np.array([0, 1, 1]), rng).data.counts
+    array([1., 2.])
+    """
+    lay, n_classes = found.layout, len(found.shares)
+    weight = np.full(len(codes), found.n / len(codes))
+    sides = [labels == k for k in range(1 if len(found.data.sums) == 1 else 0, n_classes)]
+    counts = _sums(lay, codes, weight) + _noise(found, found.noise.counts, rng)
+    sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
+    sums += np.stack([_noise(found, v, rng) for v in found.noise.sums])
+    shares = np.bincount(labels, minlength=n_classes) / len(labels)
+    data = Moments(counts * found.seen.counts, sums * found.seen.sums)
+    return Sufficient(lay, data, found.seen, found.n, shares, found.noise)
+
+
+def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """1 - share for rows of the first part, -share for the rest, so that every class sums to zero."""
+    inside = rng.random(len(labels)) < share
+    out = inside - share
+    for k in range(n_classes):
+        here = labels == k
+        out[here] -= out[here].mean() if here.any() else 0.0
+    return out
+
+
+def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums (P,) of weights (m,) over the rows in every cell."""
+    parts = []
+    for term in lay.terms:
+        shape = lay.shape(term)
+        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), shape)
+        parts.append(np.bincount(cell, weights=weights, minlength=int(np.prod(shape))))
+    return np.concatenate(parts)
+
+
+def _noise(found: Sufficient, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Deviations (P,) of noise: every effect of a table has its own, so that tables agree."""
+    if not variance.any():
+        return np.zeros_like(variance)
+    lay = found.layout
+    effects: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(())}
+    out = np.zeros_like(variance)
+    for t in sorted(range(len(lay.terms)), key=lambda t: len(lay.terms[t])):
+        term, at = lay.terms[t], found.part(t)
+        draw = (np.sqrt(variance[at]) * rng.standard_normal(at.stop - at.start)).reshape(lay.shape(term))
+        whole = all(s in effects for s in subsets(term) if len(s) < len(term))
+        effects[term] = effect(draw) if whole else draw
+        out[at] = (built(term, effects) if whole else draw).ravel()
+    return out
