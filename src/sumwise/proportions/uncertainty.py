@@ -195,6 +195,7 @@ class _Part:
         self.lower = np.asarray(block_diag(*self.frame.factors))
         information = self._expected() if kind == "expected" else self._curvature(verbose)
         self.inverse = self._inverted(information)
+        self.known = information - self.prior()
         self.looseness = self._looseness(information)
 
     def _curvature(self, verbose: int) -> np.ndarray:
@@ -321,9 +322,16 @@ class _Part:
 
     def inner(self, scores: np.ndarray | None) -> np.ndarray:
         """The same in these coordinates: the counts' noise, and what the penalty took from the coefficients."""
-        if scores is None:
-            return self.inverse + (self.looseness - 1.0) * self.inverse @ self.prior() @ self.inverse
-        return self.inverse @ (_spread(scores) + self.looseness * self.prior()) @ self.inverse
+        noise = self.known if scores is None else _spread(scores)
+        return self.inverse @ (self.freedom() * noise + self.looseness * self.prior()) @ self.inverse
+
+    def freedom(self) -> float:
+        """Bags over bags less the coefficients spent on them, where the bags' spread was learned from the same fit."""
+        if self.kind != "sandwich" and not self.problem.random_intercept:
+            return 1.0
+        n_bags = len(self.problem.likelihood.offsets) - 1
+        spent = float(np.trace(self.inverse @ self.known))
+        return n_bags / max(n_bags - spent, 1.0)
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:

@@ -1,0 +1,56 @@
+"""Predicted shares of groups against polled or true ones, around the diagonal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.plots.methods import COLOURS, MARKERS
+
+__all__ = ["plot_share_scatter"]
+
+
+def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any:
+    """Draw what `metrics.compare_polls` returns: a point per group, with its interval where there is one.
+
+    Parameters
+    ----------
+    table : data frame
+        ``predicted``, ``polled``, and perhaps ``low``, ``high``, ``weight`` (the area of a point).
+    by : str, optional
+        A column whose values get colours and markers of their own.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots.share_scatter import plot_share_scatter
+    >>> plot_share_scatter({"sex": ["m", "f"], "predicted": [0.4, 0.5], "polled": [0.44, 0.56]}, "sex").get_xlabel()
+    'polled share'
+    """
+    import matplotlib.pyplot as plt
+
+    points = frames.to_pandas(table)
+    for column in ("predicted", "polled", *([] if by is None else [by])):
+        checks.known(column, list(points.columns), "column")
+    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=1)
+    weight = points["weight"].to_numpy(float) if "weight" in points else np.ones(len(points))
+    area = 15 + 85 * weight / weight.max() if "weight" in points else 30 * weight
+    labels = np.zeros(len(points)) if by is None else points[by].to_numpy()
+    for k, name in enumerate(dict.fromkeys(labels.tolist())):
+        mine = labels == name
+        part = points[mine]
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        if "low" in part:
+            ax.vlines(part["polled"], part["low"], part["high"], color=colour, linewidth=1, alpha=0.5, zorder=2)
+        ax.scatter(part["polled"], part["predicted"], s=area[mine], color=colour, marker=marker, label=name, zorder=3)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="polled share", ylabel="predicted share")
+    if by is not None:
+        ax.legend(loc="best", fontsize="small", title=str(by))
+    return ax
