@@ -17,6 +17,7 @@ STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
 POWER = 0.5  # of the features' covariance, in that of the coefficients' prior
 MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
+LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
 FEW = 10.0  # bags: so many say no more than two standard errors, many say one
 
 
@@ -112,7 +113,11 @@ def evidence(problem: LinearProblem, multiple, found: Solution) -> float:
 
 
 def _most_evident(make, likelihood, theta) -> tuple[int, Solution]:
-    """The step with the greatest evidence, walking from the reference on both sides until it falls, and its fit."""
+    """The step with the greatest evidence, walking from the reference on both sides until it falls, and its fit.
+
+    Not beyond a tenth of the reference: there a bag's own intercept and its features compete for the same variation,
+    and the evidence, which takes the intercepts' scale as known, goes on rising.
+    """
     found: dict[int, tuple[float, Solution]] = {}
 
     def visit(i, start):
@@ -123,7 +128,7 @@ def _most_evident(make, likelihood, theta) -> tuple[int, Solution]:
     visit(MIDDLE, theta)
     for direction in (1, -1):
         i = MIDDLE + direction
-        while 0 <= i < len(STEPS):
+        while LOOSEST <= i < len(STEPS):
             visit(i, found[i - direction][1].theta)
             if found[i][0] < found[i - direction][0]:
                 break
