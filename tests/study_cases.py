@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from sumwise import synthetic
+from sumwise.study import Problem, study_of
 
 
 def votes(n: int = 40, units=None) -> pd.DataFrame:
@@ -31,3 +33,37 @@ def ecological(folder: Path, frame: pd.DataFrame | None = None, **top: object) -
     path = folder / "problem.toml"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def people(n_bags: int = 24, size: int = 40, seed: int = 0) -> pd.DataFrame:
+    """Individuals in areas: area, age, sex, vote; older people and women vote yes more often."""
+    rng = np.random.default_rng(seed)
+    area = np.repeat(np.arange(n_bags), size)
+    age = rng.normal(40 + 8 * rng.normal(size=n_bags)[area], 12)
+    women = rng.random(len(area)) < (0.2 + 0.6 * rng.random(n_bags))[area]
+    chance = 1 / (1 + np.exp(-(0.08 * (age - 40) + 0.8 * women - 0.4)))
+    vote = np.where(rng.random(len(area)) < chance, "yes", "no")
+    return pd.DataFrame(
+        {"area": [f"A{a:02d}" for a in area], "age": age.round(1), "sex": np.where(women, "f", "m"), "vote": vote}
+    )
+
+
+def flocks(n_times: int = 5, side: int = 3, seed: int = 1) -> pd.DataFrame:
+    """Counts on a grid over time: week, site, birds, x, y."""
+    season = synthetic.birds(side, n_times, 400, rate=1.0, random_state=seed)
+    rows = []
+    for t, name in enumerate(season.domain.attributes):
+        for k, count in enumerate(season.tables[name].counts):
+            rows.append((t + 1, f"cell {k}", count, *season.positions[k]))
+    return pd.DataFrame(rows, columns=["week", "site", "birds", "x", "y"])
+
+
+def study(folder: Path, frame: pd.DataFrame, text: str, fit: bool = True):
+    """The study of a frame, which is written beside its problem file as data.csv."""
+    frame.to_csv(folder / "data.csv", index=False)
+    (folder / "problem.toml").write_text(text)
+    made = study_of(Problem.from_file(folder / "problem.toml"))
+    made.read()
+    if fit:
+        made.fit()
+    return made

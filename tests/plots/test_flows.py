@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from sumwise.collective import Counts
-from sumwise.plots.flows import mean_moves, plot_flows
+from sumwise.diagnostics import flow_numbers
+from sumwise.plots.flows import plot_flows
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
 TABLE = np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
 
 
-def test_mean_moves_are_weighted_by_counts_and_undefined_for_nobody():
-    moves, counts = mean_moves(TABLE, PLACES)
-    np.testing.assert_allclose(moves[0], [0.0, 1.5])
-    np.testing.assert_allclose(moves[2], [0.5, -2.0])
-    assert np.isnan(moves[1]).all()
-    np.testing.assert_array_equal(counts, [4.0, 0.0, 4.0])
-
-
-def test_sparse_tables_give_the_same():
-    np.testing.assert_allclose(mean_moves(sparse.csr_array(TABLE), PLACES)[0], mean_moves(TABLE, PLACES)[0])
-
-
 def test_one_arrow_per_cell_with_individuals():
     counts = Counts({}, {("a", "b"): TABLE}, 8)
-    ax = plot_flows(counts, ("a", "b"), PLACES)
+    ax = plot_flows(flow_numbers(counts, ("a", "b"), PLACES))
     arrows = next(c for c in ax.collections if type(c).__name__ == "Quiver")
     assert len(arrows.U) == 2
     assert ax.get_title() == "a to b"

@@ -67,3 +67,22 @@ def test_join_refuses_a_unit_twice():
 def test_units_named_by_two_columns():
     both, name = named_together(sheet(c=["A", "B"], p=["1", "1"]), ["c", "p"])
     assert both.frame[name].tolist() == ["A / 1", "B / 1"]
+
+
+def test_ragged_rows_are_dropped_only_when_asked_and_told(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3\n4,5\n6,7,8\n")
+    with pytest.raises(DataError, match="row 3 has 1 fields"):
+        open_source(PLAIN, tmp_path / "a.csv")
+    p = Problem.parse('family = "x"\n[data]\nragged = "drop"')
+    found = open_source(p, tmp_path / "a.csv")
+    assert found.frame.to_numpy().tolist() == [[1, 2], [4, 5]]
+    assert found.row(1) == "row 4"
+    assert p.remarks[0].startswith("2 rows of a.csv have another number of fields")
+
+
+def test_only_some_rows_are_used():
+    p = Problem.parse('family = "x"\n[data]\nonly = {state = "Ohio", year = 2020}')
+    rows = pd.DataFrame({"state": ["Ohio", "Ohio", "Utah"], "year": [2020, 2016, 2020], "v": [1, 2, 3]})
+    assert open_source(p, rows).frame["v"].tolist() == [1]
+    with pytest.raises(DataError, match="line 3: No row"):
+        open_source(p, rows.tail(2))

@@ -1,6 +1,7 @@
 """The numbers behind every figure, one file per family; figures only draw them."""
 
-from sumwise.diagnostics.course import course
+from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
+from sumwise.diagnostics.course import convergence, course
 from sumwise.diagnostics.ecological import (
     contextual,
     interval_numbers,
@@ -10,14 +11,22 @@ from sumwise.diagnostics.ecological import (
     tomography,
     unit_scatter,
 )
+from sumwise.diagnostics.flows import flow_numbers, mean_moves
 
 __all__ = [
+    "calibration_numbers",
+    "confusion",
     "contextual",
+    "convergence",
     "course",
+    "flow_numbers",
     "interval_numbers",
+    "mean_moves",
     "method_numbers",
     "polarisation_numbers",
+    "predicted_numbers",
     "share_density",
+    "subgroup_numbers",
     "tomography",
     "unit_scatter",
 ]

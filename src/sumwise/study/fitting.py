@@ -111,6 +111,8 @@ def _write_all(folder: Path, study: Any, summary: dict[str, Any], provenance: di
         if name == "estimates" or len(frame) <= MOST_CSV:
             write_frame(harmless(frame), folder / f"{name}.csv")
     save(study.model, folder / "model.sumwise")
+    if (kept := study.kept()) is not None:
+        (folder / "features.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
     (folder / "problem.toml").write_text(study.problem.text, "utf-8")
     for name, told in (("summary.json", summary), ("provenance.json", provenance)):
         (folder / name).write_text(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8")

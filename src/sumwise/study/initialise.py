@@ -13,6 +13,7 @@ from sumwise.study.families import FAMILIES
 from sumwise.study.look import look_at
 from sumwise.study.problem import Problem
 from sumwise.study.recognise import Guess, recognise
+from sumwise.study.recognise.tables import METHODS
 
 __all__ = ["write_problem"]
 
@@ -39,12 +40,25 @@ def write_problem(
         raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another by --out.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
-    guess = recognise([look_at(p) for p in data], family)
+    guess = _folder(Path(data[0])) if len(data) == 1 else None
+    if guess is None:
+        guess = recognise([look_at(p) for p in data], family)
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
     text = guess.text(path.name)
     Problem.parse(text, path)  # what is written can be read
     path.write_text(text, "utf-8")
     return guess, path
+
+
+def _folder(path: Path) -> Guess | None:
+    """A folder of tables that sumwise itself wrote."""
+    if not path.is_dir():
+        return None
+    if not (path / "tables.sumwise").exists():
+        raise DataError(
+            f"{str(path)!r} is a folder without tables.", hint="name a file, or a folder of sumwise aggregate."
+        )
+    return Guess("maxent", 1.0, "a folder of tables", {"file": str(path), "kind": "folder"}, methods=METHODS)
 
 
 def _seen_from(problem: Path, file: str) -> str:

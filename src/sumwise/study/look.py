@@ -14,6 +14,8 @@ from sumwise.errors import DataError
 from sumwise.readers.files import TEXT, open_sheet
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.text import inspect_text
+from sumwise.study.problem import Problem
+from sumwise.study.sources import open_source
 
 __all__ = ["Column", "Look", "look_at"]
 
@@ -81,13 +83,27 @@ class Look:
     n_rows: int
     header: bool
     columns: tuple[Column, ...]
+    ragged: bool = False  # whether some rows have too few or too many fields, and were left out
+
+    def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+        """What [data] must say to open the file as it was looked at, and words beside it."""
+        data: dict[str, Any] = {"file": str(self.path)}
+        told: dict[tuple[str, str], str] = {}
+        if not self.header:
+            data["header"] = False
+            told["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
+        if self.ragged:
+            data["ragged"] = "drop"
+            told["data", "ragged"] = "some rows have too few or too many fields: they are left out"
+        return data, told
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 
-    def named(self, *words: str) -> list[Column]:
-        """The columns whose name holds one of these words."""
-        return [c for c in self.columns if any(_has(c.name, word) for word in words)]
+    @staticmethod
+    def is_called(column: Column, words: tuple[str, ...]) -> bool:
+        """Whether a column's name holds one of these words; a star stands for any ending."""
+        return any(_has(column.name, word) for word in words)
 
 
 def _has(name: str, word: str) -> bool:
@@ -113,9 +129,15 @@ def look_at(path: Any, **opening: Any) -> Look:
     if opening.get("header") is None:
         opening["header"] = has_header(path, opening)
     text = _is_text(path)
-    sheet = open_sheet(path, None, (), **(opening if text else {}))
+    try:
+        sheet, ragged = open_sheet(path, None, (), **(opening if text else {})), False
+    except DataError as error:
+        if not (text and "fields; the header has" in error.message):
+            raise
+        values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
+        sheet, ragged = open_source(Problem(values), path), True
     columns = tuple(_column(sheet, name) for name in sheet.columns)
-    return Look(path, len(sheet), bool(opening["header"]), columns)
+    return Look(path, len(sheet), bool(opening["header"]), columns, ragged)
 
 
 def _is_text(path: Path) -> bool:

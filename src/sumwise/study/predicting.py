@@ -47,4 +47,5 @@ def predict_file(folder: Any, source: Any) -> pd.DataFrame:
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
     problem = Problem.from_file(folder / "problem.toml")
     study = study_of(problem)
+    study.folder = folder
     return study.predict(load(folder / "model.sumwise"), path)

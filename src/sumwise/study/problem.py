@@ -75,6 +75,7 @@ class Problem:
     text: str = ""
     path: Path | None = None
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    remarks: list[str] = field(default_factory=list, repr=False)  # what was done to files, for the report
 
     @classmethod
     def from_file(cls, path: Any) -> Problem:
@@ -115,6 +116,8 @@ class Problem:
                 self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[allowed[0]]}.")
         if "family" not in self.values:
             self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+        if self.seed < 0:
+            self.fail(("seed",), f"seed is {self.seed}.", "give a whole number, 0 or more.")
         if not 0 < self.level < 1:
             self.fail(("level",), f"level is {self.level!r}.", "give a number between 0 and 1, such as 0.95.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.sheet import Sheet
+from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
 
-__all__ = ["OPENING", "join", "named_together", "open_source"]
+__all__ = ["OPENING", "join", "named_together", "only_rows", "open_source"]
 
 OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
@@ -25,6 +29,8 @@ OPENING = {
     "table": "of a database",
     "query": "of a database",
     "missing": "what stands for a missing value, such as N or ?",
+    "only": 'rows to use, as {column = "value"}; default all',
+    "ragged": "what to do with rows of a text file that have too few or too many fields: raise or drop",
 }
 SHOWN = 5
 
@@ -60,9 +66,53 @@ def open_source(
     )
     if not text:
         told = {k: v for k, v in told.items() if k in ("table", "query")}
+    with problem.blamed(("data", "ragged")):
+        ragged = checks.choice(problem.data.get("ragged", "raise"), "ragged", ("raise", "drop"))
     with problem.blamed():
-        sheet = open_sheet(source, columns, ids, **told)
-    return replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem)))
+        if text and ragged == "drop":
+            sheet = _even_rows(Path(source), columns, ids, told, problem.remarks)
+        else:
+            sheet = open_sheet(source, columns, ids, **told)
+    return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))))
+
+
+def _only(problem: Problem, sheet: Sheet) -> Sheet:
+    """The rows that the problem asks for."""
+    asked = problem.data.get("only", {})
+    if not isinstance(asked, dict):
+        problem.fail(("data", "only"), f"only is {asked!r}.", 'give columns and values: only = {state = "Ohio"}.')
+    keep = np.ones(len(sheet), dtype=bool)
+    for column, value in asked.items():
+        if column not in sheet.columns:
+            continue  # of the other file, perhaps; a column that no file has leaves all rows
+        texts = sheet.frame[column].astype(str).str.strip()
+        keep &= (texts == str(value)).to_numpy() | (texts == f"{value}.0").to_numpy()
+    if keep.all():
+        return sheet
+    if not keep.any():
+        problem.fail(("data", "only"), f"No row of {sheet.name} has {asked!r}.", "check the values.")
+    return only_rows(sheet, np.flatnonzero(keep))
+
+
+def _even_rows(path: Path, columns: Any, ids: Any, told: dict[str, Any], remarks: list[str]) -> Sheet:
+    """A text file without the rows that have too few or too many fields; a remark says how many there were."""
+    header = told.get("header")
+    file = inspect_text(path, told.get("encoding"), told.get("separator"), True if header is None else header)
+    records = list(file._records())
+    even = [(line, fields) for line, fields in records if len(fields) == len(file.columns)]
+    odd = [line for line, fields in records if len(fields) != len(file.columns)]
+    with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
+        copy = Path(folder) / "even.csv"
+        with copy.open("w", encoding="utf-8", newline="") as target:
+            csv.writer(target, delimiter=file.separator).writerows(fields for _, fields in even)
+        sheet = open_sheet(copy, columns, ids, **{**told, "encoding": "utf-8", "separator": file.separator})
+    if odd:
+        remarks.append(
+            f"{len(odd)} rows of {path.name} have another number of fields than the others and were left out, as the "
+            f"problem file asks. First: row {odd[0]}."
+        )
+    lines = [line for line, _ in even[file.header :]]
+    return replace(sheet, name=repr(str(path)), row=lambda i: f"row {lines[i]}")
 
 
 def _missing_words(problem: Problem) -> list[str]:
@@ -83,6 +133,20 @@ def _trimmed(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
             trimmed = series.str.strip()
             out[column] = trimmed.mask(trimmed.isin(missing), None) if missing else trimmed
     return out
+
+
+def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:
+    """Some rows of a sheet, which keep their places in words.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.study.sources import only_rows
+    >>> only_rows(open_sheet(pd.DataFrame({"a": [5, 6, 7]})), np.array([2])).row(0)
+    'row 2, counted from 0'
+    """
+    return replace(sheet, frame=sheet.frame.iloc[rows].reset_index(drop=True), row=lambda i: sheet.row(int(rows[i])))
 
 
 def named_together(sheet: Sheet, columns: Sequence[str]) -> tuple[Sheet, str]:
@@ -157,8 +221,6 @@ def _keys(sheet: Sheet, column: str) -> pd.Series:
 
 def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]) -> np.ndarray:
     """Which rows of the first sheet are in the second; an error where ids differ, unless the problem says drop."""
-    from sumwise import checks
-
     sets = [set(ids[0]), set(ids[1])]
     alone = [[x for x in ids[0].tolist() if x not in sets[1]], [x for x in ids[1].tolist() if x not in sets[0]]]
     unmatched = problem.data.get("unmatched", "raise")
@@ -166,7 +228,7 @@ def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]
         checks.choice(unmatched, "unmatched", ("raise", "drop"))
     keep = np.array([x in sets[1] for x in ids[0].tolist()], dtype=bool)
     if unmatched == "raise" and any(len(a) for a in alone):
-        told = "; ".join(_only(sheet, a) for sheet, a in zip((first, second), alone))
+        told = "; ".join(_alone(sheet, a) for sheet, a in zip((first, second), alone))
         raise DataError(
             f"{problem.place(('data',))}: The units of the two files don't match: {told}.",
             hint='write them alike, or set unmatched = "drop" in [data] to leave them out.',
@@ -176,7 +238,7 @@ def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]
     return keep
 
 
-def _only(sheet: Sheet, alone: list[str]) -> str:
+def _alone(sheet: Sheet, alone: list[str]) -> str:
     listed = ", ".join(repr(x) for x in alone[:SHOWN])
     more = ", ..." if len(alone) > SHOWN else ""
     return f"{len(alone)} only in {sheet.name}" + (f" ({listed}{more})" if alone else "")

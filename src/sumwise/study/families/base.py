@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from sumwise import checks
@@ -39,6 +41,7 @@ class Study:
         self.work = Work() if work is None else work
         self.notes: list[str] = []  # what was done to the data, for the report
         self.model: Any = None
+        self.folder = Path()  # of the result, for prediction
         self.chosen, self.why = problem.method, "named in the problem file"
         problem.check_keys(("data",), problem.data, [*self.data_keys, *OPENING])
         problem.check_keys(("columns",), problem.columns, self.column_keys)
@@ -93,6 +96,10 @@ class Study:
         """Further frames for the result folder, by file name without ending."""
         return {}
 
+    def kept(self) -> dict[str, Any] | None:
+        """What prediction needs beside the model, for ``features.json``."""
+        return None
+
     def fit(self) -> None:
         """Choose the method, fit it, keep it."""
         if self.problem.method == "auto":
@@ -113,6 +120,10 @@ class Study:
             estimator.set_params(random_state=self.problem.seed)
         return estimator
 
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Random numbers of the problem's seed for one purpose, unlike those of any other program with that seed."""
+        return np.random.default_rng([self.problem.seed, zlib.crc32(purpose.encode())])
+
     def summary(self) -> Summary:
         """The summary of the fitted study."""
         title = self.problem.title or self.question
@@ -125,7 +136,8 @@ class Study:
 
     def told_data(self) -> dict[str, Any] | None:
         """What was done to the data on the way in."""
-        return bullets(self.notes, "What was done to the data") if self.notes else None
+        told = [*self.problem.remarks, *self.notes]
+        return bullets(told, "What was done to the data") if told else None
 
     def told_fit(self, fit: Any) -> dict[str, Any]:
         """Convergence, as facts."""

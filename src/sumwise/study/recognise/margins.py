@@ -87,17 +87,31 @@ def guess(looks: list[Look]) -> Guess | None:
 
 
 def _long(look: Look) -> Guess | None:
-    if not {"side", "option", "votes", "unit"} <= {c.name for c in look.columns}:
+    names = {c.name for c in look.columns}
+    if not {"side", "votes", "unit"} <= names:
         return None
     side = look["side"]
     if side.distinct != 2 or side.texts is None:
         return None
+    option = "option" if "option" in names else next((c.name for c in look.columns if c.name in ("k", "name")), None)
+    if option is None:
+        return None
     first, second = list(dict.fromkeys(side.texts.dropna().tolist()))
     if {first, second} == {"row", "col"}:
         first, second = "row", "col"
-    columns = {"unit": "unit", "side": "side", "option": "option", "votes": "votes", "row": first, "col": second}
+    columns = {"unit": "unit", "side": "side", "option": option, "votes": "votes", "row": first, "col": second}
     told = {("columns", "row"): "what the groups' side is called", ("columns", "col"): "and that of the outcomes"}
-    return _finished(look, 1.0, "one row per unit, side and option: margins in long form", {}, columns, told, [])
+    seen, data, ask = "one row per unit, side and option: margins in long form", {}, []
+    rest = [c for c in look.columns if c.name not in columns.values() and c.distinct > 1]
+    if rest:
+        data["only"] = {c.name: _first(c) for c in rest}
+        told["data", "only"] = "the file holds several contests; this is the first"
+        ask.append(f"which contest to fit, by {' and '.join(c.name for c in rest)}.")
+    return _finished(look, 1.0, seen, data, columns, told, ask)
+
+
+def _first(column: Column) -> str:
+    return str(column.texts.iloc[0]) if column.numbers is None else f"{column.numbers[0]:g}"
 
 
 # --- wide, counts
@@ -214,6 +228,8 @@ def _shares(look: Look) -> Guess | None:
         columns["total"] = total.name
     if not _worded(groups, outcomes):
         ask.append("which side holds the groups was guessed from the order of the columns.")
+    if all(any(_called(c, OUTCOMES) for c in side) for side in (groups, outcomes)):
+        ask.append("both sides read like outcomes; groups say who people are.")
     over = [c for side in (groups, outcomes) for c in side if np.max(_sums(side)) > 1 + 1e-6]
     if over:
         data["mismatch"] = "rescale"
@@ -297,9 +313,7 @@ def _sums(columns: list[Column]) -> np.ndarray:
 
 
 def _called(column: Column, words: tuple[str, ...]) -> bool:
-    from sumwise.study.look import _has
-
-    return any(_has(column.name, word) for word in words)
+    return Look.is_called(column, words)
 
 
 def _worded(groups: list[Column], outcomes: list[Column]) -> bool:
@@ -334,9 +348,7 @@ def _with_unit(look: Look, used: list[Column]) -> dict[str, Any]:
 def _finished(
     look: Look, score: float, seen: str, data: dict, columns: dict, told: dict[tuple[str, str], str], ask: list[str]
 ) -> Guess:
-    opening: dict[str, Any] = {"file": str(look.path)}
-    if not look.header:
-        opening["header"] = False
-        told["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
+    opening, words = look.opening()
+    told |= words
     seen = f"{seen}; {look.n_rows:,} rows"
     return Guess("ecological", score, seen, {**opening, **data}, columns, comments=told, ask=ask, methods=METHODS)

@@ -198,7 +198,7 @@ def told_halves(study: Any) -> dict[str, Any] | None:
     m = study.margins
     if study.chosen not in ("EcologicalEM", "Goodman") or m.n_units < 4 * m.n_rows * m.n_cols:
         return None
-    order = np.random.default_rng(study.problem.seed).permutation(m.n_units)
+    order = study.rng("folds").permutation(m.n_units)
     halves = [np.sort(half) for half in np.array_split(order, 2)]
 
     def shares() -> list[Any]:

@@ -1,0 +1,114 @@
+"""Numbers behind the figures on bags and subgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["calibration_numbers", "predicted_numbers", "subgroup_numbers"]
+
+
+def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool = False) -> dict[str, Any]:
+    """Return shares of subgroups with intervals, ready to be drawn as lines.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``group``, ``level``, ``people``, ``class``, ``share``, ``low``, ``high``, and perhaps ``truth``.
+    level : float, default 0.95
+    most : int, default 40
+        Lines; the largest subgroups are kept.
+    two : bool, default False
+        Whether there are two classes, of which the second is shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.diagnostics import subgroup_numbers
+    >>> row = {"group": "sex", "level": "f", "people": 5, "class": "yes", "share": 0.5, "low": 0.4, "high": 0.6}
+    >>> subgroup_numbers(pd.DataFrame([row]))["names"]
+    ['sex f: yes']
+    """
+    part = frame[frame["class"] == frame["class"].iloc[1]] if two else frame
+    if len(part) > most:
+        keep = np.sort(np.argsort(-part["people"].to_numpy(), kind="stable")[:most])
+        part = part.iloc[keep]
+    names = [f"{g} {lv}" + ("" if two else f": {c}") for g, lv, c in zip(part["group"], part["level"], part["class"])]
+    return {
+        "names": names,
+        "share": part["share"].to_numpy(dtype=float),
+        "low": part["low"].to_numpy(dtype=float),
+        "high": part["high"].to_numpy(dtype=float),
+        "truth": part["truth"].to_numpy(dtype=float) if "truth" in part else None,
+        "level": level,
+    }
+
+
+def predicted_numbers(actual: Any, predicted: Any, what: str, low: Any = None, high: Any = None) -> dict[str, Any]:
+    """Return predictions beside what is true, ready to be drawn against each other.
+
+    Parameters
+    ----------
+    actual, predicted : arrays of shape (n,)
+    what : str
+        What is predicted.
+    low, high : arrays, optional
+        Intervals.
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import predicted_numbers
+    >>> predicted_numbers([1, 2], [1.5, 2.5], "age")["error"]
+    0.5
+    """
+    a, p = np.asarray(actual, dtype=float), np.asarray(predicted, dtype=float)
+    return {
+        "actual": a,
+        "predicted": p,
+        "low": None if low is None else np.asarray(low, dtype=float),
+        "high": None if high is None else np.asarray(high, dtype=float),
+        "what": what,
+        "error": float(np.abs(a - p).mean()),
+    }
+
+
+def calibration_numbers(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return calibration tables as plain numbers.
+
+    Parameters
+    ----------
+    tables : mapping of name to frame
+        From `sumwise.metrics.calibration`.
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import calibration_numbers
+    >>> from sumwise.metrics import calibration
+    >>> calibration_numbers({"model": calibration([0, 1], [0.2, 0.7], bins=1)})["model"]["observed"]
+    array([0.5])
+    """
+    return {
+        name: {key: table[key].to_numpy(dtype=float) for key in ("predicted", "observed", "error")}
+        for name, table in tables.items()
+    }
+
+
+def confusion(actual: Any, predicted: Any, classes: Any) -> dict[str, Any]:
+    """Return how often each class was predicted as which.
+
+    Parameters
+    ----------
+    actual, predicted : arrays of class positions, shape (n,)
+    classes : sequence of str
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import confusion
+    >>> confusion([0, 1, 1], [0, 1, 0], ["a", "b"])["counts"].tolist()
+    [[1, 0], [1, 1]]
+    """
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(counts, (np.asarray(actual, dtype=int), np.asarray(predicted, dtype=int)), 1)
+    return {"counts": counts, "classes": list(classes)}

@@ -1,0 +1,50 @@
+"""How often each class was predicted as which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_confusion"]
+
+
+def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.confusion` returns: a square per pair, dark where many are, with its count.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``counts`` (actual, predicted) and ``classes``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots.confusion import plot_confusion
+    >>> plot_confusion({"counts": [[3, 1], [0, 4]], "classes": ["a", "b"]}).get_ylabel()
+    'actual'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import short
+
+    counts = np.asarray(numbers["counts"], dtype=float)
+    ax = plt.subplots(figsize=(4, 4))[1] if ax is None else ax
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=1)
+    for i, row in enumerate(counts):
+        for j, n in enumerate(row):
+            ax.text(
+                j + 0.5, i + 0.5, f"{n:,.0f}", ha="center", va="center", color="white" if share[i, j] > 0.6 else "black"
+            )
+    names = [short(c, 14) for c in numbers["classes"]]
+    place = np.arange(len(names)) + 0.5
+    ax.set(xticks=place, yticks=place, xticklabels=names, yticklabels=names, xlabel="predicted", ylabel="actual")
+    ax.set(aspect="equal")
+    ax.invert_yaxis()
+    return ax

@@ -1,0 +1,45 @@
+"""Predicted against actual, on the diagonal where they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_predicted"]
+
+
+def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.predicted_numbers` returns.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``actual``, ``predicted``, ``low`` and ``high`` (or None), ``what``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import predicted_numbers
+    >>> from sumwise.plots.predicted import plot_predicted
+    >>> plot_predicted(predicted_numbers([1, 2], [1.5, 2.5], "age")).get_xlabel()
+    'actual age'
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    a, p = (np.asarray(numbers[k], dtype=float) for k in ("actual", "predicted"))
+    ends = [min(a.min(), p.min()), max(a.max(), p.max())]
+    pad = 0.05 * (ends[1] - ends[0] or 1.0)
+    ends = [ends[0] - pad, ends[1] + pad]
+    ax.plot(ends, ends, color="0.6", linewidth=1, linestyle="--")
+    if numbers.get("low") is not None:
+        ax.vlines(a, numbers["low"], numbers["high"], color="0.8", linewidth=1)
+    ax.scatter(a, p, s=14, color="#0072B2", alpha=0.7)
+    ax.set(xlim=ends, ylim=ends, xlabel=f"actual {numbers['what']}", ylabel=f"predicted {numbers['what']}")
+    return ax

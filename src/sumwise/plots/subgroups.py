@@ -1,0 +1,46 @@
+"""Shares of subgroups with their intervals, and the truth where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_subgroups"]
+
+
+def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.subgroup_numbers` returns: one line per subgroup.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots.subgroups import plot_subgroups
+    >>> numbers = {"names": ["f"], "share": [0.5], "low": [0.4], "high": [0.6], "truth": [0.45], "level": 0.95}
+    >>> plot_subgroups(numbers).get_xlabel()
+    'share'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import short
+
+    share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
+    ax = plt.subplots(figsize=(6, 0.8 + 0.25 * share.size))[1] if ax is None else ax
+    y = np.arange(share.size)[::-1]
+    ax.hlines(y, low, high, color="#0072B2", linewidth=2, label=f"{100 * numbers['level']:g}% interval")
+    ax.plot(share, y, "o", color="#D55E00", markersize=4, label="estimate")
+    if numbers.get("truth") is not None:
+        ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=5, label="truth")
+    ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel="share", xlim=(0, 1))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
+    return ax

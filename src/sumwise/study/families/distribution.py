@@ -1,0 +1,270 @@
+"""Problems on bags with a response: one number or class per bag, from the samples in it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.readers.sheet import Sheet
+from sumwise.report.summary import Summary
+from sumwise.study.families.base import Study
+from sumwise.study.features import Features, column_kind, learn_features, level_texts
+from sumwise.study.sources import open_source
+from sumwise.study.telling.distribution import tell
+
+__all__ = ["STUDY", "Distribution"]
+
+FOLDS = 10
+
+
+class Distribution(Study):
+    """A response per bag, from the samples in it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pandas as pd
+    >>> from sumwise.study import Problem, study_of
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=30)
+    >>> rows = pd.DataFrame({"sample": np.repeat(np.arange(30), 20)})
+    >>> rows["x"], rows["dose"] = rng.normal(mean[rows["sample"]]), mean[rows["sample"]]
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows.to_csv(folder / "cells.csv", index=False)
+    >>> lines = ['family = "distribution"', "[data]", 'file = "cells.csv"', "[columns]", 'bag = "sample"']
+    >>> lines.append('response = "dose"')
+    >>> study = study_of(Problem.parse("\\n".join(lines), folder / "problem.toml"))
+    >>> study.read()
+    >>> len(study.bags), study.classes is None
+    (30, True)
+    """
+
+    family = "distribution"
+    question = "A response per bag, from its samples"
+    data_keys = {  # noqa: RUF012
+        "file": "one row per sample",
+        "responses_file": "one row per bag with its response, where it isn't in the file of samples",
+        "unmatched": "what to do with bags that are in one file only: raise or drop",
+    }
+    column_keys = {  # noqa: RUF012
+        "bag": "the column that says which bag a sample is in",
+        "response": "the column to be predicted: the same in all rows of a bag; numbers, or classes",
+        "responses_bag": "the column of bags in the responses file, where it is called otherwise",
+        "features": "columns of samples; default: all others",
+        "categorical": "features that are levels though they look like numbers",
+        "weight": "how much a sample counts",
+        "task": "regression or classification; default: classification for text and for two values",
+    }
+    methods = ("means", "moments", "fourier", "DeepSets")
+
+    bags: Bags
+    response: np.ndarray
+    classes: list[str] | None
+    features: Features
+
+    # --- in
+
+    def read(self) -> None:
+        """Read samples into bags, and the response of each bag."""
+        p = self.problem
+        bag, response = p.column("bag", needed=True), p.column("response", needed=True)
+        sheet = open_source(p, p.file(), None, [str(bag)])
+        with p.blamed():
+            sheet.known(bag)
+            apart = p.file("responses_file", needed=False)
+            skip = {bag, response, p.column("weight")}
+            columns = p.column_list("features") or [c for c in sheet.columns if c not in skip]
+            if apart is None:
+                sheet.known(response)
+            self.features = learn_features(sheet, columns, p.column_list("categorical") or ())
+            self._build(sheet, str(bag))
+            if apart is None:
+                self._own_response(sheet, str(response))
+            else:
+                self._other_response(apart, str(bag), str(response))
+        filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
+        if filled:
+            self.notes.append(
+                f"Missing values of {', '.join(filled)} count at the mean, and have an indicator of their own."
+            )
+
+    def _build(self, sheet: Sheet, bag: str) -> None:
+        codes, found = pd.factorize(sheet.ids(bag).astype(str).str.strip().to_numpy())
+        self.order = np.argsort(codes, kind="stable")
+        self.codes = codes
+        weight = self.problem.column("weight")
+        weights = None if weight is None else sheet.numbers([weight])[self.order, 0]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
+        values = self.features.matrix(sheet)[self.order]
+        self.bags = Bags(values, offsets, weights, found.tolist(), self.features.names)
+
+    def _own_response(self, sheet: Sheet, response: str) -> None:
+        texts = pd.Series(level_texts(sheet, response))
+        first = texts.groupby(self.codes).transform("first")
+        sheet.refuse(
+            (texts != first).to_numpy(),
+            f"column {response!r} differs within a bag",
+            "a response is the same in all rows of its bag.",
+        )
+        order = np.flatnonzero(~pd.Series(self.codes).duplicated().to_numpy())
+        self._set(sheet, response, order)
+
+    def _other_response(self, path: Path, bag: str, response: str) -> None:
+        p = self.problem
+        key = p.column("responses_bag") or bag
+        other = open_source(p, path, [key, response], [key])
+        ids = other.ids(key).astype(str).str.strip().reset_index(drop=True)
+        other.refuse(ids.duplicated().to_numpy(), f"column {key!r} repeats a bag", "give each bag one row.")
+        place = {name: i for i, name in enumerate(ids.tolist())}
+        mine = [str(b) for b in self.bags.ids]
+        alone = [b for b in mine if b not in place]
+        more = [b for b in ids.tolist() if b not in set(mine)]
+        if (alone or more) and p.data.get("unmatched", "raise") != "drop":
+            told = (
+                f"{len(alone)} without a response ({', '.join(map(repr, alone[:5]))}), {len(more)} without samples "
+                f"({', '.join(map(repr, more[:5]))})"
+            )
+            hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
+            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {told}.", hint=hint)
+        keep = np.array([b in place for b in mine], dtype=bool)
+        if not keep.any():
+            raise DataError("The two files have no bag in common.", hint="write them alike.")
+        self.bags = self.bags[np.flatnonzero(keep)]
+        self._set(other, response, np.array([place[b] for b in mine if b in place]))
+
+    def _set(self, sheet: Sheet, response: str, rows: np.ndarray) -> None:
+        texts = level_texts(sheet, response)[rows]
+        distinct = sorted(set(texts.tolist()))
+        kind = column_kind(sheet, response)
+        task = self.problem.columns.get("task") or (
+            "classification" if kind == "levels" or len(distinct) == 2 else "regression"
+        )
+        if task not in ("regression", "classification"):
+            self.problem.fail(("columns", "task"), f"task is {task!r}.", "give regression or classification.")
+        if len(distinct) < 2:
+            raise DataError(f"Column {response!r} is the same for all bags.", hint="there is nothing to predict.")
+        if task == "classification":
+            self.classes = [str(x) for x in distinct]
+            self.response = np.searchsorted(np.array(distinct, dtype=object), texts).astype(int)
+        else:
+            self.classes = None
+            self.response = sheet.numbers([response], negative=True)[rows, 0]
+
+    # --- fit
+
+    def choose(self) -> tuple[str, str]:
+        """By cross-validation over the methods, the simplest within a standard error of the best."""
+        from sumwise.distribution import recommend
+
+        tried = {name: self.seeded(self.make(name)) for name in self.methods if name != "DeepSets"}
+        n_folds = min(5, len(self.bags) // 2)
+        if n_folds < 2:
+            return "means", "there are too few bags to compare methods"
+
+        def compare() -> dict[str, Any]:
+            found = recommend(
+                self.bags, self._target(), n_folds=n_folds, candidates=tried, random_state=self.problem.seed
+            )
+            return {
+                "best": found.best,
+                "scores": {k: np.asarray(v) for k, v in found.scores.items()},
+                "reasons": list(found.reasons),
+            }
+
+        self.advice = self.work.step("compare methods", compare)
+        return self.advice["best"], f"chosen by {n_folds}-fold cross-validation over bags"
+
+    def make(self, method: str) -> Any:
+        """A regressor on bags."""
+        from sumwise import distribution as d
+
+        if method == "DeepSets":
+            return d.DeepSets(task="regression")
+        part = {"means": d.LinearEmbedding, "moments": d.MomentEmbedding, "fourier": d.FourierEmbedding}[method]
+        return d.BagRidge(part())
+
+    def _target(self) -> np.ndarray:
+        """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
+        if self.classes is None:
+            return self.response
+        return self.response.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[self.response]
+
+    def train(self, estimator: Any) -> Any:
+        """Fit to bags and responses."""
+        return estimator.fit(self.bags, self._target())
+
+    # --- out
+
+    def held_out(self) -> np.ndarray:
+        """Predictions of every bag by a fit to other bags, as `_target`."""
+        if getattr(self, "_held_out", None) is None:
+            self._held_out = self.work.step("predict held-out bags", self._folds)
+        return self._held_out
+
+    def _folds(self) -> np.ndarray:
+        target = self._target()
+        order = self.rng("folds").permutation(len(self.bags))
+        out = np.zeros_like(target, dtype=float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for fold in np.array_split(order, min(FOLDS, len(order))):
+                rest = np.setdiff1d(order, fold)
+                part = np.sort(fold)
+                out[part] = self.configured(self.chosen).fit(self.bags[rest], target[rest]).predict(self.bags[part])
+        return out
+
+    def half_width(self) -> float:
+        """Half the width of an interval that held its share of the bags when each was predicted by others."""
+        error = np.sort(np.abs(self.held_out() - self._target()).ravel())
+        place = min(len(error) - 1, int(np.ceil((len(error) + 1) * self.problem.level)) - 1)
+        return float(error[place])
+
+    def estimates(self) -> pd.DataFrame:
+        """Every bag: actual, and predicted by a fit that has not seen it."""
+        frame = pd.DataFrame({"bag": [str(b) for b in self.bags.ids], "samples": self.bags.sizes})
+        return pd.concat([frame, self._told(self.held_out(), self.response)], axis=1)
+
+    def _told(self, predicted: np.ndarray, actual: np.ndarray | None = None) -> pd.DataFrame:
+        out: dict[str, Any] = {}
+        if self.classes is None:
+            wide = self.width if hasattr(self, "width") else self.half_width()
+            if actual is not None:
+                out["actual"] = actual
+            return pd.DataFrame({**out, "predicted": predicted, "low": predicted - wide, "high": predicted + wide})
+        score = np.column_stack([1 - predicted, predicted]) if len(self.classes) == 2 else predicted
+        if actual is not None:
+            out["actual"] = [self.classes[c] for c in actual]
+        out["predicted"] = [self.classes[c] for c in score.argmax(axis=1)]
+        return pd.DataFrame({**out, **{f"score({name})": score[:, c] for c, name in enumerate(self.classes)}})
+
+    def kept(self) -> dict[str, Any]:
+        """What prediction needs beside the model."""
+        wide = self.half_width() if self.classes is None else None
+        return {"features": self.features.rules, "classes": self.classes, "half_width": wide}
+
+    def predict(self, model: Any, source: Path) -> pd.DataFrame:
+        """Responses of other bags."""
+        kept = json.loads((self.folder / "features.json").read_text("utf-8"))
+        self.features, self.classes = Features(kept["features"]), kept["classes"]
+        self.width = kept["half_width"]
+        bag = str(self.problem.column("bag", needed=True))
+        with self.problem.blamed():
+            sheet = open_source(self.problem, source, None, [bag])
+            sheet.known(bag)
+            self._build(sheet, bag)
+        frame = pd.DataFrame({"bag": [str(b) for b in self.bags.ids], "samples": self.bags.sizes})
+        return pd.concat([frame, self._told(model.predict(self.bags))], axis=1)
+
+    def tell(self, summary: Summary) -> None:
+        """Findings, estimates, certainty, assumptions."""
+        tell(self, summary)
+
+
+STUDY = Distribution

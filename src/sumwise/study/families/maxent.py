@@ -1,0 +1,258 @@
+"""Problems on tables with a label: who will click, from contingency tables alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.readers import read_tables, read_tables_folder
+from sumwise.report.summary import Summary
+from sumwise.study.families.base import Study
+from sumwise.study.features import level_texts, typed_frame
+from sumwise.study.sources import open_source
+from sumwise.study.telling.maxent import tell
+from sumwise.tables import Tables
+
+__all__ = ["STUDY", "MaxEnt"]
+
+FEW = 500  # rows below which none are held out
+RARE = 20  # rows below which levels are put together
+
+
+class MaxEnt(Study):
+    """A classifier of individuals from tables of counts, or from rows that are counted and forgotten.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.study import Problem, study_of
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> synthetic.rows(1000, sizes=[3, 2], random_state=0).frame().to_csv(folder / "rows.csv", index=False)
+    >>> text = 'family = "maxent"\\n[data]\\nfile = "rows.csv"\\nkind = "rows"\\n[columns]\\nlabel = "label"\\n'
+    >>> study = study_of(Problem.parse(text, folder / "problem.toml"))
+    >>> study.read()
+    >>> len(study.tables), len(study.rows), study.tables.n
+    (1, 212, 788.0)
+    """
+
+    family = "maxent"
+    question = "Individuals from tables of counts"
+    data_keys = {  # noqa: RUF012
+        "file": "rows of individuals, cells of tables, or a folder that sumwise aggregate or release wrote",
+        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts holds cells",
+        "holdout": "rows: the share that is kept for checking; default 0.2",
+        "bins": "rows: levels that a column of numbers is cut into; default 5",
+        "order": "rows: how many attributes a table has; default 2",
+        "absent": "cells: what a cell means that has no row: raise, zero or unobserved",
+    }
+    column_keys = {  # noqa: RUF012
+        "label": "rows: the column to be predicted; cells: its name",
+        "attributes": "the features; default: all other columns",
+        "categorical": "rows: features that are levels though they look like numbers",
+        "weight": "rows: people that a row stands for",
+        "count": "cells: the column of counts",
+        "label_sum": "cells: the column of the label's sums",
+    }
+    methods = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair")
+
+    tables: Tables
+    rows: pd.DataFrame | None = None  # individuals that were held out
+    labels: np.ndarray | None = None  # their classes, as positions
+
+    # --- in
+
+    def read(self) -> None:
+        """Read tables, or count rows into them."""
+        p = self.problem
+        path = self.required(p.file(), "file")
+        kind = p.data.get("kind") or ("folder" if path.is_dir() else "cells" if "count" in p.columns else "rows")
+        with p.blamed(("data", "kind")):
+            checks.choice(kind, "kind", ("rows", "cells", "folder"))
+        with p.blamed():
+            if kind == "folder":
+                self.tables = read_tables_folder(path)
+            elif kind == "cells":
+                self.tables = self._cells(path)
+            else:
+                self._count(path)
+        if self.tables.label is None and all(t.label_sums is None for t in self.tables):
+            p.fail(("data", "file"), "The tables have no label sums.", "a classifier needs them; count with a label.")
+
+    def _cells(self, path: Path) -> Tables:
+        p = self.problem
+        names = {key: str(p.column(key)) for key in ("count", "label_sum") if p.column(key) is not None}
+        sheet = open_source(p, path, None, None)
+        return read_tables(
+            sheet,
+            p.column_list("attributes"),
+            absent=p.data.get("absent", "raise"),
+            label=p.column("label"),
+            names=names or None,
+        )
+
+    def _count(self, path: Path) -> None:
+        from sumwise.aggregate import aggregate
+        from sumwise.encoding import Encoding
+
+        p = self.problem
+        label = str(p.column("label", needed=True))
+        sheet = open_source(p, path, None, [label])
+        sheet.known(label)
+        weight = p.column("weight")
+        columns = p.column_list("attributes") or [c for c in sheet.columns if c not in (label, weight)]
+        frame: Any = typed_frame(sheet, columns, p.column_list("categorical") or ())
+        labels = level_texts(sheet, label)
+        bins = checks.at_least(p.data.get("bins", 5), "bins", 2)
+        spec = {c: _rule(frame[c], bins) for c in columns if len(pd.unique(frame[c])) > 1}
+        if not spec:
+            raise DataError(f"{sheet.name}: all attributes are the same in every row.", hint="name other columns.")
+        label_name = label if label not in spec else f"{label} (label)"
+        frame[label_name] = labels
+        if weight is not None:
+            frame[weight] = sheet.numbers([weight])[:, 0]
+        if len(set(labels.tolist())) < 2:
+            raise DataError(f"Column {label!r} is the same in every row.", hint="there is nothing to predict.")
+        held = self._held_out(len(frame))
+        train = frame[~held].reset_index(drop=True)
+        encoding = Encoding.fit(train, spec)
+        order = min(int(checks.at_least(p.data.get("order", 2), "order", 1)), len(spec))
+        self.tables = aggregate(train, list(spec), label_name, order, weight, encoding)
+        self.classes = [str(c) for c in self.tables.classes or ()]  # in the order of the probabilities
+        if held.any():
+            self.rows = frame[held].reset_index(drop=True)
+            places = {name: c for c, name in enumerate(self.classes)}
+            self.labels = np.array([places[text] for text in labels[held]])
+        self.notes.append(
+            f"{len(train):,} rows were counted into {len(self.tables)} tables of {order} attributes each; the fit "
+            "sees the tables only. "
+            f"Numbers are cut into {bins} levels at quantiles; levels of fewer than {RARE} rows are put together."
+        )
+
+    def _held_out(self, n: int) -> np.ndarray:
+        """Which rows are not counted and check the result."""
+        p = self.problem
+        share = p.data.get("holdout", 0.2 if n >= FEW else 0.0)
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
+            p.fail(("data", "holdout"), f"holdout is {share!r}.", "give a share of the rows, such as 0.2; 0 for none.")
+        held = self.rng("held out").random(n) < share
+        if held.any():
+            self.notes.append(f"{int(held.sum()):,} rows, drawn at random, were held out to check the result.")
+        return held
+
+    # --- fit
+
+    def choose(self) -> tuple[str, str]:
+        """The maximum entropy model."""
+        return "MaxEntClassifier", "it agrees with all tables at once, as a logistic regression on the rows would"
+
+    def make(self, method: str) -> Any:
+        """A classifier on tables."""
+        from sumwise import maxent
+
+        made = getattr(maxent, method)()
+        if method == "MaxEntClassifier":
+            made.set_params(verbose=1)
+        return made
+
+    def train(self, estimator: Any) -> Any:
+        """Fit to the tables; long training keeps its state with the steps of the run."""
+        own = "checkpoint" in estimator.get_params(deep=False)
+        if own:
+            estimator.set_params(checkpoint=self.work.path(f"fit {type(estimator).__name__}"))
+        estimator.fit(self.tables)
+        if own:
+            estimator.set_params(checkpoint=None, verbose=0)  # of this run, not of the model
+        return estimator
+
+    # --- out
+
+    def estimates(self) -> pd.DataFrame:
+        """Per level of every attribute: people and class shares, counted and by the model."""
+        if getattr(self, "_estimates", None) is None:
+            self._estimates = self.work.step("expected tables", self._expected)
+        return self._estimates
+
+    def _expected(self) -> pd.DataFrame:
+        parts = [self._of(a) for a in self.model.domain_.attributes]
+        return pd.concat(parts, ignore_index=True)
+
+    def _of(self, attribute: str) -> pd.DataFrame:
+        counts, sums = margin(self.tables, attribute)
+        names = [str(c) for c in self.model.classes_]
+        levels = [str(v) for v in self.model.domain_.levels(attribute)]
+        frame = pd.DataFrame(
+            {"attribute": attribute, "level": np.repeat(levels, len(names)), "class": names * len(levels)}
+        )
+        frame["people"] = np.repeat(counts, len(names))
+        whole = np.maximum(counts, 1e-300)[:, None]
+        frame["share"] = np.where(counts[:, None] > 0, sums / whole, np.nan).ravel()
+        if hasattr(self.model, "expected"):
+            found = self.model.expected([attribute], self.problem.level, random_state=self.problem.seed)
+            values = found.values / np.maximum(found.values.sum(axis=1, keepdims=True), 1e-300)
+            frame["people by model"] = np.repeat(found.values.sum(axis=1), len(names))
+            frame["share by model"] = values.ravel()
+        return frame
+
+    def extra(self) -> dict[str, pd.DataFrame]:
+        """Probabilities of the rows that were held out."""
+        if self.rows is None or self.labels is None:
+            return {}
+        frame = self._told(self.model, self.rows)
+        frame.insert(0, "actual", [self.classes[c] for c in self.labels])
+        return {"held_out": frame}
+
+    def _told(self, model: Any, rows: pd.DataFrame) -> pd.DataFrame:
+        chance = model.predict_proba(rows)
+        out = {f"p({name})": chance[:, c] for c, name in enumerate(model.classes_)}
+        return pd.DataFrame({**out, "class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
+
+    def predict(self, model: Any, source: Path) -> pd.DataFrame:
+        """Class probabilities of other individuals."""
+        p = self.problem
+        columns = list(model.domain_.attributes if model.encoding_ is None else model.encoding_.columns)
+        with p.blamed():
+            sheet = open_source(p, source, None, ())
+            rows = typed_frame(sheet, columns, p.column_list("categorical") or ())
+            frame = self._told(model, rows)
+        frame.insert(0, "row", np.arange(len(frame)) + 1)
+        return frame
+
+    def tell(self, summary: Summary) -> None:
+        """Findings, estimates, certainty, assumptions."""
+        tell(self, summary)
+
+
+def _rule(column: Any, bins: int) -> dict[str, Any]:
+    if pd.api.types.is_float_dtype(column.dtype) and column.nunique() > bins:
+        return {"kind": "quantiles", "bins": bins}
+    return {"kind": "levels", "min_count": RARE, "max_levels": 50}
+
+
+def margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (L,) and class sums (L, K) of one attribute, from the first table that holds it.
+
+    Examples
+    --------
+    >>> from sumwise import Tables
+    >>> from sumwise.study.families.maxent import margin
+    >>> margin(Tables.from_frame({"a": [0, 1, 1], "b": [0, 0, 1], "y": [0, 1, 1]}, ["a", "b"], label="y"), "a")[1]
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
+    place = found.attributes.index(attribute)
+    away = tuple(i for i in range(len(found.attributes)) if i != place)
+    counts = np.nansum(found.counts, axis=away)
+    sums = np.asarray(found.label_sums, dtype=float)
+    if sums.ndim == found.counts.ndim:
+        sums = np.stack([found.counts - sums, sums], axis=-1)
+    return counts, np.nansum(sums, axis=away)
+
+
+STUDY = MaxEnt

@@ -1,0 +1,324 @@
+"""Problems on bags with class counts: what individuals would choose, from results per region."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.readers.sheet import Sheet
+from sumwise.report.summary import Summary
+from sumwise.study.families.base import Study
+from sumwise.study.features import Features, learn_features, level_texts
+from sumwise.study.sources import only_rows, open_source
+from sumwise.study.telling.proportions import tell
+
+__all__ = ["STUDY", "Proportions"]
+
+MOST_GROUPS = 12  # levels of a column that is shown as subgroups
+MOST_CLASSES = 30
+
+
+class Proportions(Study):
+    """Which individuals have which class, from class counts per bag.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pandas as pd
+    >>> from sumwise.study import Problem, study_of
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"area": np.repeat(np.arange(20), 30), "age": rng.normal(size=600)})
+    >>> people["age"] += rng.normal(size=20)[people["area"]]
+    >>> people["vote"] = np.where(rng.random(600) < 1 / (1 + np.exp(-people["age"])), "yes", "no")
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> people.to_csv(folder / "people.csv", index=False)
+    >>> lines = ['family = "proportions"', "[data]", 'file = "people.csv"', "[columns]", 'bag = "area"']
+    >>> lines.append('label = "vote"')
+    >>> study = study_of(Problem.parse("\\n".join(lines), folder / "problem.toml"))
+    >>> study.read()
+    >>> study.classes, study.counts.shape
+    (['no', 'yes'], (20, 2))
+    """
+
+    family = "proportions"
+    question = "Individuals from counts per bag"
+    data_keys = {  # noqa: RUF012
+        "file": "one row per individual",
+        "counts_file": "one row per bag with its class counts, where they aren't in the file of individuals",
+        "survey_file": "shares of subgroups by a survey, to compare with: columns group, level, class, share",
+        "unmatched": "what to do with bags that are in one file only: raise or drop",
+    }
+    column_keys = {  # noqa: RUF012
+        "bag": "the column that says which bag an individual is in",
+        "label": "the column of classes; only its counts per bag are used, the rest checks the result",
+        "counts": "columns of the counts file: how many of each class",
+        "counts_bag": "the column of bags in the counts file, where it is called otherwise",
+        "features": "columns of individuals; default: all others",
+        "categorical": "features that are levels though they look like numbers",
+        "weight": "people that a row stands for",
+        "subgroups": "columns to show shares by; default: those with few levels",
+    }
+    methods = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
+
+    bags: Bags
+    counts: np.ndarray
+    classes: list[str]
+    features: Features
+
+    # --- in
+
+    def read(self) -> None:
+        """Read individuals into bags, and the counts of each bag."""
+        p = self.problem
+        bag, label = p.column("bag", needed=True), p.column("label")
+        ids = [c for c in (bag, label) if c is not None]
+        sheet = open_source(p, p.file(), None, ids)
+        with p.blamed():
+            sheet.known(*ids, *(c for c in (p.column("weight"),) if c))
+            sheet = self._with_labels(sheet, label)
+            columns = self._feature_columns(sheet, ids)
+            self.features = learn_features(sheet, columns, p.column_list("categorical") or ())
+            self.labels = None
+            if p.file("counts_file", needed=False) is not None:
+                sheet = self._with_counts(sheet, str(bag))
+            elif label is None:
+                p.fail(("columns",), "[columns] names no label, and [data] no counts_file.", "name one of them.")
+            self._build(sheet, str(bag))
+            if self.labels is None and label is not None:
+                self._count_labels(sheet, label)
+            self._subgroup_columns(sheet)
+        self._note()
+
+    def _with_labels(self, sheet: Sheet, label: str | None) -> Sheet:
+        """Leave out individuals whose label is missing, where labels are counted."""
+        if label is None or not (absent := sheet.missing(label)).any():
+            return sheet
+        self.notes.append(f"{int(absent.sum()):,} of {len(sheet):,} individuals have no {label!r} and were left out.")
+        return only_rows(sheet, np.flatnonzero(~absent))
+
+    def _feature_columns(self, sheet: Sheet, ids: list[str]) -> list[str]:
+        p = self.problem
+        named = p.column_list("features")
+        if named is not None:
+            return named
+        return [c for c in sheet.columns if c not in {*ids, p.column("weight")}]
+
+    def _build(self, sheet: Sheet, bag: str) -> None:
+        values = self.features.matrix(sheet)
+        ids = pd.Series(sheet.ids(bag).astype(str).str.strip().to_numpy())
+        codes, found = pd.factorize(ids)
+        order = np.argsort(codes, kind="stable")
+        self.order = order
+        weight = self.problem.column("weight")
+        weights = None
+        if weight is not None:
+            weights = sheet.numbers([weight])[order, 0]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
+        self.bags = Bags(values[order], offsets, weights, found.tolist(), self.features.names)
+        if getattr(self, "counts_by_bag", None) is not None:
+            self.counts = self.counts_by_bag.loc[found.tolist()].to_numpy(dtype=float)
+        if len(self.bags) < 3:
+            raise DataError(
+                f"There are {len(self.bags)} bags.", hint="learning from counts needs more; is bag the right column?"
+            )
+
+    def _count_labels(self, sheet: Sheet, label: str) -> None:
+        texts = level_texts(sheet, label)[self.order]
+        self.classes = sorted(set(texts.tolist()))
+        if not 2 <= len(self.classes) <= MOST_CLASSES:
+            raise DataError(
+                f"Column {label!r} has {len(self.classes)} classes.", hint=f"2 to {MOST_CLASSES} can be told apart."
+            )
+        self.labels = np.searchsorted(np.array(self.classes, dtype=object), texts)
+        if all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in self.classes):
+            self.classes = [f"{label} = {name}" for name in self.classes]
+        shares = np.eye(len(self.classes))[self.labels] * self.bags.weights[:, None]
+        self.counts = np.add.reduceat(shares, self.bags.offsets[:-1], axis=0)
+
+    def _with_counts(self, sheet: Sheet, bag: str) -> Sheet:
+        """Read the counts file, and keep the individuals of bags that have counts."""
+        p = self.problem
+        named = p.column_list("counts", needed=True) or []
+        key = p.column("counts_bag") or bag
+        other = open_source(p, p.file("counts_file"), [*named, key], [key])
+        frame = pd.DataFrame(other.numbers(named), columns=named, index=other.ids(key).astype(str).str.strip())
+        twice = frame.index.duplicated()
+        other.refuse(twice, f"column {key!r} repeats a bag", "give each bag one row.")
+        mine = sheet.ids(bag).astype(str).str.strip().to_numpy()
+        self._check_bags(set(mine), set(frame.index), sheet.name, other.name)
+        keep = np.isin(mine, frame.index.to_numpy(dtype=object).astype(str))
+        self.classes, self.counts_by_bag = [str(c) for c in named], frame
+        return only_rows(sheet, np.flatnonzero(keep))
+
+    def _check_bags(self, mine: set, theirs: set, first: str, second: str) -> None:
+        p = self.problem
+        lone = [sorted(mine - theirs), sorted(theirs - mine)]
+        if not (mine & theirs):
+            raise DataError(
+                f"{p.place(('data',))}: {first} and {second} have no bag in common.", hint="write them alike."
+            )
+        if any(lone) and p.data.get("unmatched", "raise") != "drop":
+            told = "; ".join(
+                f"{len(a)} only in "
+                f"{name}{' (' + ', '.join(map(repr, a[:5])) + (', ...' if len(a) > 5 else '') + ')' if a else ''}"
+                for name, a in zip((first, second), lone)
+            )
+            hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
+            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {told}.", hint=hint)
+
+    def _subgroup_columns(self, sheet: Sheet) -> None:
+        """Levels of the columns to show shares by, in the order of the bags' rows."""
+        named = self.problem.column_list("subgroups")
+        levels = {rule["name"] for rule in self.features.rules if rule["kind"] == "levels"}
+        wanted = named or [c for c in dict.fromkeys(r["name"] for r in self.features.rules) if c in levels]
+        sheet.known(*wanted)
+        self.groups: dict[str, np.ndarray] = {}
+        for column in wanted:
+            texts = level_texts(sheet, column)[self.order]
+            if named is not None or len(set(texts.tolist())) <= MOST_GROUPS:
+                self.groups[column] = texts
+        if not self.groups:
+            rule = next((r for r in self.features.rules if r["kind"] == "number"), None)
+            if rule is not None:
+                self.groups[rule["name"]] = _thirds(sheet, rule["name"])[self.order]
+
+    def _note(self) -> None:
+        filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
+        if filled:
+            self.notes.append(
+                f"Missing values of {', '.join(filled)} count at the mean, and have an indicator of their own."
+            )
+        if self.labels is not None:
+            self.notes.append(
+                "The label of individuals is in the file. Only its counts per bag were used to fit; the labels check "
+                "the result."
+            )
+        used = len({r["name"] for r in self.features.rules})
+        self.notes.append(
+            f"{used} columns became {len(self.features.names)} features: numbers are standardised, levels have an "
+            "indicator each."
+        )
+
+    # --- fit
+
+    def choose(self) -> tuple[str, str]:
+        """The exact likelihood of the counts."""
+        return "CardinalityClassifier", "it computes the likelihood of the counts exactly, for bags of any size"
+
+    def make(self, method: str) -> Any:
+        """A classifier of individuals."""
+        from sumwise import proportions
+
+        return getattr(proportions, method)()
+
+    @property
+    def target(self) -> np.ndarray:
+        """Counts as classifiers take them: of the second class, or of all."""
+        counts = self.counts
+        if not self.bags.weighted and np.allclose(counts, np.round(counts)):
+            counts = np.round(counts).astype(int)
+        return (
+            counts[:, 1] if counts.shape[1] == 2 and self.problem.options.get("totals", "match") == "match" else counts
+        )
+
+    def train(self, estimator: Any) -> Any:
+        """Fit to bags and counts."""
+        return estimator.fit(self.bags, self.target)
+
+    # --- out
+
+    def shares(self) -> pd.DataFrame:
+        """Class shares of every subgroup, with intervals where the method has them."""
+        if getattr(self, "_shares", None) is None:
+            self._shares = self.work.step("subgroup shares", self._subgroup_shares)
+        return self._shares
+
+    def _subgroup_shares(self) -> pd.DataFrame:
+        from sumwise.proportions import bootstrap, covariance, subgroups
+
+        if self.chosen == "CardinalityClassifier" and self.model.classifier is None:
+            sure: Any = covariance(
+                self.model, self.bags, self.target, "observed" if self.bags.n_features < 60 else "expected"
+            )
+        else:
+            sure = bootstrap(self.model, self.bags, self.target, n=40, random_state=self.problem.seed)
+        parts = []
+        for column, texts in {"everybody": np.full(self.bags.n_rows, "all", dtype=object), **self.groups}.items():
+            found = subgroups(
+                self.model, self.bags, by={"level": texts}, classes=self.classes, counts=None, uncertainty=sure,
+                realised=True, random_state=self.problem.seed,
+            )  # fmt: skip
+            frame = found.to_frame(self.problem.level)
+            parts.append(frame.assign(group=column))
+        out: Any = pd.concat(parts, ignore_index=True)
+        return out[["group", "level", "people", "class", "share", "low", "high"]]
+
+    def truth(self) -> pd.Series | None:
+        """True shares of the rows of `shares`, where labels are known."""
+        if self.labels is None:
+            return None
+        found = []
+        weights = self.bags.weights
+        for row in self.shares().to_dict("records"):
+            texts = self.groups.get(row["group"])
+            inside = np.ones(len(weights), dtype=bool) if texts is None else texts == row["level"]
+            one = self.labels == self.classes.index(row["class"])
+            found.append(float((weights * one)[inside].sum() / weights[inside].sum()))
+        return pd.Series(found)
+
+    def estimates(self) -> pd.DataFrame:
+        """Class shares of subgroups; with the truth where it is known."""
+        frame, truth = self.shares(), self.truth()
+        return frame if truth is None else frame.assign(truth=truth.to_numpy())
+
+    def extra(self) -> dict[str, pd.DataFrame]:
+        """Probabilities of every individual."""
+        chance = self.model.predict_proba(self.bags)
+        frame = pd.DataFrame(
+            {"row": self.order + 1, "bag": np.asarray(self.bags.ids, dtype=object)[self.bags.bag_index]}
+        )
+        for c, name in enumerate(self.classes):
+            frame[f"p({name})"] = chance[:, c]
+        return {"individuals": frame.sort_values("row", ignore_index=True)}
+
+    def kept(self) -> dict[str, Any]:
+        """What prediction needs beside the model."""
+        return {"features": self.features.rules, "classes": self.classes}
+
+    def predict(self, model: Any, source: Path) -> pd.DataFrame:
+        """Class probabilities of other individuals."""
+        kept = json.loads((self.folder / "features.json").read_text("utf-8"))
+        features = Features(kept["features"])
+        bag = self.problem.column("bag")
+        with self.problem.blamed():
+            sheet = open_source(self.problem, source, None, [c for c in (bag,) if c])
+            chance = model.predict_proba(features.matrix(sheet))
+        frame = pd.DataFrame({"row": np.arange(len(sheet)) + 1})
+        if bag in sheet.columns:
+            frame["bag"] = sheet.frame[bag].astype(str)
+        for c, name in enumerate(kept["classes"]):
+            frame[f"p({name})"] = chance[:, c]
+        frame["class"] = [kept["classes"][c] for c in chance.argmax(axis=1)]
+        return frame
+
+    def tell(self, summary: Summary) -> None:
+        """Findings, estimates, certainty, assumptions."""
+        tell(self, summary)
+
+
+def _thirds(sheet: Sheet, column: str) -> np.ndarray:
+    values = sheet.numbers([column], missing=True, negative=True)[:, 0]
+    low, high = np.nanquantile(values, [1 / 3, 2 / 3])
+    texts = np.where(
+        values <= low, f"up to {low:g}", np.where(values <= high, f"{low:g} to {high:g}", f"above {high:g}")
+    )
+    return np.where(np.isnan(values), "(missing)", texts).astype(object)
+
+
+STUDY = Proportions

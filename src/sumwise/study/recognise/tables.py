@@ -1,0 +1,72 @@
+"""Tables: cells with counts and label sums, or rows with a label that are to be counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sumwise.study.look import Column, Look
+from sumwise.study.recognise.guess import Guess
+
+__all__ = ["guess"]
+
+COUNTS = ("count*", "n", "impressions", "displays", "people", "freq*")
+SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
+LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
+METHODS = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair")
+MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
+
+
+def guess(looks: list[Look]) -> list[Guess]:
+    """Cells, or rows with a label."""
+    if len(looks) != 1:
+        return []
+    return [g for g in (_cells(looks[0]), _rows(looks[0])) if g is not None]
+
+
+def _cells(look: Look) -> Guess | None:
+    count = next((c for c in look.columns if c.counts and look.is_called(c, COUNTS)), None)
+    total = next((c for c in look.columns if c is not count and c.counts and look.is_called(c, SUMS)), None)
+    if count is None or total is None or not bool((total.numbers <= count.numbers).all()):
+        return None
+    attributes = [c.name for c in look.columns if c not in (count, total)]
+    if not attributes:
+        return None
+    data, told = look.opening()
+    data["kind"] = "cells"
+    data["absent"] = "zero"
+    told["data", "absent"] = "what a cell means that has no row: zero, unobserved, or raise"
+    columns: dict[str, Any] = {"attributes": attributes, "count": count.name, "label_sum": total.name}
+    seen = f"{look.n_rows:,} cells with {count.name} and {total.name}"
+    return Guess("maxent", 0.9, seen, data, columns, comments=told, methods=METHODS)
+
+
+def _rows(look: Look) -> Guess | None:
+    """Rows whose last, or aptly named, column has few values."""
+    if look.n_rows < 100 or not 3 <= len(look.columns) <= MOST_ATTRIBUTES:
+        return None
+
+    def may_be(c: Column) -> bool:
+        return 2 <= c.distinct <= MOST_CLASSES and c.missing == 0
+
+    edge = look.columns[-1]
+    label = next((c for c in look.columns if look.is_called(c, LABELS) and may_be(c)), edge if may_be(edge) else None)
+    if label is None:
+        return None
+    alone = [
+        c.name
+        for c in look.columns
+        if c.distinct > 0.9 * look.n_rows and c is not label and (c.numbers is None or c.whole)
+    ]
+    data, told = look.opening()
+    data["kind"] = "rows"
+    told["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
+    words = sorted({word for c in look.columns for word in c.blanks})
+    if words:
+        data["missing"] = words
+        told["data", "missing"] = "these stand for missing values"
+    columns: dict[str, Any] = {"label": label.name}
+    if alone:
+        columns["attributes"] = [c.name for c in look.columns if c is not label and c.name not in alone]
+        told["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
+    seen = f"{look.n_rows:,} rows with a label of {label.distinct} classes"
+    return Guess("maxent", 0.5, seen, data, columns, comments=told, methods=METHODS)

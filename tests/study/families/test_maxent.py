@@ -1,0 +1,90 @@
+"""Problems on tables with a label: rows, cells, folders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from study_cases import study
+from sumwise import Tables, synthetic
+from sumwise.errors import DataError
+from sumwise.readers import write_tables, write_tables_folder
+from sumwise.study import Problem, study_of
+from sumwise.study.families.maxent import margin
+from sumwise.study.fitting import fit_problem
+from sumwise.study.predicting import predict_file
+
+TEXT = """family = "maxent"
+[data]
+file = "data.csv"
+[columns]
+label = "click"
+"""
+
+
+def rows(n=3000):
+    made = synthetic.rows(n, sizes=[3, 2, 4], rate=0.4, correlation=0.5, random_state=2)
+    frame = made.frame().rename(columns={made.label: "click"})
+    rng = np.random.default_rng(0)
+    frame["age"] = 20 + 30 * rng.random(n) + 10 * frame["click"]
+    return frame.assign(click=np.where(frame["click"] == 1, "yes", "no"), name=["a", "b", None] * (n // 3))
+
+
+def test_rows_are_counted_and_held_out_ones_are_not(tmp_path):
+    frame = rows()
+    made = study(tmp_path, frame, TEXT, fit=False)
+    assert made.tables.n + len(made.rows) == len(frame)
+    assert 0.15 < len(made.rows) / len(frame) < 0.25
+    assert len(made.tables) == 10  # pairs of five attributes
+    counts, sums = margin(made.tables, "age")
+    assert counts.sum() == made.tables.n
+    assert sums.sum() == made.tables.n
+
+
+def test_fit_beats_a_constant_and_agrees_with_its_tables(tmp_path):
+    rows().to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT)
+    told = fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    assert told["record"]["held out"]["NLLH"] > 0.05
+    text = str(told["sections"])
+    for words in ("Methods on held-out rows", "NaiveBayesTables", "converged", "most even"):
+        assert words in text
+    assert "AUC" in " ".join(told["lead"])
+    found = predict_file(tmp_path / "r", tmp_path / "data.csv")
+    assert found.columns.tolist() == ["row", "p(no)", "p(yes)", "class"]
+    assert (found["class"] == rows()["click"]).mean() > 0.6
+
+
+def test_cells_and_folders_need_no_rows(tmp_path):
+    made = synthetic.rows(2000, sizes=[3, 2], rate=0.4, random_state=0)
+    tables = Tables.from_frame(made.frame(), list(made.domain.attributes), label=made.label)
+    write_tables_folder(tables, tmp_path / "tables")
+    write_tables(tables, tmp_path / "cells.csv")
+    texts = {
+        "folder": 'family = "maxent"\n[data]\nfile = "tables"\n',
+        "cells": 'family = "maxent"\n[data]\nfile = "cells.csv"\nkind = "cells"\n[columns]\nlabel = "y"\n',
+    }
+    shares = []
+    for kind, text in texts.items():
+        (tmp_path / f"{kind}.toml").write_text(text)
+        one = study_of(Problem.from_file(tmp_path / f"{kind}.toml"))
+        one.read()
+        one.fit()
+        assert one.rows is None
+        shares.append(one.estimates()["share by model"].to_numpy())
+        assert "no rows to check" in " ".join(one.summary().lead)
+    np.testing.assert_allclose(shares[0], shares[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('label = "click"', ""), r"names no label"),
+        (('label = "click"', 'label = "clik"'), "line 5: .*no column 'clik'. Hint: did you mean 'click'"),
+        (('file = "data.csv"', 'file = "data.csv"\nkind = "row"'), "line 4: kind is 'row'"),
+        (('file = "data.csv"', 'file = "data.csv"\nholdout = 2'), "line 4: holdout is 2"),
+    ],
+)
+def test_bad_problems_are_told(tmp_path, change, told):
+    with pytest.raises(DataError, match=told):
+        study(tmp_path, rows(), TEXT.replace(*change), fit=False)

@@ -1,0 +1,35 @@
+"""Counts per time and place."""
+
+from __future__ import annotations
+
+from study_cases import flocks
+from sumwise.study.look import look_at
+from sumwise.study.recognise.counts_over_time import guess
+
+
+def guessed(tmp_path, *frames):
+    looks = []
+    for k, frame in enumerate(frames):
+        frame.to_csv(tmp_path / f"{k}.csv", index=False)
+        looks.append(look_at(tmp_path / f"{k}.csv"))
+    return guess(looks)
+
+
+def test_time_place_and_count_are_told_by_name_and_shape(tmp_path):
+    found = guessed(tmp_path, flocks())
+    assert found.columns == {"time": "week", "place": "site", "count": "birds", "x": "x", "y": "y"}
+    assert found.options == {"noise": "poisson", "rate": 1.0}
+    gaps = guessed(tmp_path, flocks().iloc[1:])
+    assert gaps.data["absent"] == "unobserved"
+
+
+def test_coordinates_may_stand_in_a_second_file(tmp_path):
+    frame = flocks()
+    sites = frame[["site", "x", "y"]].drop_duplicates()
+    found = guessed(tmp_path, sites, frame.drop(columns=["x", "y"]))
+    assert found.data["places_file"] == str(tmp_path / "0.csv")
+    assert found.columns["count"] == "birds"
+
+
+def test_other_files_are_no_counts(tmp_path):
+    assert guessed(tmp_path, flocks().rename(columns={"week": "a", "site": "b"})) is None
