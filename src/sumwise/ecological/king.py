@@ -39,12 +39,12 @@ class King(EcologicalEstimator):
     strategy : {"iterated", "multivariate"}, default "iterated"
         For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
         the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
-        shares at once, with its truncation constant, for tables of up to 12 free shares, R (C - 1). See Notes.
+        shares at once, for tables of up to 20 free shares, R (C - 1). See Notes.
     n_draws : int, default 1000
     proposal_scale : float, default 0.5
         Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
         King's programs do; 1.0 reaches further into the tails and gives wider intervals. The multivariate strategy
-        always has 1.0.
+        draws from the normal about the mode, and has no use for it.
     max_iter : int, default 500
     random_state : int, Generator or None, default 0
 
@@ -60,20 +60,21 @@ class King(EcologicalEstimator):
     disagreement_ : float
         Iterated R x C: the largest difference between the two ways to a share.
     effective_draws_ : float
-        2 x 2 and multivariate: the effective number of draws behind the importance weights.
+        2 x 2: the effective number of draws behind the importance weights.
     integration_error_ : float
-        Multivariate: the standard deviation of the log posterior over other sets of integration points; from 1 on the
+        Multivariate: the standard deviation of the log posterior over other sets of integration points; from 2 on the
         fit doesn't count as converged.
 
     Notes
     -----
     The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal, truncated
     to the rows' simplices, with a mean and a standard deviation each, one correlation between rows and one between
-    outcomes. The truncation constant and every unit's mass given its margins come from sequential conditioning on
-    fixed quasi-random points, which is exact for the units of a 2 x 2 table. Beyond 2 x 2 standard deviations are held
-    between 0.05 and 1, correlations below 0.77, and means are kept within one standard deviation of [0, 1], since
-    estimates of masses mislead beyond. `NotConverged` tells when they mislead inside, too: then intervals are too
-    narrow, and `MultinomialDirichlet` or `EcologicalEM` should be preferred.
+    outcomes. The mode of the margins' posterior is found by scoring on units' tables that are sampled exactly, cycle by
+    cycle; parameters are then drawn from the normal about it. Only the truncation constant is estimated, on fixed
+    quasi-random points. Standard deviations are held between 0.05 and 1 and correlations on King's scale between -1
+    and 1; a prior keeps means near [0, 1]. Estimates are often good, but intervals take the model for true and are
+    narrow: where there is truth to compare with (senc) they cover 3 of 9. `MultinomialDirichlet` and `EcologicalEM`
+    have intervals that are meant to be used.
 
     Examples
     --------
@@ -179,7 +180,7 @@ class King(EcologicalEstimator):
             raise DataError("Covariates are for 2 x 2 tables.", hint="merge groups and outcomes, or leave them out.")
         if self.strategy == "multivariate":
             done = fit_multivariate(margins, self._priors(), self.n_draws, self.max_iter, rng)
-            self.effective_draws_, self.integration_error_ = done.effective, done.integration_error
+            self.integration_error_ = done.integration_error
         else:
             done = fit_iterated(margins, self._priors(), self.n_draws, self.proposal_scale, self.max_iter, rng)
             self.disagreement_ = done.disagreement
@@ -197,8 +198,8 @@ class King(EcologicalEstimator):
             warn_not_converged(done.fit.n_iter, done.change, done.tol, hint="raise max_iter, or tighten the priors.")
         elif not done.fit.converged:
             warnings.warn(
-                f"The log posterior is known to {done.integration_error:.1f} only: the units' integrals are too hard "
-                "for the multivariate strategy, and its intervals too narrow. "
+                f"The log posterior is known to {done.integration_error:.1f} only: the truncation constant is too hard "
+                "to estimate where the multivariate strategy went, and its intervals can't be trusted. "
                 "Hint: MultinomialDirichlet() or EcologicalEM().",
                 NotConverged,
                 stacklevel=3,

@@ -1,4 +1,4 @@
-"""Masses of normals on simplices and on tables with both margins fixed, by sequential conditioning (GHK)."""
+"""Masses of normals on simplices, by sequential conditioning (GHK), and draws of normals between bounds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from numba import njit
 
 from sumwise.kernels.truncated_normal import _log_gap
 
-__all__ = ["draw_tables", "log_simplices_mass", "quantile_between", "tables_log_likelihood"]
-
-LOG_ROOT = 0.9189385332046727  # log sqrt(2 pi)
+__all__ = ["log_simplices_mass", "quantile_between"]
 
 # Wichura 1988, AS 241: rational functions for the centre, the tails and the far tails, highest power first
 # fmt: off
@@ -100,45 +98,23 @@ def _root(matrix):
 
 
 @njit(cache=True)
-def _walk(uniform, mean, root, x, t, table, z):
-    """Fill the rows `x` cell by cell, each from its normal given those before, truncated to what is left.
+def _walk(uniform, mean, root, n_rows, z):
+    """Fill the rows share by share, each from its normal given those before, truncated to what is left of its row.
 
-    Bounds in this order are exact: whatever lies inside them can be completed. A row of size 0 has no say in `t` and
-    is filled inside its simplex. Writes shares into `table`; returns the log of the product of masses. In a column
-    that the unit doesn't have, shares are known, and their density stands for the mass.
+    Returns the log of the product of masses; z holds the draws.
     """
-    n_cols = t.shape[0]
-    left = t.copy()
-    total, k = 0.0, 0
-    for r in range(x.shape[0]):
-        free = x[r] <= 0
-        size = 1.0 if free else x[r]
-        rest, later, after = size, left.sum(), t.sum()
-        for c in range(n_cols - 1):
-            later -= left[c]
-            after -= t[c]
-            low = 0.0 if free else max(rest - later, 0.0) / size
-            high = rest / size if free else min(rest, left[c]) / size
-            centre = mean[k]
-            for j in range(k):
-                centre += root[k, j] * z[j]
-            a, b = (low - centre) / root[k, k], (high - centre) / root[k, k]
-            if not free and (t[c] <= 1e-9 or after <= 1e-9):
-                z[k] = a
-                total += -0.5 * a * a - math.log(root[k, k]) - LOG_ROOT
-            else:
-                b = max(a, b)
-                total += _log_gap(a, b)
-                z[k] = quantile_between(a, b, uniform[k])
-            share = min(max(centre + root[k, k] * z[k], low), max(low, high))
-            table[r, c] = share
-            rest = max(rest - size * share, 0.0)
-            if not free:
-                left[c] = max(left[c] - size * share, 0.0)
-            k += 1
-        table[r, n_cols - 1] = rest / size
-        if not free:
-            left[n_cols - 1] = max(left[n_cols - 1] - rest, 0.0)
+    width = mean.shape[0] // n_rows
+    total = 0.0
+    for k in range(mean.shape[0]):
+        if k % width == 0:
+            rest = 1.0
+        centre = mean[k]
+        for j in range(k):
+            centre += root[k, j] * z[j]
+        a, b = -centre / root[k, k], (rest - centre) / root[k, k]
+        total += _log_gap(a, b)
+        z[k] = quantile_between(a, b, uniform[k])
+        rest = max(rest - min(max(centre + root[k, k] * z[k], 0.0), rest), 1e-12)
     return total
 
 
@@ -162,118 +138,8 @@ def log_simplices_mass(mean, covariance, n_rows, points):
     >>> round(float(np.exp(square)), 4)  # of two independent shares within one sd of their means
     0.4661
     """
-    n_cols = mean.shape[0] // n_rows + 1
     root = _root(covariance)
-    x, t = np.zeros(n_rows), np.zeros(n_cols)
-    table, z = np.empty((n_rows, n_cols)), np.empty(mean.shape[0])
-    values = np.empty(points.shape[0])
+    z, values = np.empty(mean.shape[0]), np.empty(points.shape[0])
     for m in range(points.shape[0]):
-        values[m] = _walk(points[m], mean, root, x, t, table, z)
+        values[m] = _walk(points[m], mean, root, n_rows, z)
     return _log_mean_exp(values)
-
-
-@njit(cache=True)
-def _given(mean, covariance, cross, gap, order):
-    """Mean and covariance given whitened deviations `gap`, of the rows in `order` but the last."""
-    width = gap.shape[0]
-    kept = (order.shape[0] - 1) * width
-    centre, rest = np.empty(kept), np.empty((kept, kept))
-    for i in range(kept):
-        k = order[i // width] * width + i % width
-        centre[i] = mean[k]
-        for c in range(width):
-            centre[i] += cross[k, c] * gap[c]
-        for j in range(kept):
-            m = order[j // width] * width + j % width
-            rest[i, j] = covariance[k, m]
-            for c in range(width):
-                rest[i, j] -= cross[k, c] * cross[m, c]
-    return centre, rest
-
-
-@njit(cache=True)
-def _given_columns(mean, covariance, x, t, order):
-    """Log density of t, and mean and root of all rows but the last in `order` given t, before truncation."""
-    width = t.shape[0] - 1
-    size, n_rows = mean.shape[0], x.shape[0]
-    cross, spread, gap = np.zeros((size, width)), np.zeros((width, width)), t[:width].copy()
-    for r in range(n_rows):
-        for c in range(width):
-            gap[c] -= x[r] * mean[r * width + c]
-            cross[:, c] += x[r] * covariance[:, r * width + c]
-    for r in range(n_rows):
-        spread += x[r] * cross[r * width : (r + 1) * width]
-    root = _root(spread)
-    log_density = 0.0
-    for c in range(width):  # forward substitution, of the gap and of the cross-covariances at once
-        for e in range(c):
-            gap[c] -= root[c, e] * gap[e]
-            cross[:, c] -= root[c, e] * cross[:, e]
-        gap[c] /= root[c, c]
-        cross[:, c] /= root[c, c]
-        log_density -= 0.5 * gap[c] ** 2 + math.log(root[c, c]) + LOG_ROOT
-    centre, rest = _given(mean, covariance, cross, gap, order)
-    return log_density, centre, _root(rest)
-
-
-@njit(cache=True)
-def _last_is_largest(x):
-    order = np.arange(x.shape[0])
-    largest = np.argmax(x)
-    order[largest:-1] = order[largest + 1 :]
-    order[-1] = largest
-    return order
-
-
-@njit(cache=True)
-def tables_log_likelihood(x, t, weight, mean, covariance, points, outside):
-    """Log-likelihood of the units' column shares t (n, C) given their row shares x (n, R).
-
-    sum_i weight_i [ log N(t_i) + log S_i - log R ]: S_i is the mass of the shares given t_i where the table is one,
-    and R that of all rows' simplices. Both are estimated on fixed points in the unit cube, `points` (m, (R-1)(C-1)) and
-    `outside` (m, R(C-1)), so that the sum is smooth in mean and covariance. With 2 x 2 tables S_i is exact.
-    """
-    n, n_rows = x.shape
-    table, z = np.empty((n_rows - 1, t.shape[1])), np.empty(points.shape[1])
-    values = np.empty(points.shape[0])
-    mass = log_simplices_mass(mean, covariance, n_rows, outside)
-    total = 0.0
-    for i in range(n):
-        order = _last_is_largest(x[i])
-        density, centre, root = _given_columns(mean, covariance, x[i], t[i], order)
-        first = x[i][order[:-1]]
-        for m in range(points.shape[0]):
-            values[m] = _walk(points[m], centre, root, first, t[i], table, z)
-        total += weight[i] * (density + _log_mean_exp(values) - mass)
-    return total
-
-
-@njit(cache=True)
-def draw_tables(x, t, mean, covariance, points, rng):
-    """One table of row shares (n, R, C) per unit given its margins, by sampling-importance-resampling.
-
-    `points` (m, (R-1)(C-1)) are shifted at random for each unit. Returns the tables and the mean, over units, of the
-    effective share of the m proposals.
-    """
-    n, n_rows = x.shape
-    n_cols, size = t.shape[1], points.shape[0]
-    out = np.empty((n, n_rows, n_cols))
-    tables, values = np.empty((size, n_rows - 1, n_cols)), np.empty(size)
-    z = np.empty(points.shape[1])
-    quality = 0.0
-    for i in range(n):
-        order = _last_is_largest(x[i])
-        _, centre, root = _given_columns(mean, covariance, x[i], t[i], order)
-        first = x[i][order[:-1]]
-        shift = rng.random(points.shape[1])
-        for m in range(size):
-            values[m] = _walk((points[m] + shift) % 1.0, centre, root, first, t[i], tables[m], z)
-        chance = np.cumsum(np.exp(values - values.max()))
-        picked = min(np.searchsorted(chance, rng.random() * chance[-1]), size - 1)
-        quality += chance[-1] ** 2 / np.sum(np.exp(2 * (values - values.max()))) / (size * n)
-        rest = t[i].copy()
-        for r in range(n_rows - 1):
-            out[i, order[r]] = tables[picked, r]
-            rest -= first[r] * tables[picked, r]
-        out[i, order[-1]] = np.maximum(rest, 0.0) / x[i, order[-1]]
-    return out, quality
