@@ -59,7 +59,7 @@ def response_case() -> Case:
     rng = np.random.default_rng(2)
     centre = rng.normal(0, 1, 30)
     bags = Bags.from_arrays([rng.normal(m, 1.0, (int(k), 2)) for m, k in zip(centre, rng.integers(5, 15, 30))])
-    return Case((bags, centre), {"predict": (bags,), "transform": (bags,), "score": (bags, centre)}, True)
+    return Case((bags, centre), {"predict": (bags,), "predict_proba": (bags,), "transform": (bags,), "score": (bags, centre)}, True)
 
 
 def tables_case() -> Case:
@@ -98,6 +98,7 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 # Settings that keep the contract quick, by class name; what is promised doesn't depend on them.
 QUICK: dict[str, dict[str, Any]] = {
+    "BagLogistic": {"target": "classes", "penalty": 0.1},
     "CardinalityNetwork": {"hidden": (8,), "n_members": 2, "max_epochs": 4, "patience": 1},
     "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sumwise.kernels.segments import segment_means, segment_moments
+from sumwise.kernels.segments import block_means, read_only, segment_means, segment_moments
 
 
 @settings(max_examples=30, deadline=None)
@@ -25,3 +25,17 @@ def test_moments_are_those_of_numpy(sizes, d, seed):
         cross = [np.average((x - centre)[:, j] * (x - centre)[:, k], weights=w) for j, k in pairs]
         assert np.allclose(means[i], np.average((x - 2.0) ** 3, axis=0, weights=w))
         assert np.allclose(moments[i], np.concatenate([centre, *powers, cross]), atol=1e-12)
+
+
+def test_blocks_that_cut_bags_give_the_same_means(monkeypatch):
+    rng = np.random.default_rng(0)
+    offsets, values, weights = np.array([0, 5, 5, 6, 20]), rng.normal(size=(20, 2)), rng.uniform(0.1, 2, 20)
+    monkeypatch.setattr("sumwise.kernels.segments.BLOCK", 6)
+    out = block_means(values, offsets, weights, lambda x: x**2, 2)
+    assert np.allclose(out, segment_means(values, offsets, weights, None, 2))
+
+
+def test_read_only_views_leave_the_array_writable():
+    array = np.zeros(3)
+    assert not read_only(array).flags.writeable
+    assert array.flags.writeable

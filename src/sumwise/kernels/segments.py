@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numba as nb
 import numpy as np
 
 from sumwise.kernels.cardinality_threads import over_bags
 
-__all__ = ["read_only", "segment_means", "segment_moments"]
+BLOCK = 2**22  # numbers held at once
+
+__all__ = ["block_means", "read_only", "segment_means", "segment_moments"]
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -71,6 +75,39 @@ def segment_moments(
     rows, edges, mass, weighted = _prepared(values, offsets, weights)
     over_bags(lambda begin, end: _moments(rows, edges, mass, weighted, order, cross, out, begin, end), edges)
     return out
+
+
+def block_means(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    feature: Callable[[np.ndarray], np.ndarray],
+    width: int,
+) -> np.ndarray:
+    """Weighted means of ``feature(rows)`` (k, width) over each segment, computed for a block of rows at a time.
+
+    Memory is that of one block of about four million numbers and of the result, (n, width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.kernels.segments import block_means
+    >>> block_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]), None, lambda x: x**2, 1)
+    array([[ 5.], [25.]])
+    """
+    out = np.zeros((len(offsets) - 1, width))
+    mass = np.zeros(len(out))
+    step = max(1, BLOCK // max(width, 1))
+    for begin in range(0, int(offsets[-1]), step):
+        end = min(begin + step, int(offsets[-1]))
+        first, last = np.searchsorted(offsets, begin, side="right") - 1, np.searchsorted(offsets, end, side="left")
+        cuts = np.clip(offsets[first : last + 1], begin, end) - begin
+        features = feature(values[begin:end])
+        part = np.ones(end - begin) if weights is None else weights[begin:end]
+        for i, (a, b) in enumerate(zip(cuts[:-1], cuts[1:]), start=int(first)):
+            out[i] += part[a:b] @ features[a:b]
+            mass[i] += part[a:b].sum()
+    return out / np.where(mass > 0, mass, 1.0)[:, None]
 
 
 def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple:

@@ -1,0 +1,101 @@
+"""FisherVector: how the rows of a bag pull at the parts of a Gaussian mixture of all rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.widths import sample_rows
+from sumwise.kernels.segments import block_means
+
+__all__ = ["FisherVector"]
+
+
+class FisherVector(Embedding):
+    """Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows of a bag.
+
+    Parameters
+    ----------
+    n_components : int, default 32
+        Parts of the mixture; the dimension is (2 n_features + 1) times this.
+    power : bool, default True
+        Replace each number by its signed square root.
+    normalize : bool, default True
+        Divide each vector by its length.
+    n_sample : int, default 20000
+        Rows that the mixture is learned from.
+    random_state : int, numpy.random.Generator or None
+
+    Attributes
+    ----------
+    shares_, means_, deviations_ : arrays of shape (K,), (K, n_features), (K, n_features)
+        The mixture, in scaled columns.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import FisherVector
+    >>> bags = synthetic.gamma(20, 50, random_state=0).bags
+    >>> FisherVector(4, random_state=0).fit_transform(bags).shape
+    (20, 44)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 32,
+        power: bool = True,
+        normalize: bool = True,
+        n_sample: int = 20_000,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.power = power
+        self.normalize = normalize
+        self.n_sample = n_sample
+        self.random_state = random_state
+
+    def _learn(self, bags: Bags) -> None:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.mixture import GaussianMixture
+
+        checks.at_least(self.n_components, "n_components", 1)
+        checks.at_least(self.n_sample, "n_sample", 2)
+        rng = checks.generator(self.random_state)
+        rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
+        sample = self.columns_.numbers(bags.values[rows])
+        parts = min(int(self.n_components), len(sample))
+        seed = int(rng.integers(2**31))
+        mixture: Any = GaussianMixture(parts, covariance_type="diag", reg_covar=1e-4, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # any mixture will do: it is a frame of reference
+            mixture.fit(sample)
+        self.shares_, self.means_ = mixture.weights_, mixture.means_
+        self.deviations_ = np.sqrt(mixture.covariances_)
+
+    def _gradients(self, values: np.ndarray) -> np.ndarray:
+        """Gradients at each row, (n_rows, K (2 d + 1)): by shares, means and deviations."""
+        rows = self.columns_.numbers(values)
+        scaled = (rows[:, None] - self.means_) / self.deviations_
+        logs = np.log(np.maximum(self.shares_, 1e-300)) - np.log(self.deviations_).sum(axis=1)
+        part = softmax(logs - 0.5 * (scaled**2).sum(axis=2), axis=1)
+        root = np.sqrt(np.maximum(self.shares_, 1e-12))
+        by_share = (part - self.shares_) / root
+        by_mean = (part / root)[:, :, None] * scaled
+        by_deviation = (part / (root * np.sqrt(2)))[:, :, None] * (scaled**2 - 1)
+        return np.hstack([by_share, by_mean.reshape(len(rows), -1), by_deviation.reshape(len(rows), -1)])
+
+    def _embed(self, bags: Bags) -> np.ndarray:
+        weights = bags.weights if bags.weighted else None
+        width = len(self.shares_) * (2 * self.columns_.dimension + 1)
+        out = block_means(bags.values, bags.offsets, weights, self._gradients, width)
+        if self.power:
+            out = np.sign(out) * np.sqrt(np.abs(out))
+        if self.normalize:
+            out = out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+        return out

@@ -1,0 +1,68 @@
+"""KernelEmbedding: a bag kernel as an embedding, through similarities to landmark bags (Nystroem)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.parts import fresh
+from sumwise.distribution.wasserstein import WassersteinKernel
+
+__all__ = ["KernelEmbedding"]
+
+
+class KernelEmbedding(Embedding):
+    """Vectors whose inner products are a bag kernel's similarities, exact on the landmark bags.
+
+    Makes any kernel usable where an embedding is: in `BagLogistic` for kernel logistic regression, in `BagRidge`.
+
+    Parameters
+    ----------
+    kernel : BagKernel, default WassersteinKernel()
+    n_landmarks : int, default 1000
+        Training bags that others are compared with, drawn at random; all where there are fewer.
+    random_state : int, numpy.random.Generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import KernelEmbedding, WassersteinKernel
+    >>> bags = synthetic.gamma(10, 50, random_state=0).bags
+    >>> vectors = KernelEmbedding(WassersteinKernel()).fit_transform(bags)
+    >>> bool(np.allclose(vectors @ vectors.T, WassersteinKernel().fit(bags).gram(bags), atol=1e-6))
+    True
+    """
+
+    def __init__(self, kernel: BagKernel | None = None, n_landmarks: int = 1000, random_state: Any = None):
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, bags: Bags, y: Any = None) -> Any:
+        """Choose landmarks among training bags; the response is not used."""
+        checks.at_least(self.n_landmarks, "n_landmarks", 1)
+        rng = checks.generator(self.random_state)
+        self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
+        kept = self.kernel_._fit_represent(bags)
+        self.columns_ = self.kernel_.columns_
+        n = len(bags)
+        chosen = np.sort(rng.choice(n, self.n_landmarks, replace=False)) if n > self.n_landmarks else np.arange(n)
+        self.landmarks_ = kept[chosen]
+        squares, vectors = np.linalg.eigh(self._similar(self.landmarks_))
+        good = squares > 1e-10 * squares[-1]
+        self.root_ = vectors[:, good] / np.sqrt(squares[good])
+        return self
+
+    def _similar(self, kept: Any) -> np.ndarray:
+        return self.kernel_._similarities(self.kernel_._scaled(kept, self.landmarks_), self.kernel_.gamma_)
+
+    def transform(self, bags: Bags) -> np.ndarray:
+        """Return one vector per bag, (n_bags, number of landmarks or fewer)."""
+        self._fitted("root_")
+        return self._similar(self.kernel_._represent(self.columns_.check(bags))) @ self.root_

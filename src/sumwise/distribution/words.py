@@ -1,0 +1,105 @@
+"""BagOfWords: how often the rows of a bag fall near each word of a code book."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.widths import sample_rows
+from sumwise.kernels.segments import block_means
+
+__all__ = ["BagOfWords"]
+
+LARGE = 20_000  # sampled rows above which k-means goes in minibatches
+
+
+class BagOfWords(Embedding):
+    """Shares of rows near each of `n_words` centres found by k-means.
+
+    Parameters
+    ----------
+    n_words : int, default 100
+        At most; fewer where the rows have fewer distinct values.
+    counts : {"hard", "soft"}, default "hard"
+        A row counts for the nearest word, or for all by ``exp(-|x - word|^2 / (2 width^2))``, normalised.
+    width : float, default 0.5
+        For soft counts: multiple of the mean distance of a row to its nearest word.
+    root : bool, default True
+        Take square roots of the shares, so that Euclidean distances are Hellinger distances.
+    n_sample : int, default 20000
+        Rows that the words are learned from; above 20,000 in minibatches.
+    random_state : int, numpy.random.Generator or None
+
+    Attributes
+    ----------
+    words_ : array of shape (n_words, n_features)
+        In scaled columns.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution import BagOfWords
+    >>> bags = Bags.from_arrays([[0.0, 0.1, 9.0], [9.0, 9.1, 9.2]])
+    >>> sorted(BagOfWords(2, root=False, random_state=0).fit_transform(bags)[0].round(2).tolist())
+    [0.33, 0.67]
+    """
+
+    def __init__(
+        self,
+        n_words: int = 100,
+        counts: str = "hard",
+        width: float = 0.5,
+        root: bool = True,
+        n_sample: int = 20_000,
+        random_state: Any = None,
+    ):
+        self.n_words = n_words
+        self.counts = counts
+        self.width = width
+        self.root = root
+        self.n_sample = n_sample
+        self.random_state = random_state
+
+    def _learn(self, bags: Bags) -> None:
+        from sklearn.cluster import KMeans, MiniBatchKMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        checks.at_least(self.n_words, "n_words", 1)
+        checks.at_least(self.n_sample, "n_sample", 1)
+        checks.choice(self.counts, "counts", ("hard", "soft"))
+        width = float(checks.positive(self.width, "width", ndim=0))
+        rng = checks.generator(self.random_state)
+        rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
+        sample = self.columns_.numbers(bags.values[rows])
+        kind: Any = MiniBatchKMeans if len(sample) > LARGE else KMeans
+        n_words = min(int(self.n_words), len(sample))
+        means = kind(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than words
+            means.fit(sample)
+        self.words_ = np.unique(means.cluster_centers_, axis=0)
+        nearest = np.sqrt(np.maximum(self._squares(sample).min(axis=1), 0.0)).mean()
+        self.width_ = width * (nearest or 1.0)
+
+    def _squares(self, rows: np.ndarray) -> np.ndarray:
+        """Squared distances to the words, (n_rows, n_words)."""
+        return (rows**2).sum(axis=1)[:, None] + (self.words_**2).sum(axis=1) - 2 * (rows @ self.words_.T)
+
+    def _membership(self, values: np.ndarray) -> np.ndarray:
+        squares = self._squares(self.columns_.numbers(values))
+        if self.counts == "soft":
+            near = np.exp((squares.min(axis=1, keepdims=True) - squares) / (2 * self.width_**2))
+            return near / near.sum(axis=1, keepdims=True)
+        out = np.zeros(squares.shape)
+        out[np.arange(len(out)), squares.argmin(axis=1)] = 1.0
+        return out
+
+    def _embed(self, bags: Bags) -> np.ndarray:
+        weights = bags.weights if bags.weighted else None
+        shares = block_means(bags.values, bags.offsets, weights, self._membership, len(self.words_))
+        return np.sqrt(np.maximum(shares, 0.0)) if self.root else shares

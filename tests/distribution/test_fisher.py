@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from brute_distribution import mean_features
+from sumwise.distribution import FisherVector
+from sumwise.errors import DataError
+
+
+def test_vectors_are_mean_gradients_of_the_log_likelihood(weighted_bags):
+    embedding = FisherVector(3, power=False, normalize=False, random_state=0).fit(weighted_bags)
+    columns, shares, means, deviations = embedding.columns_, embedding.shares_, embedding.means_, embedding.deviations_
+
+    def log_likelihood(x, means, deviations):
+        return np.log(np.sum(shares * norm.pdf(x, means, deviations).prod(axis=1)))
+
+    def gradient(x):
+        x, step, out = (x - columns.centre) / columns.scale, 1e-6, []
+        for which, factor in ((0, 1.0), (1, np.sqrt(0.5))):
+            for k, j in np.ndindex(means.shape):
+                shift = np.zeros_like(means)
+                shift[k, j] = step
+                moved = [[means + s * shift, deviations] if which == 0 else [means, deviations + s * shift] for s in (1, -1)]
+                slope = (log_likelihood(x, *moved[0]) - log_likelihood(x, *moved[1])) / (2 * step)
+                out.append(slope * deviations[k, j] * factor / np.sqrt(shares[k]))
+        return np.array(out)
+
+    assert np.allclose(embedding.transform(weighted_bags)[:, 3:], mean_features(weighted_bags, gradient), atol=1e-6)
+
+
+def test_power_and_length(weighted_bags):
+    plain = FisherVector(3, power=False, normalize=False, random_state=0).fit_transform(weighted_bags)
+    rooted = FisherVector(3, normalize=False, random_state=0).fit_transform(weighted_bags)
+    assert np.allclose(rooted, np.sign(plain) * np.sqrt(np.abs(plain)))
+    whole = FisherVector(3, random_state=0).fit_transform(weighted_bags)
+    assert np.allclose(np.linalg.norm(whole, axis=1), 1)
+
+
+def test_bad_settings_are_refused(weighted_bags):
+    with pytest.raises(DataError, match="n_components is 0"):
+        FisherVector(0).fit(weighted_bags)

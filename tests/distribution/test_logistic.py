@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.distribution import BagLogistic, LinearEmbedding, MomentEmbedding
+from sumwise.errors import DataError, NotConverged
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 90)
+    bags = Bags.from_arrays([rng.normal(0, 1 + c, (30, 1)) for c in codes])
+    return bags, np.array(["calm", "rough", "wild"])[codes]
+
+
+def test_classes_by_spread_are_told(three):
+    bags, labels = three
+    model = BagLogistic(MomentEmbedding(2), random_state=0).fit(bags[:60], labels[:60])
+    assert model.score(bags[60:], labels[60:]) > 0.85
+    assert set(model.predict(bags)) == {"calm", "rough", "wild"}
+    assert np.allclose(model.predict_proba(bags).sum(axis=1), 1)
+    assert model.fit_.converged
+
+
+def test_shares_stay_between_zero_and_one():
+    x = np.linspace(-6, 6, 60)
+    bags, share = Bags.from_arrays([[v - 0.1, v + 0.1] for v in x]), 1 / (1 + np.exp(-x))
+    model = BagLogistic(LinearEmbedding(), penalty=1e-6).fit(bags, share)
+    far = Bags.from_arrays([[100.0], [-100.0]])
+    assert np.allclose(model.predict(bags), share, atol=0.01)
+    assert ((model.predict(far) >= 0) & (model.predict(far) <= 1)).all()
+    assert model.score(bags, share) > 0.99
+    matrix = np.column_stack([share, 1 - share])
+    both = BagLogistic(LinearEmbedding(), penalty=1e-6).fit(bags, matrix)
+    assert np.allclose(both.predict(bags)[:, 0], model.predict(bags), atol=1e-3)
+
+
+def test_whole_numbers_are_classes_and_fractions_are_shares(three):
+    bags, _ = three
+    ones = np.arange(90) % 2
+    assert BagLogistic(LinearEmbedding(), penalty=1.0).fit(bags, ones).predict(bags).dtype.kind == "i"
+    shares = BagLogistic(LinearEmbedding(), "proportions", 1.0).fit(bags, ones.astype(float)).predict(bags)
+    assert shares.dtype.kind == "f"
+
+
+@pytest.mark.parametrize(
+    ("y", "settings", "message"),
+    [
+        (["a"] * 90, {}, "All bags are of the class 'a'"),
+        (["a"] * 89, {}, "There are 90 bags and 89 responses"),
+        (3, {}, "There are 90 bags and 0 responses"),
+        (np.full((90, 2), 0.4), {}, "don't lie in \\[0, 1\\] with sum 1"),
+        (np.linspace(0, 2, 90), {"target": "proportions"}, "don't lie in"),
+        (np.r_[np.nan, np.ones(89)], {}, "y is NaN"),
+        (np.ones((90, 2)), {"target": "classes"}, "y has shape"),
+        (["a", "b"] * 45, {"penalty": "loo"}, "penalty is 'loo'"),
+        (np.linspace(-1, 3, 90), {}, "fractions that are no shares"),
+        (["a", "b"] * 45, {"n_folds": 1}, "n_folds is 1"),
+        (["a", "b"] * 45, {"target": "ranks"}, "target is 'ranks'"),
+    ],
+)
+def test_bad_input_is_refused(three, y, settings, message):
+    with pytest.raises(DataError, match=message):
+        BagLogistic(**{"embedding": LinearEmbedding(), **settings}).fit(three[0], y)
+
+
+def test_a_fit_that_stops_early_says_so(three):
+    with pytest.warns(NotConverged, match="Stopped after 2 steps"):
+        BagLogistic(MomentEmbedding(), penalty=1e-8, max_iter=2).fit(*three)
