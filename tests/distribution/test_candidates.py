@@ -1,4 +1,6 @@
-from sumwise import synthetic
+import numpy as np
+
+from sumwise import Bags, synthetic
 from sumwise.distribution.candidates import default_candidates
 
 
@@ -15,9 +17,21 @@ def test_simplest_first_and_seeded():
     found, _ = default_candidates(synthetic.gamma(300, 2, random_state=0).bags, "regression", 3)
     assert next(iter(found)) == "means"
     assert list(found)[-1] == "DeepSets"
-    assert {c.random_state for c in found.values() if getattr(c, "random_state", None) is not None} == {3}
+    assert {c.random_state for c in found.values()} == {3}
+
+
+def test_long_fisher_vectors_and_large_gram_matrices_are_left_out():
+    wide = Bags(np.random.default_rng(0).normal(size=(40, 60)), np.arange(41))
+    found, told = default_candidates(wide, "regression", 0)
+    assert "Fisher vector" not in found
+    assert "3872 numbers for 40 bags" in told[0]
+    many = Bags(np.zeros((5000, 1)), np.arange(5001))
+    found, told = default_candidates(many, "regression", 0)
+    assert "Wasserstein kernel" not in found
+    assert "Kernel ridge was not tried" in told[0]
 
 
 def test_classes_are_told_by_classifiers():
     found, _ = default_candidates(synthetic.shapes(304, 5, random_state=0).bags, "classification", 3)
     assert found["DeepSets"].task == "classification"
+    assert found["moments"].target == "classes"

@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from sumwise.bags import Bags
+from sumwise.distribution.bag_kernel import EmbeddingKernel
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.embedding import LinearEmbedding
+from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernel_ridge import BagKernelRidge
+from sumwise.distribution.logistic import BagLogistic
 from sumwise.distribution.moments import MomentEmbedding
+from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.ridge import BagRidge
+from sumwise.distribution.wasserstein import WassersteinKernel
+from sumwise.distribution.words import BagOfWords
 
 __all__ = ["FEW_BAGS", "default_candidates"]
 
 FEW_BAGS = 300  # below, a network isn't tried
+MANY_BAGS = 4096  # above, kernel ridge takes minutes
+COMPONENTS = 32  # of a Fisher vector
 
 
 def default_candidates(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]:
@@ -24,17 +33,39 @@ def default_candidates(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any]
     >>> from sumwise import synthetic
     >>> from sumwise.distribution.candidates import default_candidates
     >>> found, reasons = default_candidates(synthetic.gamma(20, 10, random_state=0).bags, "regression", 0)
-    >>> list(found)[0], reasons
-    ('means', ['DeepSets was not tried: 20 bags are few for a network (300 or more).'])
+    >>> list(found)[0], reasons[-1]
+    ('means', 'DeepSets was not tried: 20 bags are few for a network (300 or more).')
     """
-    found: dict[str, Any] = {}
-    reasons = []
-    if task == "regression":
-        found["means"] = BagRidge(LinearEmbedding())
-        found["moments"] = BagRidge(MomentEmbedding())
-        found["Fourier features"] = BagRidge(FourierEmbedding(), random_state=seed)
+    found, reasons = _fixed(bags, task, seed)
     if len(bags) >= FEW_BAGS:
         found["DeepSets"] = DeepSets(task=task, random_state=seed)
     else:
         reasons.append(f"DeepSets was not tried: {len(bags)} bags are few for a network ({FEW_BAGS} or more).")
+    return found, reasons
+
+
+def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]:
+    embeddings = {
+        "means": LinearEmbedding(),
+        "moments": MomentEmbedding(),
+        "quantiles": QuantileEmbedding(),
+        "Fourier features": FourierEmbedding(),
+        "bag of words": BagOfWords(),
+    }
+    reasons = []
+    length = (2 * bags.n_features + 1) * COMPONENTS
+    if length <= 10 * len(bags):
+        embeddings["Fisher vector"] = FisherVector(COMPONENTS)
+    else:
+        reasons.append(f"The Fisher vector was not tried: it would have {length} numbers for {len(bags)} bags.")
+    if task == "classification":
+        made = {n: BagLogistic(e, target="classes", random_state=seed) for n, e in embeddings.items()}
+        return made, reasons
+    found: dict[str, Any] = {name: BagRidge(e, random_state=seed) for name, e in embeddings.items()}
+    if len(bags) <= MANY_BAGS:
+        words = EmbeddingKernel(BagOfWords(), "laplace")
+        found["words, Laplace kernel"] = BagKernelRidge(words, random_state=seed)
+        found["Wasserstein kernel"] = BagKernelRidge(WassersteinKernel(), random_state=seed)
+    else:
+        reasons.append(f"Kernel ridge was not tried: {len(bags)} bags take minutes ({MANY_BAGS} at most).")
     return found, reasons

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProb
     wanted = np.linspace(0, offsets[-1], n_parts + 1)[1:-1]
     edges = [0, *np.searchsorted(offsets, wanted), len(offsets) - 1]
     parts = []
-    for begin, end in pairwise(edges):
+    for begin, end in zip(edges, edges[1:]):
         if begin < end:
             rows = slice(offsets[begin], offsets[end])
             part = problem.likelihood.take(np.arange(begin, end), rows)  # type: ignore[union-attr]
