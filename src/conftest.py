@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 
 import pytest
-
-collect_ignore = [] if find_spec("triton") else ["sumwise/kernels/gibbs_triton.py"]  # only a GPU's torch brings Triton
 
 
 def pytest_collection_modifyitems(items):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sumwise.kernels.loglinear import layout
-from sumwise.kernels.softmax_cells import cell_design, fit_softmax
+from sumwise.kernels.softmax_cells import cell_design, fit_softmax, fit_sums
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -29,3 +29,18 @@ def test_cell_design_marks_one_cell_per_term():
     design = cell_design(np.array([[1, 2], [0, 0]]), lay.terms, lay.term_starts, lay.sizes).toarray()
     assert design.sum(axis=1).tolist() == [2.0, 2.0]
     assert design[0].nonzero()[0].tolist() == [5, 8]
+
+
+def test_sums_of_labels_say_what_labels_say():
+    """Where the rows are those whose labels were summed, both fits have the same optimum, for two classes and three."""
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([rng.integers(0, 3, 400), rng.integers(0, 2, 400)])
+    design = cell_design(codes, [(0, 1), (0,), (1,)], np.array([0, 6, 9, 11]), (3, 2))
+    for n_classes in (2, 3):
+        labels = np.eye(n_classes)[rng.integers(0, n_classes, 400)]
+        penalty = np.full(11, 0.5)
+        theta, offsets, *_ = fit_softmax(design, labels, penalty, tol=1e-8)
+        kept = labels[:, 1:] if n_classes == 2 else labels
+        sums = (design.T @ kept).T
+        again, shifted, *_ = fit_sums(design, sums, labels.mean(axis=0), 400.0, np.broadcast_to(penalty, sums.shape))
+        np.testing.assert_allclose(design @ again.T + shifted[-1], design @ theta.T + offsets[-1], atol=0.02)

@@ -101,7 +101,8 @@ def test_what_spark_does_not_do_is_refused(options):
 def test_a_fit_on_spark_is_that_of_one_machine():
     pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
     bags, counts = example()
-    here = CardinalityClassifier(penalty=1.0, max_iter=6, tol=1e-2).fit(bags, counts)
-    there = CardinalityClassifier(penalty=1.0, max_iter=6, tol=1e-2, engine="spark", master="local[2]").fit(bags, counts)
+    options = {"penalty": 1.0, "max_iter": 6, "tol": 1e-2}
+    here = CardinalityClassifier(**options).fit(bags, counts)
+    there = CardinalityClassifier(**options, engine="spark", master="local[2]").fit(bags, counts)
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
     assert there.fit_.converged

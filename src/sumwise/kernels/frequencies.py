@@ -10,7 +10,7 @@ KINDS = ("orthogonal", "random", "structured", "quadrature")
 
 
 def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies (d, m) and their weights (m,) with sum_k a_k cos(w_k'(x - y)) near exp(-|x - y|^2 / 2).
+    """Frequencies (d, m) and their weights (m,) with sum_k a_k cos(w_k'(x - y)) near ``exp(-|x - y|^2 / 2)``.
 
     m = n, but for ``quadrature`` with a full grid, which takes the largest one of at most n frequencies.
 

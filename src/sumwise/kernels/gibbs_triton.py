@@ -1,20 +1,25 @@
-"""The inner loops of `gibbs_device` as Triton kernels; imported where Triton is installed and a GPU is used."""
+"""The inner loops of `gibbs_device` as Triton kernels; used where Triton is installed and there is a GPU."""
 
 # pyright: reportIndexIssue=false
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
-
-import triton  # pyright: ignore[reportMissingImports]
-import triton.language as tl  # pyright: ignore[reportMissingImports]
 
 from sumwise.kernels.gibbs_device_plan import COPIES
 
+if find_spec("triton") is not None:
+    import triton  # pyright: ignore[reportMissingImports]
+    import triton.language as tl  # pyright: ignore[reportMissingImports]
 __all__ = ["clique_sums", "count_cells", "fill_rows", "redraw", "without_means"]
 
 TILE = 1024  # levels times chains that one program of a redraw takes
-jit: Any = triton.jit
 CHAINS = 128  # chains that one program takes where it goes through cliques
+
+
+def jit(kernel: Any) -> Any:
+    """Triton's compiler; without Triton the module can be read, not used."""
+    return kernel if find_spec("triton") is None else triton.jit(kernel)  # pyright: ignore[reportPossiblyUnbound]
 
 
 def fill_rows(site: Any, weights: Any) -> None:

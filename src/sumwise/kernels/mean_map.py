@@ -38,8 +38,8 @@ def class_means(means, shares, weights):
 
 
 def bag_similarity(means, n_neighbors=20):
-    """Similarity exp(-|m_b - m_c|^2 / (2 s^2)) of bags, s the median distance; of all pairs up to 1,000 bags, else of
-    each bag's nearest.
+    """Similarity ``exp(-|m_b - m_c|^2 / (2 s^2))`` of bags, s the median distance; of all pairs up to 1,000 bags, else
+    of each bag's nearest.
 
     Returns a symmetric sparse (n_bags, n_bags) matrix without a diagonal.
 
@@ -67,7 +67,7 @@ def bag_similarity(means, n_neighbors=20):
 def laplacian_class_means(means, shares, weights, similarity, smoothness=1.0):
     """Class means of each bag, alike in bags that are alike (Patrini et al. 2014, eq. 7).
 
-    Minimises sum_b w_b |m_b - sum_c p_bc mu_bc|^2 + smoothness / 2 * sum_bb' v_bb' sum_c |mu_bc - mu_b'c|^2, with
+    Minimises ``sum_b w_b |m_b - sum_c p_bc mu_bc|^2 + smoothness / 2 * sum_bb' v_bb' sum_c |mu_bc - mu_b'c|^2``, with
     weights scaled to a mean of one and similarities to a mean degree of one.
 
     Parameters

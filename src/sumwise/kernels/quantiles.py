@@ -75,7 +75,7 @@ def _integrate(lines, mass, out):  # pragma: no cover
             room -= left
 
 def line_distances(a: np.ndarray, b: np.ndarray | None, order: int) -> np.ndarray:
-    """Mean over cells of |a - b|^order for all pairs of bags, line by line, (m, n_a, n_b).
+    """Mean over cells of ``|a - b|^order`` for all pairs of bags, line by line, (m, n_a, n_b).
 
     a (n_a, m, n), b (n_b, m, n), or None for a itself, which takes half the time. order 1 gives the 1-Wasserstein
     distance, order 2 the square of the 2-Wasserstein distance, of the distributions on the grid.

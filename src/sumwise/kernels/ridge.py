@@ -48,7 +48,7 @@ def ridge_path(
 ) -> Path:
     """Decompose once, then evaluate leave-one-out errors at every penalty.
 
-    Minimises sum_i w_i |y_i - b - B'f_i|^2 + penalty |B|^2. features (n, D), targets (n, k), weights (n,).
+    Minimises ``sum_i w_i |y_i - b - B'f_i|^2 + penalty |B|^2``. features (n, D), targets (n, k), weights (n,).
     With F the weighted, centred features, F = U S V', and h_i(l) = sum_k U_ik^2 s_k^2 / (s_k^2 + l), the error of
     unit i predicted from all others is r_i(l) / (1 - h_i(l) - w_i / sum w), r the residual. Costs
     O(n D min(n, D)), then O(n r) per penalty.

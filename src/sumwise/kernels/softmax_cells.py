@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from sumwise.kernels.loglinear import log_sum
 
-__all__ = ["cell_design", "fit_softmax"]
+__all__ = ["cell_design", "fit_softmax", "fit_sums"]
 
 
 def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes) -> csr_matrix:
@@ -53,3 +53,34 @@ def fit_softmax(design, counts: np.ndarray, penalty: np.ndarray, max_iter: int =
     theta, offsets = result.x[: n_scores * n_params].reshape(n_scores, n_params), result.x[n_scores * n_params :]
     offsets = np.concatenate([[0.0], offsets]) if n_classes == 2 else offsets - offsets[0]
     return theta, offsets, float(result.fun), int(result.nit)
+
+
+def fit_sums(design, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500):
+    """Logistic regression whose rows have no labels: their sums are told instead.
+
+    Minimises n mean over rows of log(sum over classes of exp(score)) - sums . theta - n shares . offsets + sum penalty
+    theta^2. design (m, P); sums (1 or K, P) label sums; shares (K,) of the classes; penalty (1 or K, P). Returns theta,
+    offsets (K,), the loss, and the number of iterations.
+    """
+    n_scores, n_params = sums.shape
+    weight = n / design.shape[0]
+    kept = slice(1, 2) if n_scores == 1 else slice(None)
+    turned = design.T.tocsr()
+    begin = np.concatenate([np.zeros(sums.size), np.log(shares / shares[0])[kept]])
+
+    def loss(x: np.ndarray):
+        theta, offsets = x[: sums.size].reshape(sums.shape), x[sums.size :]
+        score = design @ theta.T + offsets
+        if n_scores == 1:
+            score = np.column_stack([np.zeros(len(score)), score])
+        top = log_sum(score, axis=1)
+        p = weight * np.exp(score - top[:, None])[:, kept]
+        value = weight * top.sum() - np.sum(sums * theta) - n * shares[kept] @ offsets + np.sum(penalty * theta**2)
+        gradient = (turned @ p).T - sums + 2 * penalty * theta
+        return value, np.concatenate([gradient.ravel(), p.sum(axis=0) - n * shares[kept]])
+
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-5 * n, "ftol": 1e-13}
+    result = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options)
+    theta, offsets = result.x[: sums.size].reshape(n_scores, n_params), result.x[sums.size :]
+    offsets = np.concatenate([[0.0], offsets]) if n_scores == 1 else offsets - offsets[0]
+    return theta, offsets, float(result.fun), int(result.nit), bool(result.success)

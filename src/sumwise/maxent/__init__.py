@@ -4,6 +4,7 @@ from sumwise.maxent.best_pair import BestPair
 from sumwise.maxent.cross_logistic import SampledLogistic, skyline
 from sumwise.maxent.max_ent import MaxEntClassifier
 from sumwise.maxent.naive_bayes import NaiveBayesTables
+from sumwise.maxent.support import Support, can_support
 from sumwise.maxent.tree_augmented import TreeAugmentedNaiveBayes
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "MaxEntClassifier",
     "NaiveBayesTables",
     "SampledLogistic",
+    "Support",
     "TreeAugmentedNaiveBayes",
+    "can_support",
     "skyline",
 ]

@@ -52,6 +52,13 @@ class Queries(TablesClassifier):
     margins: bool
     random_state: Any
 
+    def _fitted(self, *names: str) -> Any:
+        if "mu_" in names and getattr(self, "engine_", None) == "rows":
+            raise DataError(
+                "The model was trained with rows in place of a distribution of features.", hint="fit without rows."
+            )
+        return super()._fitted(*names)
+
     def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:
         """Draw synthetic individuals from the fitted distribution: a frame of levels, and the label.
 

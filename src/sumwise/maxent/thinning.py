@@ -39,8 +39,8 @@ def thin(
     >>> y = np.array([1, 0, 0, 1] * 25)
     >>> t = Tables.from_frame({"a": rows[:, 0], "b": rows[:, 1], "y": y}, ["a", "b"], label="y")
     >>> train, rest = thin(sufficient(t), rows, y, 0.8, np.random.default_rng(0))
-    >>> train.n, rest.n
-    (80.0, 20.0)
+    >>> round(train.n), round(rest.n)
+    (80, 20)
     """
     lay, n_classes = found.layout, len(found.shares)
     drift = _drift(labels, n_classes, share, rng) * np.sqrt(found.n / len(codes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProb
     wanted = np.linspace(0, offsets[-1], n_parts + 1)[1:-1]
     edges = [0, *np.searchsorted(offsets, wanted), len(offsets) - 1]
     parts = []
-    for begin, end in zip(edges, edges[1:]):
+    for begin, end in pairwise(edges):
         if begin < end:
             rows = slice(offsets[begin], offsets[end])
             part = problem.likelihood.take(np.arange(begin, end), rows)  # type: ignore[union-attr]

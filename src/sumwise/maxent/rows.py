@@ -1,0 +1,46 @@
+"""Unlabelled individuals in place of the model of x: a logistic regression whose labels are told by tables alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.kernels.contrastive import Moments
+from sumwise.kernels.softmax_cells import cell_design, fit_sums
+from sumwise.maxent.sufficient import Sufficient
+
+__all__ = ["from_rows"]
+
+
+def from_rows(found: Sufficient, codes: np.ndarray, penalties: Moments) -> tuple:
+    """Theta (C, P), offsets (K,), loss, iterations and success, from rows of level codes (m, D) without labels.
+
+    Label sums are told per count: a cell's sum is scaled by how many of the rows are in it over how many were counted,
+    so that what the rows have too many of by chance is not taken for fewer labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import synthetic
+    >>> from sumwise.maxent.penalties import penalties_of
+    >>> from sumwise.maxent.rows import from_rows
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> example = synthetic.xor(2000, random_state=0)
+    >>> found = sufficient(example.tables)
+    >>> theta, *_ = from_rows(found, example.frame()[["x1", "x2", "x3"]].to_numpy(), penalties_of(found, 1.0, 1.0))
+    >>> theta.shape
+    (1, 18)
+    """
+    known = (codes >= 0).all(axis=1)
+    if not known.any():
+        raise DataError("No row has levels that all tables have.", hint="give rows of the same population.")
+    codes, lay = codes[known], found.layout
+    design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes)
+    here = np.asarray(design.sum(axis=0)).ravel() * (found.n / len(codes))
+    ratio = np.where(found.data.counts > 0, here / np.maximum(found.data.counts, 1e-9), 0.0)
+    noisy = found.noise.counts > 0  # a noisy count is no divisor
+    sums = found.data.sums * np.where(noisy, 1.0, ratio)
+    seen = found.seen.sums * found.seen.counts
+    few = 1.0 + found.n / len(codes)  # a few rows stand for many: their error is that of noise n / m times the sampling
+    held = np.where(seen > 0, few * penalties.sums, 1e9)  # a cell without a label sum says nothing
+    return fit_sums(design, sums * seen, found.shares, found.n, np.maximum(held, 1e-9))

@@ -1,0 +1,54 @@
+"""Exported weights, added up by hand, give the model's predictions."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import Tables
+from sumwise.encoding import Encoding
+from sumwise.maxent import MaxEntClassifier
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": rng.choice(["Bern", "Rome", "Å"], 800), "age": rng.integers(18, 80, 800)})
+    frame["vote"] = (rng.random(800) < 0.2 + 0.4 * (frame["city"] == "Rome") * (frame["age"] > 40)).astype(int)
+    frame["party"] = rng.choice(["red", "green", "blue"], 800, p=[0.2, 0.5, 0.3])
+    return frame
+
+
+def counted(frame, label):
+    encoding = Encoding.fit(frame, {"city": "levels", "age": [30, 50]})
+    rows = encoding.transform(frame).assign(label=frame[label])
+    made = Tables.from_frame(rows, ["city", "age"], label="label", domain=encoding.domain)
+    return Tables(list(made), made.domain, label="label", classes=made.classes, encoding=encoding)
+
+
+def added_up(plain, person):
+    total = np.array(plain["intercept"], dtype=float)
+    for w in plain["weights"]:
+        if all(person[f] == level for f, level in zip(w["features"], w["levels"])):
+            total = total + np.array(w["weight"])
+    return total
+
+
+def test_by_hand_from_the_file(frame, tmp_path):
+    model = MaxEntClassifier().fit(counted(frame, "vote"))
+    model.to_logistic(tmp_path / "weights.json")
+    plain = json.loads((tmp_path / "weights.json").read_text(encoding="utf-8"))
+    levels = Encoding.from_dict(plain["encoding"]).transform(frame.head(20))
+    by_hand = [1 / (1 + math.exp(-added_up(plain, person))) for person in levels.to_dict("records")]
+    np.testing.assert_allclose(by_hand, model.predict_proba(frame.head(20))[:, 1], rtol=1e-9)
+
+
+def test_three_classes_by_hand(frame):
+    model = MaxEntClassifier().fit(counted(frame, "party"))
+    plain = model.to_logistic()
+    person = model.encoding_.transform(frame.head(1)).to_dict("records")[0]
+    z = np.exp(added_up(plain, person))
+    np.testing.assert_allclose(z / z.sum(), model.predict_proba(frame.head(1))[0], rtol=1e-9)
+    assert plain["classes"] == ["blue", "green", "red"]
