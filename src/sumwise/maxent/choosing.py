@@ -17,7 +17,7 @@ from sumwise.maxent.sufficient import Sufficient, added
 from sumwise.maxent.thinning import redrawn, thin
 from sumwise.maxent.trust import distrust, sampling_counts
 
-__all__ = ["Judge", "choose_penalties", "drowned"]
+__all__ = ["Judge", "choose_penalties", "drowned", "fit_quietly", "quick_copy"]
 
 TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
 MOST_SPLITS = 3  # parts of the data that judge, one after the other
@@ -148,7 +148,7 @@ def between(known: Callable[[float], float | None], best: float) -> float:
 def _thinned(model: Any, found: Sufficient, tables: Any) -> tuple[Sufficient, Sufficient]:
     """Tables of a part of the individuals and of the rest, by the rows of a model trained on all of them."""
     trial = _quick(model)
-    _fit_quietly(trial, found, tables, BEGIN)
+    fit_quietly(trial, found, tables, BEGIN)
     rng = checks.generator(trial.random_state)
     codes, labels = trial._draws(_n_rows(found), rng)
     return thin(found, codes, labels, TRAIN, rng)
@@ -158,19 +158,30 @@ def _n_rows(found: Sufficient) -> int:
     return int(min(max(found.n, FEWEST), MOST))
 
 
-def _quick(model: Any) -> Any:
-    """A model of the same settings that trains briefly; its seed is drawn from the model's."""
+def quick_copy(model: Any, max_iter: int, seed: int) -> Any:
+    """A model of the same settings that trains briefly, from where the given one is if it has been fitted."""
     from sklearn.base import clone
 
     out: Any = clone(model)
-    seed = int(checks.generator(model.random_state).integers(2**31))
-    out.set_params(warm_start=True, checkpoint=None, verbose=0, max_iter=FIRST, random_state=seed)
+    out.set_params(warm_start=True, checkpoint=None, verbose=0, max_iter=max_iter, random_state=seed)
+    for name in ("mu_", "theta_", "offsets_", "chains_", "domain_", "terms_"):
+        if hasattr(model, name):
+            setattr(out, name, deepcopy(getattr(model, name)))
+    return out
+
+
+def _quick(model: Any) -> Any:
+    """A model that trains briefly from the start; its seed is drawn from the model's."""
+    from sklearn.base import clone
+
+    out = quick_copy(clone(model), FIRST, int(checks.generator(model.random_state).integers(2**31)))
     if model.n_chains != "tenth":
         out.set_params(n_chains=min(model.n_chains, CHAINS))
     return out
 
 
-def _fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: tuple[float, float]) -> None:
+def fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: Any) -> None:
+    """Train at the penalties given, without a warning where that stops early."""
     model.set_params(penalty_theta=penalty)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)  # only the penalties that are chosen are trained to the end
@@ -187,14 +198,14 @@ class _Trial:
         self.judge = Judge(judges, codes, self.model._scores(codes))
 
     def _begin(self, penalty: tuple) -> None:
-        _fit_quietly(self.model, self.train, self.tables, penalty)
+        fit_quietly(self.model, self.train, self.tables, penalty)
         self.begin = {name: deepcopy(getattr(self.model, name)) for name in ("mu_", "theta_", "offsets_", "chains_")}
         self.model.set_params(max_iter=NEXT)
 
     def score(self, penalty: tuple[float, float]) -> float:
         for name, value in self.begin.items():  # so that no penalty gains from the steps that others took
             setattr(self.model, name, deepcopy(value))
-        _fit_quietly(self.model, self.train, self.tables, penalty)
+        fit_quietly(self.model, self.train, self.tables, penalty)
         return self.judge.score(self.model.theta_, self.model.offsets_)
 
 
@@ -203,7 +214,7 @@ class _Redrawn(_Trial):
 
     def __init__(self, model: Any, found: Sufficient, tables: Any, penalty: tuple) -> None:
         self.model, self.tables = _quick(model), tables
-        _fit_quietly(self.model, found, tables, penalty)
+        fit_quietly(self.model, found, tables, penalty)
         rng = checks.generator(self.model.random_state)
         codes, labels = self.model._draws(_n_rows(found), rng)
         self.train = redrawn(found, codes, labels, rng)

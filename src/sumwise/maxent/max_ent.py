@@ -22,10 +22,10 @@ from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import logistic_weights, write_weights
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.penalties import penalties_of
-from sumwise.maxent.queries import Queries
 from sumwise.maxent.rows import from_rows
 from sumwise.maxent.sufficient import Sufficient, added, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
+from sumwise.maxent.uncertainty import Uncertainty
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
 from sumwise.tables import Tables
@@ -47,7 +47,7 @@ PAPER = {  # Gilotte et al. 2022, appendix A
 }
 
 
-class MaxEntClassifier(Queries):
+class MaxEntClassifier(Uncertainty):
     """Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy model.
 
     The model is p(x, y) proportional to exp(phi(x) . (mu + y theta)), where phi marks the cells that x falls in, over

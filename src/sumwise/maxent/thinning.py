@@ -19,7 +19,7 @@ from sumwise.kernels.loglinear import Layout
 from sumwise.kernels.reconcile import built, effect, subsets
 from sumwise.maxent.sufficient import Sufficient
 
-__all__ = ["redrawn", "thin"]
+__all__ = ["jittered", "redrawn", "thin"]
 
 
 def thin(
@@ -83,6 +83,35 @@ def redrawn(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.ra
     shares = np.bincount(labels, minlength=n_classes) / len(labels)
     data = Moments(counts * found.seen.counts, sums * found.seen.sums)
     return Sufficient(lay, data, found.seen, found.n, shares, found.noise)
+
+
+def jittered(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Sufficient:
+    """Statistics as another sample of individuals, and other noise, might have given them.
+
+    The deviations have the covariances of the rows (m, D) and labels (m,), scaled to the population, and noise its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Tables
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.thinning import jittered
+    >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
+    >>> rng = np.random.default_rng(0)
+    >>> jittered(sufficient(t), np.array([[0], [0], [1]]), np.array([1, 0, 1]), rng).data.counts.sum().round(9)
+    np.float64(3.0)
+    """
+    lay, n_classes = found.layout, len(found.shares)
+    weight = rng.standard_normal(len(codes))
+    weight = (weight - weight.mean()) * np.sqrt(found.n / len(codes))
+    sides = [labels == k for k in range(1 if len(found.data.sums) == 1 else 0, n_classes)]
+    counts = _sums(lay, codes, weight) + _noise(found, found.noise.counts, rng)
+    sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
+    sums += np.stack([_noise(found, v, rng) for v in found.noise.sums])
+    data = Moments(found.data.counts + counts * found.seen.counts, found.data.sums + sums * found.seen.sums)
+    shares = found.shares + np.bincount(labels, weights=weight, minlength=n_classes) / found.n
+    shares = np.maximum(shares, 1.0 / (found.n + 1.0))
+    return Sufficient(lay, data, found.seen, found.n, shares / shares.sum(), found.noise)
 
 
 def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
