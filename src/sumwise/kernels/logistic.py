@@ -43,7 +43,7 @@ def fit_logistic(
     max_iter: int = 500,
     tol: float = 1e-6,
 ) -> LogisticSolution:
-    """Minimise mean cross entropy + penalty / 2 |coef|^2 over coefficients and free intercepts.
+    """Minimise mean cross entropy + ``penalty / 2 |coef|^2`` over coefficients and free intercepts.
 
     features (n, D), shares (n, K), each row a distribution over classes.
 
