@@ -15,9 +15,7 @@ NEAR = synthetic.birds(4, 4, 200, weights=(0.5, 1, 1, 1), reach=1.5, random_stat
 def test_potentials_are_those_of_the_generator():
     for season in (SEASON, NEAR):
         near = season is NEAR
-        kind = LogLinear(
-            season.features, start=season.log_potentials["t0"], targets=season.targets if near else None
-        )
+        kind = LogLinear(season.features, start=season.log_potentials["t0"], targets=season.targets if near else None)
         data = read_realisations(season.tables)
         kind.check(data)
         made = kind.potentials(season.weights, data, 0)

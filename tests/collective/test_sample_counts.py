@@ -121,7 +121,7 @@ def test_auto_takes_cycles_for_exact_counts_and_large_populations():
     model = TreeModel(domain, [])
     soft = Table("a", [6, 4], noise=Poisson())
     assert quiet(model, Tables([soft], domain, n=10), draws=10, random_state=0).method == "paths"
-    assert quiet(model, Tables([soft], domain, n=10**6), draws=10, random_state=0).method == "cycles"
+    assert quiet(model, Tables([soft], domain, n=10**8), draws=10, random_state=0).method == "cycles"
     assert quiet(model, Tables([Table("a", [6, 4])], domain, n=10), draws=10, random_state=0).method == "cycles"
 
 

@@ -197,7 +197,6 @@ class _Runs:
         if em.checkpoint is not None:
             settings = {k: v for k, v in em.get_params(deep=False).items() if k not in ("checkpoint", "verbose")}
             settings.pop("max_iter")  # a fit may be continued for longer
-            settings["random_state"] = repr(settings["random_state"])
             key = fingerprint(settings, list(self.data.tables))
         checkpoint = Checkpoint(em.checkpoint, key=key, seconds=0.0)
         held = checkpoint.load()

@@ -26,7 +26,6 @@ __all__ = ["SAMPLERS", "sample_counts"]
 
 SAMPLERS = ("auto", "paths", "cycles")
 MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
-MANY = 200_000  # individuals from which on cycles are the quicker way
 WORST_R_HAT = 1.1
 
 
@@ -65,7 +64,7 @@ def sample_counts(
         - ``"paths"`` gives one individual after the other a new path (Metropolis-Hastings); its time grows with `n`.
         - ``"cycles"`` is the Gibbs sampler of Sheldon and Dietterich (2011): how many individuals move along a cycle
           is drawn exactly from its discrete log-concave distribution; its time doesn't depend on `n`.
-        - ``"auto"`` takes cycles for exact counts and large populations, else paths.
+        - ``"auto"`` takes cycles for exact counts and for populations too large to keep in memory, else paths.
     n_chains : int, default 2
     thin : int, default 1
         Sweeps per draw.
@@ -218,8 +217,7 @@ def _method(asked: str, seen: Observed, total: int, walk: Walk) -> str:
         )
     if asked != "auto":
         return asked
-    many = total > MANY or states > MOST_STATES
-    return "cycles" if _hard(seen) or many else "paths"
+    return "cycles" if _hard(seen) or states > MOST_STATES else "paths"
 
 
 def _joined(walk: Walk, parts: dict) -> tuple[np.ndarray, np.ndarray]:
