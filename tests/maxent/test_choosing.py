@@ -44,9 +44,7 @@ def test_auto_comes_near_the_best_penalty_on_rows(halves):
     (train, _), _, rows, names = halves
     y = rows["label"].to_numpy()
     chosen = MaxEntClassifier("auto", random_state=0).fit(train)
-    best = max(
-        nllh(y, MaxEntClassifier((1.0, p)).fit(train).predict_proba(rows[names])[:, 1]) for p in (4.0, 32.0)
-    )
+    best = max(nllh(y, MaxEntClassifier((1.0, p)).fit(train).predict_proba(rows[names])[:, 1]) for p in (4.0, 32.0))
     assert nllh(y, chosen.predict_proba(rows[names])[:, 1]) > best - 0.003
     assert len(chosen.penalty_theta_) == 2
     assert len(chosen.choice_["score"]) >= 5

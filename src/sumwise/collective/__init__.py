@@ -6,12 +6,16 @@ from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.em import CollectiveEM
 from sumwise.collective.energy import Energy
+from sumwise.collective.forecast import forecast, transitions
 from sumwise.collective.free_tables import FreeTables
 from sumwise.collective.graph_model import GraphModel
 from sumwise.collective.intervals import count_intervals
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import map_counts
+from sumwise.collective.measurements import tables_from_measurements
+from sumwise.collective.routes import flux, line_crossings, routes
 from sumwise.collective.sample_counts import sample_counts
+from sumwise.collective.smoothing import SmoothedCounts, smooth_counts
 from sumwise.collective.tree_model import TreeModel
 
 __all__ = [
@@ -23,8 +27,16 @@ __all__ = [
     "FreeTables",
     "GraphModel",
     "LogLinear",
+    "SmoothedCounts",
     "TreeModel",
     "count_intervals",
+    "flux",
+    "forecast",
+    "line_crossings",
     "map_counts",
+    "routes",
     "sample_counts",
+    "smooth_counts",
+    "tables_from_measurements",
+    "transitions",
 ]

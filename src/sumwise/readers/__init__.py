@@ -1,17 +1,21 @@
 """Files to containers: CSV, Parquet, Arrow, DuckDB queries and databases, and any data frame."""
 
 from sumwise.readers.bags import read_bags
+from sumwise.readers.birdflow import BirdFlow, read_birdflow, write_birdflow
 from sumwise.readers.buckets import read_buckets
 from sumwise.readers.margins import read_margins, write_margins
 from sumwise.readers.tables import read_tables, write_tables
 from sumwise.readers.tables_folder import read_tables_folder, write_tables_folder
 
 __all__ = [
+    "BirdFlow",
     "read_bags",
+    "read_birdflow",
     "read_buckets",
     "read_margins",
     "read_tables",
     "read_tables_folder",
+    "write_birdflow",
     "write_margins",
     "write_tables",
     "write_tables_folder",

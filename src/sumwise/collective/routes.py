@@ -1,0 +1,179 @@
+"""Routes of single individuals through a fitted population, and how many cross a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.collective.forecast import transitions
+from sumwise.errors import DataError
+
+__all__ = ["flux", "line_crossings", "routes"]
+
+
+def routes(
+    counts: Any,
+    positions: Any,
+    n: int = 10,
+    *,
+    dates: Any = None,
+    to_lonlat: Callable | None = None,
+    random_state: Any = 0,
+):
+    """Draw routes of individuals from the flows of a fitted chain, as a table with a row per step.
+
+    Parameters
+    ----------
+    counts : CountsFit, Counts or anything with ``nodes`` and ``edges``
+        The result of `map_counts`, say. Steps follow each other in the order of its edges.
+    positions : (L, 2) array
+        Coordinates x, y of the cells.
+    n : int, default 10
+    dates : sequence, optional
+        One for every time.
+    to_lonlat : callable, optional
+        Turns arrays x, y into longitude and latitude; without it those columns are missing (NaN).
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    pandas.DataFrame
+        route_id, x, y, i (the cell), lon, lat, timestep, date, stay_id (counts the stops of a route) and stay_len
+        (steps spent at that stop). The columns are those of BirdFlow's routes; ids, cells and time steps count from 1.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.collective import TreeModel, map_counts, routes
+    >>> season = synthetic.birds(4, 6, 1000, random_state=0)
+    >>> fit = map_counts(TreeModel(season.domain, season.edges, season.log_potentials), season.tables)
+    >>> made = routes(fit, season.positions, 3)
+    >>> len(made), made.columns.tolist()[:4]
+    (18, ['route_id', 'x', 'y', 'i'])
+    """
+    import pandas as pd
+
+    where, edges = _places(positions), _chain(counts)
+    checks.at_least(n, "n", 1)
+    rng = checks.generator(random_state)
+    first = np.asarray(counts.nodes[edges[0][0]], dtype=float)
+    if len(first) != len(where):
+        raise DataError(f"There are {len(where)} positions and {len(first)} cells.")
+    states = np.empty((n, len(edges) + 1), dtype=np.int64)
+    states[:, 0] = rng.choice(len(first), size=n, p=first / first.sum())
+    for t, p in enumerate(transitions(counts)):
+        cumulative = np.cumsum(p, axis=1)
+        u = rng.random(n) * cumulative[states[:, t], -1]
+        states[:, t + 1] = [int(np.searchsorted(cumulative[s], x, side="right")) for s, x in zip(states[:, t], u)]
+    steps = states.shape[1]
+    when = [pd.NaT] * steps if dates is None else list(dates)
+    if len(when) != steps:
+        raise DataError(f"There are {len(when)} dates and {steps} times.")
+    flat = states.ravel()
+    x, y = where[flat].T
+    lon, lat = (np.full(len(flat), np.nan),) * 2 if to_lonlat is None else to_lonlat(x, y)
+    stays, lengths = _stays(states)
+    return pd.DataFrame(
+        {
+            "route_id": np.repeat(np.arange(1, n + 1), steps),
+            "x": x,
+            "y": y,
+            "i": flat + 1,
+            "lon": lon,
+            "lat": lat,
+            "timestep": np.tile(np.arange(1, steps + 1), n),
+            "date": pd.Series(when * n),
+            "stay_id": stays.ravel(),
+            "stay_len": lengths.ravel(),
+        }
+    )
+
+
+def _stays(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For every step of every route: which stop it belongs to, from 1, and how many steps that stop lasts."""
+    moved = np.diff(states, axis=1) != 0
+    stays = 1 + np.concatenate([np.zeros((len(states), 1), dtype=np.int64), np.cumsum(moved, axis=1)], axis=1)
+    return stays, np.array([np.bincount(s)[s] for s in stays])
+
+
+def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
+    """Which moves between cells cross a line, (L, L): 1 from its left to its right side, -1 the other way, 0 if not.
+
+    A move is a straight line from centre to centre; left is as seen from `start` looking to `end`. Positive parts are
+    weights for `sample_counts` and `count_intervals`, which then tell the flux with its interval.
+
+    Examples
+    --------
+    >>> from sumwise.collective import line_crossings
+    >>> line_crossings([[0.0, 0.0], [2.0, 0.0]], start=[1.0, -1.0], end=[1.0, 1.0]).tolist()
+    [[0, 1], [-1, 0]]
+    """
+    where = _places(positions)
+    a, b = (checks.finite(p, name, ndim=1) for p, name in ((start, "start"), (end, "end")))
+    if a.shape != (2,) or b.shape != (2,) or np.array_equal(a, b):
+        raise DataError("A line needs two different points (x, y).", hint="give start=[x, y], end=[x, y].")
+    side = _turn(a, b, where)  # above 0 on the left
+    crosses = (side[:, None] > 0) != (side[None, :] > 0)
+    first, second = (_turn(where[:, None], where[None, :], p) for p in (a, b))
+    inside = (first > 0) != (second > 0)
+    return np.where(crosses & inside, np.where(side[:, None] > 0, 1, -1), 0)
+
+
+def _turn(a, b, p):
+    """Twice the signed area of the triangle a, b, p."""
+    return (b[..., 0] - a[..., 0]) * (p[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (p[..., 0] - a[..., 0])
+
+
+def flux(counts: Any, positions: Any, start: Any, end: Any):
+    """How many cross the line from `start` to `end` at every step, either way.
+
+    Returns
+    -------
+    pandas.DataFrame
+        step, forward (from the left to the right side of the line), backward, net.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.collective import Counts, flux
+    >>> season = synthetic.birds(4, 6, 1000, random_state=0)
+    >>> true = Counts(season.nodes, season.edge_counts, 1000)
+    >>> found = flux(true, season.positions, start=[2.0, 5.0], end=[2.0, -1.0])
+    >>> found.columns.tolist()
+    ['step', 'forward', 'backward', 'net']
+    """
+    import pandas as pd
+
+    sign, rows = line_crossings(positions, start, end), []
+    for edge in _chain(counts):
+        table = counts.edges[edge]
+        moves = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+        if moves.shape != sign.shape:
+            raise DataError(f"{' to '.join(edge)} has moves of shape {moves.shape}; there are {len(sign)} positions.")
+        forward, backward = float(moves[sign > 0].sum()), float(moves[sign < 0].sum())
+        rows.append((" to ".join(edge), forward, backward, forward - backward))
+    return pd.DataFrame(rows, columns=["step", "forward", "backward", "net"])
+
+
+def _places(positions: Any) -> np.ndarray:
+    where = checks.finite(positions, "positions", ndim=2)
+    if where.shape[1] != 2:
+        raise DataError(f"positions have {where.shape[1]} coordinates; a map has two.")
+    return where
+
+
+def _chain(counts: Any) -> list[tuple[str, str]]:
+    """The edges, where each begins at the time at which the last one ended."""
+    edges = list(counts.edges)
+    broken = [k for k in range(1, len(edges)) if edges[k][0] != edges[k - 1][1]]
+    if not edges or broken:
+        told = (
+            "there are no moves"
+            if not edges
+            else f"{' to '.join(edges[broken[0]])} doesn't go on where the last step ended"
+        )
+        raise DataError(f"Routes and flux need a chain of times: {told}.")
+    return edges
