@@ -41,7 +41,11 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     ends = " to ".join(f"{x:.0f}" for x in sure.to_frame().loc[0, ["low", "high"]])
     say(f"Over the middle of the map in week {weeks[0]}: {ends} birds, with 90% certainty.")
     told = "birds that fly over the middle of the map in week"
-    return [Finding(f"{told} {w}", crossing(fit.edges, w), crossing(season.edge_counts, w)) for w in weeks]
+    low, high = sure.interval
+    return [
+        Finding(f"{told} {w}", float(sure.values[k]), crossing(season.edge_counts, w), float(low[k]), float(high[k]))
+        for k, w in enumerate(weeks)
+    ]
 
 
 STORY = Story("Where the birds flew", family="collective", run=run, order=50)

@@ -11,6 +11,8 @@ SEED = 20
 
 def run(say: Callable[[str], None]) -> list[Finding]:
     """Count made-up people in pairs of features, forget them, and predict other people."""
+    import numpy as np
+
     from sumwise import Tables, synthetic
     from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, skyline
     from sumwise.metrics import auc, nllh
@@ -23,14 +25,18 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     say(f"10,000 people are counted in {len(tables)} tables, one per pair of features, with their clicks.")
     model = MaxEntClassifier(random_state=SEED).fit(tables)
     say("The most even distribution that agrees with all tables gives each person a probability of clicking.")
-    naive, top = NaiveBayesTables().fit(tables), skyline(tables, train, train[label])
+    naive, best = NaiveBayesTables().fit(tables), skyline(tables, train, train[label])
     y = test[label].to_numpy()
-    areas = [auc(y, m.predict_proba(test)) for m in (model, top)]
-    scores = {name: nllh(y, m.predict_proba(test)) for name, m in (("model", model), ("naive", naive), ("rows", top))}
+    areas = [auc(y, m.predict_proba(test)) for m in (model, best)]
+    scores = {name: nllh(y, m.predict_proba(test)) for name, m in (("model", model), ("naive", naive), ("rows", best))}
     say(
         f"On 10,000 others (0 is a constant, 1 is perfect): naive Bayes {scores['naive']:.3f}, the model "
         f"{scores['model']:.3f}, a logistic regression on the lost rows {scores['rows']:.3f}."
     )
+    chance = model.predict_proba(test)[:, 1]
+    top = np.argsort(-chance, kind="stable")[:1000]
+    share = float(chance[top].mean())
+    spread = 1.96 * float(np.sqrt((chance[top] * (1 - chance[top])).sum())) / len(top)
     asked = [names[0], names[2]]
     expected = float(model.expected(asked).values[1, 2].sum())
     counted = float(tables[tuple(asked)].counts[1, 2])
@@ -38,6 +44,9 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         Finding("NLLH from tables; truth: from rows", scores["model"], truth=scores["rows"]),
         Finding("AUC from tables; truth: from rows", areas[0], truth=areas[1]),
         Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted),
+        Finding(
+            "share that clicks of the likeliest 1,000", share, float(y[top].mean()), share - spread, share + spread
+        ),
     ]
 
 

@@ -9,7 +9,7 @@ def run(say):
     import numpy as np
 
     from sumwise import synthetic
-    from sumwise.proportions import CardinalityClassifier
+    from sumwise.proportions import CardinalityClassifier, covariance, subgroups
 
     data = synthetic.election(80, 100, n_categorical=3, weight_spread=0, mean_weight=1, region_effect=0, random_state=1)
     say("80 regions of 100 people: we hold their features and each region's result; every single vote is hidden.")
@@ -18,11 +18,15 @@ def run(say):
     guess = float(np.bincount(data.test_labels).max()) / len(data.test_labels)
     say(f"Learned from 80 numbers, it tells {accuracy:.0%} of 10,000 strangers' votes.")
     say(f"Always guessing the winner tells {guess:.0%}, a model that knew the truth {data.bayes_accuracy:.0%}.")
-    posterior = clf.posterior(data.bags, data.counts[:, 1])[:, 1]
     women = data.codes["sex"] == data.levels["sex"].index("female")
+    sure = covariance(clf, data.bags, data.counts[:, 1])
+    found = subgroups(clf, data.bags, {"women": women}, uncertainty=sure, realised=True, random_state=0)
+    frame = found.to_frame()
+    row = frame[(frame["women"] == True) & (frame["class"] == 1)].iloc[0]  # noqa: E712  a column, not a truth value
+    truth = float(data.labels[women].mean())
     return [
         Finding("accuracy on strangers", accuracy, data.bayes_accuracy),
-        Finding("share of class D among women", float(posterior[women].mean()), float(data.labels[women].mean())),
+        Finding("share of class D among women", *(float(x) for x in (row["share"], truth, row["low"], row["high"]))),
     ]
 
 

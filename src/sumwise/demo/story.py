@@ -105,7 +105,9 @@ def stories() -> list[Story]:
     'containers'
     """
     package = importlib.import_module("sumwise.demo")
-    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "story")
+    names = sorted(
+        found.name for found in pkgutil.iter_modules(package.__path__) if found.name not in ("story", "page")
+    )
     found = [importlib.import_module(f"sumwise.demo.{name}").STORY for name in names]
     return sorted(found, key=lambda story: (story.order, story.name))
 

@@ -11,6 +11,7 @@ from sumwise.diagnostics.ecological import (
     tomography,
     unit_scatter,
 )
+from sumwise.diagnostics.findings import finding_numbers
 from sumwise.diagnostics.flows import flow_numbers, mean_moves
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "contextual",
     "convergence",
     "course",
+    "finding_numbers",
     "flow_numbers",
     "interval_numbers",
     "mean_moves",

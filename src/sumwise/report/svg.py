@@ -76,7 +76,9 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1) -> s
 
 def _size(plot: str, numbers: dict[str, Any]) -> tuple[float, float]:
     """Narrow enough that letters stay readable on a phone, tall enough for a line per entry."""
-    lines = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low"}.get(plot)
+    lines = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}.get(
+        plot
+    )
     if lines is not None:
         return 4.2, 1.0 + 0.26 * int(np.size(np.array(numbers[lines], dtype=float)))
     return (4.4, 4.2) if plot in SQUARE else (4.6, 3.0)

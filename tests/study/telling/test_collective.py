@@ -13,8 +13,8 @@ def test_flows_are_told_with_their_limits(tmp_path):
     assert told["lead"][2].startswith("From cell ")
     text = str(told["sections"])
     for words in (
-        "chosen by times that were left out",
-        "If individuals moved less or more",
+        "predicts a left-out time best",
+        "What another scale would give",
         "proven gap",
         "independently",
     ):

@@ -15,12 +15,13 @@ def command(
     families: Annotated[
         list[str] | None, typer.Argument(help="Tell these families' stories only.", show_default=False)
     ] = None,
+    out: Annotated[str, typer.Option(help="The folder for report.html, which shows all that was told.")] = "demo",
     json: output.Json = False,
 ) -> None:
     """Tell one small story per family, on generated data with known truth.
 
-    Each story ends in what was estimated, what is true, and whether the interval covers the truth. All of them
-    together take less than two minutes on two cores.
+    Each story ends in what was estimated, what is true, and whether the interval covers the truth; demo/report.html
+    shows them all. Together they take less than two minutes on two cores.
     """
     import time
 
@@ -31,11 +32,30 @@ def command(
         if not json:
             output.write(f"{story.name} ({story.family})", style="bold")
         told.append(tell(story, json))
+    path = write_report(told, out)
     if json:
-        output.write_json({"stories": told, "seconds": round(time.perf_counter() - begin, 1)})
+        output.write_json({"stories": told, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
         return
     output.write(f"{len(told)} {'story' if len(told) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
-    output.write("Next: sumwise datasets; README.md for the same in Python; make docs for the tutorials.")
+    output.write(f"All of it as a page: {path}")
+    output.write("Next: sumwise init YOURFILE.csv, then sumwise fit problem.toml; README.md for the same in Python.")
+
+
+def write_report(told: list[dict], out: str):
+    """Write one page of all stories."""
+    from pathlib import Path
+
+    from sumwise.demo.page import stories_page
+    from sumwise.errors import DataError
+
+    folder = Path(out)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"The folder {out!r} can't be made: {error.strerror}.", hint="name another by --out.") from None
+    path = folder / "report.html"
+    path.write_text(stories_page(told), "utf-8")
+    return path
 
 
 def tell(story, json: bool) -> dict:

@@ -23,14 +23,14 @@ from sumwise.tables import Table, Tables
 __all__ = ["STUDY", "Collective", "MovesByDistance"]
 
 SCALES = (0.5, 1.0, 2.0, 4.0)  # times the distance to the nearest place
-HELD = 3  # times that are left out to choose among them
-MOST_INTERVALS = 100  # flows with an interval, the largest
+ROUNDS = 8  # of adapting moves to the counts
+TINY = 1e-6  # of an individual, so that no move becomes impossible
 LEAST = 0.05  # individuals of a flow that is listed
 
 
 @dataclass
 class MovesByDistance:
-    """How one individual moves: the likelier the nearer, and how counts come about.
+    """How one individual moves, and how counts come about.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class MovesByDistance:
     population : float, optional
         Individuals; default: the largest count over all places, over the rate.
     scale : float, optional
-        A move this long is e times less likely than staying; default: what predicts left-out times best.
+        A move this long is e times less likely than staying. Default: what predicts a left-out time best.
     reach : float, optional
         No move is longer.
 
@@ -202,7 +202,10 @@ class Collective(Study):
 
     def choose(self) -> tuple[str, str]:
         """The one model of moves that needs nothing but counts."""
-        return "MovesByDistance", "counts alone don't tell how individuals move; nearer places are taken as likelier"
+        return (
+            "MovesByDistance",
+            "counts don't tell how individuals move; near moves are preferred, as far as the counts allow",
+        )
 
     def make(self, method: str) -> Any:
         """Settings of the individual model."""
@@ -228,35 +231,80 @@ class Collective(Study):
             np.ceil(np.nansum(self.counts, axis=1).max() / (settings.rate if settings.noise == "poisson" else 1.0))
         )
 
-    def individual(self, settings: MovesByDistance) -> Any:
-        """The model of one individual's path."""
+    def individual(self, log_start: np.ndarray, log_moves: np.ndarray) -> Any:
+        """The model of one individual's path: log-probabilities of the first place (L,) and of moves (T - 1, L, L)."""
         from sumwise.collective import TreeModel
 
         names = self.attributes()
         domain = Domain({a: [str(x) for x in self.places] for a in names})
-        moves = settings.log_moves(self.positions, len(self.places))
-        return TreeModel(domain, list(pairwise(names)), dict.fromkeys(pairwise(names), moves))
+        pairs = list(pairwise(names))
+        return TreeModel(domain, pairs, {names[0]: log_start, **dict(zip(pairs, log_moves))})
 
     def train(self, estimator: Any) -> Any:
-        """Choose the scale of moves where none is given, then find the most likely flows."""
-        from sumwise.collective import map_counts
-
+        """Choose the scale of moves where none is given, then find flows, and those under half and twice the scale."""
         with self.problem.blamed():
             estimator.check()
         scores = None
         if estimator.scale is None:
             scores = self._scores(estimator)
             estimator.scale = min(scores, key=lambda s: scores[s])
-        fit = map_counts(self.individual(estimator), self.tables(estimator))
-        pairs = list(pairwise(self.attributes()))
+        found = self.flows(estimator)
+        others = [self.flows(replace(estimator, scale=f * float(estimator.scale)))["edges"] for f in (0.5, 2.0)]
+        stacked = np.stack([found["edges"], *others])
+        spread = {"least": stacked.min(axis=0), "most": stacked.max(axis=0)}
+        return {"settings": estimator.get_params(), "scores": scores, **found, **spread}
+
+    def flows(self, settings: MovesByDistance, without: int | None = None) -> dict[str, Any]:
+        """The most likely flows, with moves that start from the distance and adapt to the counts, round by round.
+
+        A fixed model of moves would be taken as known and pull the counts to itself. Moves that follow the flows of the
+        round before leave the counts their say, and stay as near to the distance as they allow.
+        """
+        from sumwise.collective import map_counts
+
+        steps, names = len(self.times) - 1, self.attributes()
+        moves = np.stack([settings.log_moves(self.positions, len(self.places))] * steps)
+        there = np.nanmean(self.counts, axis=0) + 0.5
+        start = np.log(there / there.sum())
+        tables = self.tables(settings, without)
+        for k in range(ROUNDS):
+            last = k == ROUNDS - 1
+            fit = map_counts(self.individual(start, moves), tables, tol=1e-6 if last else 1e-3)
+            nodes = np.stack([np.asarray(fit.nodes[a]) for a in names])
+            edges = np.stack([_dense(fit.edges[pair]) for pair in pairwise(names)])
+            if not last:
+                allowed = np.isfinite(moves)
+                some = np.where(allowed, np.maximum(edges, 0) + TINY * np.exp(np.where(allowed, moves, 0)), 0)
+                with np.errstate(divide="ignore"):
+                    moves = np.log(some / some.sum(axis=2, keepdims=True))
+                start = np.log((nodes[0] + TINY) / (nodes[0] + TINY).sum())
         return {
-            "settings": estimator.get_params(),
-            "scores": scores,
-            "nodes": np.stack([np.asarray(fit.nodes[a]) for a in self.attributes()]),
-            "edges": np.stack([_dense(fit.edges[pair]) for pair in pairs]),
+            "log_moves": moves,
+            "nodes": nodes,
+            "edges": edges,
             "n": float(fit.n),
             "fit": {"objective": fit.objective, "gap": fit.gap, "n_iter": fit.n_iter, "converged": bool(fit.converged)},
         }
+
+    def _scores(self, settings: MovesByDistance) -> dict[float, float]:
+        """Mean absolute error at a middle time that was left out, by scale."""
+        unit, middle = self.unit_scale(), len(self.times) // 2
+        if len(self.times) < 3 or np.isnan(self.counts[middle]).any():
+            return {unit: float("nan")}
+        rate = settings.rate if settings.noise == "poisson" else 1.0
+        scores = {}
+        for scale in (k * unit for k in SCALES):
+            found = self.flows(replace(settings, scale=scale), without=middle)
+            scores[float(scale)] = float(np.abs(rate * found["nodes"][middle] - self.counts[middle]).mean())
+        return scores
+
+    def neighbours_error(self) -> float | None:
+        """The error at the same time of the mean of the times before and after."""
+        middle = len(self.times) // 2
+        if len(self.times) < 3 or np.isnan(self.counts[middle - 1 : middle + 2]).any():
+            return None
+        plain = (self.counts[middle - 1] + self.counts[middle + 1]) / 2
+        return float(np.abs(plain - self.counts[middle]).mean())
 
     def unit_scale(self) -> float:
         """The median distance to the nearest place; 1 without coordinates."""
@@ -266,25 +314,6 @@ class Collective(Study):
         np.fill_diagonal(far, np.inf)
         return float(np.median(far.min(axis=1))) or 1.0
 
-    def _scores(self, settings: MovesByDistance) -> dict[float, float]:
-        """Mean absolute error of left-out times, by scale."""
-        from sumwise.collective import map_counts
-
-        inner = np.unique(np.linspace(0, len(self.times) - 1, HELD + 2).round().astype(int)[1:-1])
-        inner = [t for t in inner if 0 < t < len(self.times) - 1]
-        if not inner:
-            return {self.unit_scale(): float("nan")}
-        scores = {}
-        rate = settings.rate if settings.noise == "poisson" else 1.0
-        for scale in (k * self.unit_scale() for k in SCALES):
-            tried = replace(settings, scale=scale)
-            errors = []
-            for t in inner:
-                fit = map_counts(self.individual(tried), self.tables(tried, without=int(t)), tol=1e-4)
-                errors.append(np.nanmean(np.abs(rate * np.asarray(fit.nodes[f"t{t}"]) - self.counts[t])))
-            scores[float(scale)] = float(np.mean(errors))
-        return scores
-
     def settings(self) -> MovesByDistance:
         """The settings of the fitted model."""
         return MovesByDistance(**self.model["settings"])
@@ -292,44 +321,23 @@ class Collective(Study):
     # --- out
 
     def estimates(self) -> pd.DataFrame:
-        """Flows between places at every step; the largest moves with intervals."""
-        if getattr(self, "_estimates", None) is None:
-            self._estimates = self.work.step("intervals of flows", self._flows)
-        return self._estimates
-
-    def _flows(self) -> pd.DataFrame:
-        edges = self.model["edges"]
-        t, i, j = np.nonzero(edges >= LEAST)
-        frame = pd.DataFrame(
+        """Flows between places at every step, with their range over scales and the bounds that the places imply."""
+        m = self.model
+        t, i, j = np.nonzero(m["edges"] >= LEAST)
+        here, there = m["nodes"][t, i], m["nodes"][t + 1, j]
+        return pd.DataFrame(
             {
                 "time": np.asarray(self.times, dtype=object)[t],
                 "next time": np.asarray(self.times, dtype=object)[t + 1],
                 "from": np.asarray(self.places, dtype=object)[i],
                 "to": np.asarray(self.places, dtype=object)[j],
-                "count": edges[t, i, j],
+                "count": m["edges"][t, i, j],
+                "least": m["least"][t, i, j],
+                "most": m["most"][t, i, j],
+                "lower_bound": np.maximum(here + there - m["n"], 0.0),
+                "upper_bound": np.minimum(here, there),
             }
         )
-        frame["low"], frame["high"] = np.nan, np.nan
-        moved = np.flatnonzero(i != j)
-        top = moved[np.argsort(-frame["count"].to_numpy()[moved], kind="stable")[:MOST_INTERVALS]]
-        low, high = self._intervals(t[top], i[top], j[top])
-        frame.loc[top, "low"], frame.loc[top, "high"] = low, high
-        return frame
-
-    def _intervals(self, t: np.ndarray, i: np.ndarray, j: np.ndarray) -> tuple[Any, Any]:
-        from sumwise.collective import count_intervals
-
-        names, size = self.attributes(), len(self.places)
-        functions = {}
-        for k, (s, a, b) in enumerate(zip(t, i, j)):
-            weights = np.zeros((size, size))
-            weights[a, b] = 1.0
-            functions[f"f{k}"] = {(names[s], names[s + 1]): weights}
-        if not functions:
-            return [], []
-        settings = self.settings()
-        found = count_intervals(self.individual(settings), self.tables(settings), functions, level=self.problem.level)
-        return found.interval
 
     def extra(self) -> dict[str, pd.DataFrame]:
         """Counted and estimated at every time and place."""
@@ -347,8 +355,7 @@ class Collective(Study):
 
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
-        where = None if self.positions is None else self.positions.tolist()
-        return {"places": self.places, "positions": where, "settings": self.model["settings"]}
+        return {"places": self.places, "times": self.times, "settings": self.model["settings"]}
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Where those who are counted now are one step later: a file with places and counts."""
@@ -364,10 +371,9 @@ class Collective(Study):
             for name in names:
                 checks.known(name, kept["places"], "place")
             values = sheet.numbers([count])[:, 0]
-        where = None if kept["positions"] is None else np.array(kept["positions"])
         now = np.zeros(len(kept["places"]))
         np.add.at(now, [kept["places"].index(name) for name in names], values)
-        moves = np.exp(MovesByDistance(**kept["settings"]).log_moves(where, len(now)))
+        moves = np.exp(model["log_moves"]).mean(axis=0)  # of a step like those that were seen
         mean = now @ moves
         spread = np.sqrt(np.maximum(now @ (moves * (1 - moves)), 0))
         from scipy.stats import norm

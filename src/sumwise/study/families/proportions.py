@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = ["STUDY", "Proportions"]
 
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
 MOST_CLASSES = 30
+DRAWS = 200  # classifiers behind an interval
 
 
 class Proportions(Study):
@@ -242,21 +244,27 @@ class Proportions(Study):
     def _subgroup_shares(self) -> pd.DataFrame:
         from sumwise.proportions import bootstrap, covariance, subgroups
 
-        if self.chosen == "CardinalityClassifier" and self.model.classifier is None:
-            sure: Any = covariance(
-                self.model, self.bags, self.target, "observed" if self.bags.n_features < 60 else "expected"
-            )
+        linear = self.chosen == "CardinalityClassifier" and self.model.classifier is None
+        if linear:
+            kind = "observed" if self.bags.n_features < 60 else "expected"
+            sure: Any = replace(covariance(self.model, self.bags, self.target, kind), n_draws=DRAWS)
         else:
             sure = bootstrap(self.model, self.bags, self.target, n=40, random_state=self.problem.seed)
         parts = []
         for column, texts in {"everybody": np.full(self.bags.n_rows, "all", dtype=object), **self.groups}.items():
             found = subgroups(
-                self.model, self.bags, by={"level": texts}, classes=self.classes, counts=None, uncertainty=sure,
-                realised=True, random_state=self.problem.seed,
-            )  # fmt: skip
-            frame = found.to_frame(self.problem.level)
-            parts.append(frame.assign(group=column))
+                self.model,
+                self.bags,
+                by={"level": texts},
+                classes=self.classes,
+                counts=self.target,  # what is known of the bags holds for their subgroups too
+                uncertainty=sure,
+                realised=True,
+                random_state=self.problem.seed,
+            )
+            parts.append(found.to_frame(self.problem.level).assign(group=column))
         out: Any = pd.concat(parts, ignore_index=True)
+        out["low"], out["high"] = np.minimum(out["low"], out["share"]), np.maximum(out["high"], out["share"])
         return out[["group", "level", "people", "class", "share", "low", "high"]]
 
     def truth(self) -> pd.Series | None:

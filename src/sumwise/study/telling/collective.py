@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +9,13 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.errors import DataError
 from sumwise.report.summary import Summary, bullets, facts, figure, note, table, text
 
 MOST_FRAMES = 24  # steps that are drawn
 ASSUMED = [
     "The same individuals are there at all times; none come or go.",
     "Each moves on its own, and where it goes next depends on where it is now, not on where it was before.",
-    "Moves of the same length are alike at all times and places; the longer a move, the less likely.",
+    "Of all flows that agree with the counts, those are taken that need the fewest long moves, within the scale.",
     "Counts differ from the truth by the noise that the problem file names, independently of each other.",
 ]
 BREAKS = [
@@ -26,7 +23,7 @@ BREAKS = [
         "Counting that misses more at some places or times than the rate says: the model explains it by moves that "
         "weren't made."
     ),
-    "Wind, roads, borders: anything that makes one direction likelier than another of the same length.",
+    "Roads, borders, food: anything that makes one place likelier than another of the same distance and direction.",
     "Individuals that keep to routes: counts can't tell a swap of two individuals from two that stay.",
 ]
 
@@ -40,17 +37,18 @@ def tell(study: Any, summary: Summary) -> None:
         "places": len(study.places),
         "population": m["n"],
         "staying": stay,
-        "scale": m["settings"]["scale"],
     }
     summary.lead = lead_lines(study, frame, float(stay.mean()))
     summary.add("found", flow_figure(study, frame))
-    kinds = {"count": "count", "low": "count", "high": "count", "counted": "count", "estimated": "count"}
+    kinds: dict[str, str] = dict.fromkeys(
+        ("count", "least", "most", "lower_bound", "upper_bound", "counted", "estimated"), "count"
+    )
     moves = frame[frame["from"] != frame["to"]]
     order = np.argsort(-moves["count"].to_numpy(), kind="stable")
     summary.add(
         "estimates",
         table(moves.iloc[order], "Flows between places, largest first", kinds, "estimates.csv"),
-        text(f"low and high: the {100 * study.problem.level:g}% interval, for the largest flows."),
+        text("least and most: over half and twice the scale of moves. bounds: whatever the model."),
         table(study.extra()["places"], "Every time and place", kinds, "places.parquet"),
     )
     tell_certainty(study, summary)
@@ -70,7 +68,9 @@ def lead_lines(study: Any, frame: Any, stay: float) -> list[str]:
         lines.append(
             f"From {row['from']} to {row['to']}, between {row['time']} and {row['next time']}: an estimated "
             f"{row['count']:,.0f} "
-            f"({100 * study.problem.level:g}% interval {row['low']:,.0f} to {row['high']:,.0f})."
+            f"({row['least']:,.0f} to {row['most']:,.0f} over scales of moves; whatever the model, "
+            f"{row['lower_bound']:,.0f} to "
+            f"{row['upper_bound']:,.0f})."
         )
     return lines
 
@@ -99,7 +99,7 @@ def flow_figure(study: Any, frame: Any) -> dict[str, Any]:
     data = table(
         top.iloc[np.argsort(-top["count"].to_numpy(), kind="stable")],
         "Flows",
-        {"count": "count", "low": "count", "high": "count"},
+        dict.fromkeys(("count", "least", "most", "lower_bound", "upper_bound"), "count"),
     )
     return figure("flows", frames, told, data, labels=labels)
 
@@ -114,26 +114,14 @@ def tell_certainty(study: Any, summary: Summary) -> None:
     summary.add(
         "certainty",
         text(
-            "The flows are the most likely ones, with a proof: no others score better by more than the gap. "
-            "Intervals are by a normal or gamma "
-            "approximation around them, given the model of moves; they don't allow for a wrong model."
+            "Counts per place don't determine who went where: two individuals that swap places leave no trace. least "
+            "and most: the flow under half "
+            "and twice the scale. lower and upper bound: between these it must lie whatever the model, given the "
+            "estimated counts of the places. "
+            "There is no probability in either: no data here tell how likely a flow is."
         ),
     )
-    if m["scores"] is not None and len(m["scores"]) > 1:
-        rows = [
-            {"scale": s, "mean error of left-out times": e, "chosen": s == m["settings"]["scale"]}
-            for s, e in m["scores"].items()
-        ]
-        summary.add(
-            "certainty",
-            table(pd.DataFrame(rows), "How far individuals move: chosen by times that were left out"),
-            text(
-                "scale: a move this long is e times less likely than staying. The error is of counts at inner times "
-                "that the fit has not seen."
-            ),
-        )
-    if study.problem.sensitivity:
-        tell_scales(study, summary)
+    tell_scales(study, summary)
     places = study.extra()["places"].dropna()
     rate = m["settings"]["rate"] if m["settings"]["noise"] == "poisson" else 1.0
     numbers = diagnostics.predicted_numbers(places["counted"], rate * places["estimated"], "count at a time and place")
@@ -144,40 +132,41 @@ def tell_certainty(study: Any, summary: Summary) -> None:
 
 
 def tell_scales(study: Any, summary: Summary) -> None:
-    """Flows under half and twice the scale."""
-    from sumwise.collective import map_counts
-
-    own = study.settings()
-    rows = []
-    for factor in (0.5, 2.0):
-        tried = replace(own, scale=factor * float(own.scale or 1.0))
-        try:
-            fit = study.work.step(
-                f"scale times {factor:g}",
-                lambda s=tried: [
-                    _moved(map_counts(study.individual(s), study.tables(s)).edges[pair]) for pair in _pairs(study)
-                ],
+    """How the scale was chosen, and what another one would give."""
+    m = study.model
+    plain = study.neighbours_error()
+    if m["scores"] is not None and len(m["scores"]) > 1:
+        rows = [{"scale": s, "mean error": e, "chosen": s == m["settings"]["scale"]} for s, e in m["scores"].items()]
+        told = (
+            f"Time {study.times[len(study.times) // 2]} was left out and predicted from the others. scale: at first, "
+            "a move this long is "
+            "e times less likely than staying."
+        )
+        summary.add(
+            "certainty",
+            table(pd.DataFrame(rows), "How far individuals move: what predicts a left-out time best"),
+            text(told),
+        )
+        if plain is not None:
+            best = min(m["scores"].values())
+            words = (
+                f"The mean error of a count there is {best:.3g}; the mean of the times before and after has "
+                f"{plain:.3g}."
             )
-        except DataError:
-            continue
-        rows.append({"scale": f"times {factor:g}", "share that moves": float(np.mean(fit)) / study.model["n"]})
-    moving = 1 - np.einsum("tii->t", study.model["edges"]).mean() / study.model["n"]
-    rows.insert(0, {"scale": "as chosen", "share that moves": float(moving)})
+            summary.add("certainty", note(words, "good" if best < plain else "warning"))
+    rows = []
+    for name, edges in (
+        ("as chosen", m["edges"]),
+        ("least, over scales", m["least"]),
+        ("most, over scales", m["most"]),
+    ):
+        rows.append(
+            {
+                "scale": name,
+                "individuals that move, per step": float(edges.sum() / len(edges) - np.einsum("tii->t", edges).mean()),
+            }
+        )
     summary.add(
         "certainty",
-        table(pd.DataFrame(rows), "If individuals moved less or more", {"share that moves": "share"}),
-        text(
-            "Counts tell little of moves that cancel out; how many there are follows from the scale. Net flows "
-            "between places depend on it less."
-        ),
+        table(pd.DataFrame(rows), "What another scale would give", {"individuals that move, per step": "count"}),
     )
-
-
-def _pairs(study: Any) -> list[tuple[str, str]]:
-    names = study.attributes()
-    return list(pairwise(names))
-
-
-def _moved(edge: Any) -> float:
-    table_ = edge.toarray() if hasattr(edge, "toarray") else np.asarray(edge)
-    return float(table_.sum() - np.trace(table_))

@@ -1,0 +1,47 @@
+"""What a sample tells of its source: one number per bag of measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sumwise.demo.story import Finding, Story
+
+SEED = 3
+
+
+def run(say: Callable[[str], None]) -> list[Finding]:
+    """Predict each bag's parameter from its sample, and promise how far off that is."""
+    import numpy as np
+
+    from sumwise import synthetic
+    from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding
+
+    data = synthetic.gamma(300, 60, noise=0.0, random_state=SEED)
+    train, rest = np.arange(150), np.arange(150, 300)
+    say("300 bags of 60 measurements each; a number belongs to each bag, and is known for 150 of them.")
+    bags, y = data.bags, np.asarray(data.response, dtype=float)
+    means, whole = (
+        BagRidge(e, random_state=SEED).fit(bags[train], y[train]) for e in (LinearEmbedding(), FourierEmbedding())
+    )
+    scores = [m.score(bags[rest], y[rest]) for m in (means, whole)]
+    say(
+        f"From the bags' means alone, R squared on other bags is {scores[0]:.2f}; from the whole distribution, "
+        f"{scores[1]:.2f}."
+    )
+    left, judged = rest[:100], rest[100:]
+    error = np.sort(np.abs(whole.predict(bags[left]) - y[left]))
+    wide = float(error[int(np.ceil(0.9 * (len(error) + 1))) - 1])
+    found = whole.predict(bags[judged])
+    inside = float((np.abs(found - y[judged]) <= wide).mean())
+    say(
+        f"Errors on 100 bags give the width of 90% intervals: {wide:.2f} either way; they hold {inside:.0%} of 50 "
+        "others."
+    )
+    told = "the number of a bag that was not used"
+    return [
+        Finding(told, float(found[k]), float(y[judged][k]), float(found[k] - wide), float(found[k] + wide))
+        for k in (0, 1)
+    ]
+
+
+STORY = Story("What a sample tells of its source", family="distribution", run=run, order=40)

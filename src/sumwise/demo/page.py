@@ -1,0 +1,53 @@
+"""One page of all stories that were told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["stories_page"]
+
+INTRO = (
+    "Generated data with known truth, one story per family. Each ends in what was estimated, what is true, and "
+    "whether the interval "
+    "holds the truth. A 95% interval misses one time in twenty: a miss here and there is as it should be."
+)
+
+
+def stories_page(told: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of stories, as ``sumwise demo --json`` gives them.
+
+    Parameters
+    ----------
+    told : sequence of mappings
+        ``name``, ``family``, ``lines``, ``findings`` (records of `Finding`).
+
+    Examples
+    --------
+    >>> from sumwise.demo.page import stories_page
+    >>> finding = {"what": "heads", "estimated": 0.6, "truth": 0.5, "low": 0.3, "high": 0.9, "covers": True}
+    >>> text = stories_page([{"name": "Ten coins", "family": "coins", "lines": ["Toss."], "findings": [finding]}])
+    >>> "<h1>Ten coins</h1>" in text
+    True
+    """
+    import pandas as pd
+
+    from sumwise.diagnostics import finding_numbers
+    from sumwise.report import Summary, page
+    from sumwise.report.summary import figure, table
+
+    everything = [{**f, "what": f"{story['family']}: {f['what']}"} for story in told for f in story["findings"]]
+    covered = [f["covers"] for f in everything if f["covers"] is not None]
+    summaries = []
+    for story in told:
+        summary = Summary(story["name"], story["family"], "", list(story["lines"]))
+        frame: Any = pd.DataFrame(story["findings"])[["what", "estimated", "low", "high", "truth", "covers"]]
+        frame["covers"] = ["" if c is None else "yes" if c else "no" for c in frame["covers"]]
+        block = table(frame.rename(columns={"covers": "interval covers"}), "Estimated and true")
+        numbers = finding_numbers(story["findings"])
+        caption = "How far the estimates (dots) are from the truth (dashed), in percent of it, with their intervals."
+        picture = figure("findings", numbers, caption, block) if len(numbers["names"]) else None
+        summary.add("found", block, picture)
+        summaries.append(summary.to_dict())
+    intro = [INTRO, f"Here {sum(covered)} of {len(covered)} intervals hold the truth."] if covered else [INTRO]
+    return page(*summaries, title="sumwise: the demo", intro=intro)
