@@ -22,6 +22,7 @@ from sumwise.study.telling.distribution import tell
 __all__ = ["STUDY", "Distribution"]
 
 FOLDS = 10
+QUICK = ("means", "moments", "quantiles", "fourier")  # simplest first; what "auto" compares
 
 
 class Distribution(Study):
@@ -62,7 +63,7 @@ class Distribution(Study):
         "weight": "how much a sample counts",
         "task": "regression or classification; default: classification for text and for two values",
     }
-    methods = ("means", "moments", "fourier", "DeepSets")
+    methods = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
 
     bags: Bags
     response: np.ndarray
@@ -163,7 +164,7 @@ class Distribution(Study):
         """By cross-validation over the methods, the simplest within a standard error of the best."""
         from sumwise.distribution import recommend
 
-        tried = {name: self.seeded(self.make(name)) for name in self.methods if name != "DeepSets"}
+        tried = {name: self.seeded(self.make(name)) for name in self.methods if name in QUICK}
         n_folds = min(5, len(self.bags) // 2)
         if n_folds < 2:
             return "means", "there are too few bags to compare methods"
@@ -187,8 +188,15 @@ class Distribution(Study):
 
         if method == "DeepSets":
             return d.DeepSets(task="regression")
-        part = {"means": d.LinearEmbedding, "moments": d.MomentEmbedding, "fourier": d.FourierEmbedding}[method]
-        return d.BagRidge(part())
+        if method == "wasserstein":
+            return d.BagKernelRidge(d.WassersteinKernel())
+        parts = {
+            "means": d.LinearEmbedding,
+            "moments": d.MomentEmbedding,
+            "quantiles": d.QuantileEmbedding,
+            "fourier": d.FourierEmbedding,
+        }
+        return d.BagRidge(parts[method]())
 
     def _target(self) -> np.ndarray:
         """The response as numbers: classes as 0 and 1, one column each where there are more than two."""

@@ -38,7 +38,7 @@ WEIGHTS = ("weight*", "pwgtp", "wgtp", "fnlwgt", "wt")
 FEWEST_BAGS = 3
 MOST_CODES = 12  # distinct whole numbers that are taken for codes
 PROPORTIONS = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
-DISTRIBUTION = ("means", "moments", "fourier", "DeepSets")
+DISTRIBUTION = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
 
 
 def guess(looks: list[Look]) -> list[Guess]:

@@ -15,6 +15,10 @@ ASSUMED = {
         "The response is linear in the means of the features over a bag; how they spread within it plays no part."
     ],
     "moments": ["The response is linear in the means, spreads and correlations of the features over a bag."],
+    "quantiles": [
+        "The response is linear in the quantiles of each feature over a bag; how features go together plays no part."
+    ],
+    "wasserstein": ["Bags whose distributions are near in transport distance have similar responses."],
     "fourier": [
         "The response is smooth in the distribution of the features over a bag; nothing more is assumed of its form."
     ],
