@@ -59,11 +59,8 @@ def response_case() -> Case:
     rng = np.random.default_rng(2)
     centre = rng.normal(0, 1, 30)
     bags = Bags.from_arrays([rng.normal(m, 1.0, (int(k), 2)) for m, k in zip(centre, rng.integers(5, 15, 30))])
-    return Case(
-        (bags, centre),
-        {"predict": (bags,), "predict_proba": (bags,), "transform": (bags,), "score": (bags, centre)},
-        True,
-    )
+    inputs = dict.fromkeys(("predict", "predict_proba", "transform"), (bags,))
+    return Case((bags, centre), {**inputs, "score": (bags, centre)}, True)
 
 
 def tables_case() -> Case:

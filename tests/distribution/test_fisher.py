@@ -20,10 +20,9 @@ def test_vectors_are_mean_gradients_of_the_log_likelihood(weighted_bags):
             for k, j in np.ndindex(means.shape):
                 shift = np.zeros_like(means)
                 shift[k, j] = step
-                moved = [
-                    [means + s * shift, deviations] if which == 0 else [means, deviations + s * shift] for s in (1, -1)
-                ]
-                slope = (log_likelihood(x, *moved[0]) - log_likelihood(x, *moved[1])) / (2 * step)
+                by = shift * (1 - which), shift * which
+                up, down = (log_likelihood(x, means + s * by[0], deviations + s * by[1]) for s in (1, -1))
+                slope = (up - down) / (2 * step)
                 out.append(slope * deviations[k, j] * factor / np.sqrt(shares[k]))
         return np.array(out)
 

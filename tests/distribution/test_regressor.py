@@ -3,8 +3,8 @@ import pytest
 
 from sumwise import Bags
 from sumwise.distribution import BagRidge, LinearEmbedding
-from sumwise.distribution.regressor import check_response
-from sumwise.errors import DataError
+from sumwise.distribution.regressor import check_response, warn_remote
+from sumwise.errors import DataError, ModelWarning
 
 
 def line(n=20):
@@ -53,3 +53,11 @@ def test_score_is_r_squared():
         model.score(bags, np.ones(20))
     with pytest.raises(DataError, match="has 2 outputs"):
         model.score(bags, np.ones((20, 2)))
+
+
+def test_remote_bags_are_said_when_many_or_far():
+    for near in (np.r_[9.0, np.zeros(19)], np.zeros(0), np.full(70, 1.9)):
+        warn_remote(near)
+    for far in (np.array([2.1]), np.r_[np.full(6, 2.1), np.zeros(94)]):
+        with pytest.warns(ModelWarning, match=f"of {len(far)} bags lie more than twice as far"):
+            warn_remote(far)

@@ -4,7 +4,7 @@ import pytest
 import brute_distribution as brute
 from sumwise import synthetic
 from sumwise.distribution import BagRidge, FourierEmbedding, MomentEmbedding
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 
 
 def test_a_given_penalty_gives_the_ridge_solution(weighted_bags):
@@ -49,3 +49,26 @@ def test_the_embedding_given_is_left_alone(weighted_bags):
     BagRidge(given, random_state=3).fit(weighted_bags, np.arange(12.0))
     assert given.random_state is None
     assert not hasattr(given, "columns_")
+
+
+def test_remoteness_is_leverage_relative_to_the_farthest_training_bag(weighted_bags):
+    y = np.random.default_rng(0).normal(size=12)
+    model = BagRidge(MomentEmbedding(2), penalty=0.01).fit(weighted_bags, y)
+    features = model.embedding_.transform(weighted_bags)
+    centred = features - features.mean(axis=0)
+    penalty = 0.01 * np.linalg.norm(centred, 2) ** 2
+    inverse = np.linalg.inv(centred.T @ centred + penalty * np.eye(centred.shape[1]))
+    leverage = np.einsum("ij,jk,ik->i", centred, inverse, centred)
+    expected = leverage / (leverage / (1 - leverage)).max()
+    assert np.allclose(model.remoteness(weighted_bags), expected)
+
+
+def test_subgroups_far_from_training_are_said():
+    data = synthetic.gamma(150, 100, noise=0, random_state=0)
+    model = BagRidge(FourierEmbedding(8, (1.0,), random_state=0)).fit(data.bags, data.response)
+    low = data.bags.subset(data.bags.values[:, 0] < np.median(data.bags.values[:, 0])).drop_empty()
+    with pytest.warns(ModelWarning, match=r"of 150 bags lie more than twice as far .* extrapolate"):
+        model.predict(low)
+    assert model.remoteness(low).min() > 1
+    random = data.bags.subset(np.random.default_rng(0).random(data.bags.n_rows) < 0.9)
+    assert np.mean(model.remoteness(random) > 1) < 0.05

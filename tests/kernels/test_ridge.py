@@ -35,9 +35,8 @@ def test_interpolating_fits_keep_their_leave_one_out_errors():
     features, y = rng.normal(size=(12, 200)), rng.normal(size=(12, 1))
     top = np.linalg.norm(features - features.mean(axis=0), 2) ** 2
     path = ridge_path(features, y, penalties=np.array([1e-10 * top]))
-    assert np.allclose(
-        path.leave_one_out(path.penalties[0])[:, 0], brute.leave_one_out(features, y[:, 0], 1e-6), atol=1e-5
-    )
+    errors = path.leave_one_out(path.penalties[0])[:, 0]
+    assert np.allclose(errors, brute.leave_one_out(features, y[:, 0], 1e-6), atol=1e-5)
 
 
 def test_gram_path_is_ridge_path_on_the_features():

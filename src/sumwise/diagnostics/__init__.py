@@ -2,6 +2,7 @@
 
 from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
 from sumwise.diagnostics.course import convergence, course
+from sumwise.diagnostics.distribution import similarity_numbers
 from sumwise.diagnostics.ecological import (
     contextual,
     interval_numbers,

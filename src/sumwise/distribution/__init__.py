@@ -2,20 +2,27 @@
 
 from sumwise.distribution.bag_kernel import EmbeddingKernel
 from sumwise.distribution.deep_sets import DeepSets
+from sumwise.distribution.earth_mover import earth_movers_distance
 from sumwise.distribution.embedding import LinearEmbedding
 from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
+from sumwise.distribution.mean_map import GaussianKernel, MarginalKernel
 from sumwise.distribution.moments import MomentEmbedding
+from sumwise.distribution.process import BagGaussianProcess
+from sumwise.distribution.pyramid import PyramidMatchKernel
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.recommend import Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
+from sumwise.distribution.shrunk import ShrunkEmbedding
+from sumwise.distribution.size_matched import SizeMatched
 from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.distribution.words import BagOfWords
 
 __all__ = [
+    "BagGaussianProcess",
     "BagKernelRidge",
     "BagLogistic",
     "BagOfWords",
@@ -24,11 +31,17 @@ __all__ = [
     "EmbeddingKernel",
     "FisherVector",
     "FourierEmbedding",
+    "GaussianKernel",
     "KernelEmbedding",
     "LinearEmbedding",
+    "MarginalKernel",
     "MomentEmbedding",
+    "PyramidMatchKernel",
     "QuantileEmbedding",
     "Recommendation",
+    "ShrunkEmbedding",
+    "SizeMatched",
     "WassersteinKernel",
+    "earth_movers_distance",
     "recommend",
 ]

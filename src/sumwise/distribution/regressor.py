@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import check_bags
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 
-__all__ = ["BagRegressor", "check_response"]
+__all__ = ["BagRegressor", "check_response", "warn_remote"]
 
 
 def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
@@ -39,6 +40,28 @@ def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]
             hint="give one response per bag, in the same order.",
         )
     return bags, array.reshape(len(bags), -1)
+
+
+def warn_remote(remoteness: np.ndarray) -> None:
+    """Warn where more than one in twenty bags lie beyond twice the remoteness of the farthest training bag.
+
+    With few training bags some new ones of the same kind pass 1; hardly any pass 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.regressor import warn_remote
+    >>> warn_remote(np.array([0.2, 0.9]))
+    """
+    far = remoteness > 2
+    if far.sum() > 0.05 * len(far):
+        warnings.warn(
+            f"{int(far.sum())} of {len(far)} bags lie more than twice as far from the training bags as any of those from "
+            f"the others (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
+            "behave like whole bags.",
+            ModelWarning,
+            stacklevel=5,
+        )
 
 
 class BagRegressor(Estimator):

@@ -11,7 +11,7 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
-from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 from sumwise.kernels.ridge import Path, ridge_path
 
@@ -42,6 +42,9 @@ class BagRidge(BagRegressor):
         Mean squared leave-one-out error at the penalty.
     used_ : array of int
         Which features are used: an embedding with several widths is cut to the widest ones that serve best.
+    mean_, least_, axes_, limit_
+        Of the features that are used: their mean, the least penalty, axes from which leverages are computed, and the
+        largest leverage of a training bag for the model of the others; see `remoteness`.
     fit_ : Fit
         The sets of features that were tried, and the least leave-one-out error of each, relative to the variance.
 
@@ -66,9 +69,14 @@ class BagRidge(BagRegressor):
         path, used, errors = self._choose(features, y)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
-        self.coef_[used] = np.column_stack([path.coefficients(features[:, used], p)[:, k] for k, p in enumerate(chosen)])
+        for k, penalty in enumerate(chosen):
+            self.coef_[used, k] = path.coefficients(features[:, used], penalty)[:, k]
         self.intercept_ = path.level - path.mean @ self.coef_[used]
         self.used_ = used
+        self.mean_ = path.mean
+        self.least_ = float(chosen.min())
+        self.axes_ = path.axes(features[:, used], self.least_)
+        self.limit_ = float(path.leverages(self.least_).max())
         self.penalty_ = chosen / path.top
         self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
@@ -88,4 +96,19 @@ class BagRidge(BagRegressor):
         return *best, tried
 
     def _predict(self, bags: Bags) -> np.ndarray:
-        return self.embedding_.transform(bags) @ self.coef_ + self.intercept_
+        features = self.embedding_.transform(bags)
+        warn_remote(self._remoteness(features))
+        return features @ self.coef_ + self.intercept_
+
+    def remoteness(self, bags: Bags) -> np.ndarray:
+        """Return how far each bag lies from the training bags, (n_bags,); above 1 the prediction extrapolates.
+
+        It is the bag's leverage relative to the largest leverage of a training bag for the model of the others.
+        """
+        self._fitted("coef_")
+        return self._remoteness(self.embedding_.transform(bags))
+
+    def _remoteness(self, features: np.ndarray) -> np.ndarray:
+        centred = features[:, self.used_] - self.mean_
+        seen = ((centred @ self.axes_) ** 2).sum(axis=1)
+        return ((centred**2).sum(axis=1) / self.least_ - seen) / max(self.limit_, 1e-300)

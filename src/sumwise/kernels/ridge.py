@@ -38,6 +38,18 @@ class Path(NamedTuple):
         share = np.where(self.squares > 0, 1.0 / (self.squares + penalty), 0.0)
         return self.left @ (share[:, None] * (self.left.T @ self.targets))
 
+    def leverages(self, penalty: float) -> np.ndarray:
+        """Leverage of each unit for a fit to all others, h / (1 - h), (n,)."""
+        shrink = self.squares / (self.squares + penalty)
+        own = (self.left**2) @ shrink
+        return own / np.maximum(1.0 - own, 1e-12)
+
+    def axes(self, features: np.ndarray, penalty: float) -> np.ndarray:
+        """Axes (D, r) such that |z|^2 / penalty - |z axes|^2 is the leverage of centred features z."""
+        kept = self.squares > 0
+        right = ((features - self.mean) * self.root[:, None]).T @ self.left[:, kept]  # times singular values
+        return right / np.sqrt(penalty * (self.squares[kept] + penalty))
+
     def coefficients(self, features: np.ndarray, penalty: float) -> np.ndarray:
         """Coefficients (D, k) of the features that the path was made from."""
         return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalty)

@@ -1,0 +1,127 @@
+"""SizeMatched: bags are predicted by models that learned from bags of their own size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.parts import fresh
+from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.ridge import BagRidge
+from sumwise.fit import Fit
+
+__all__ = ["SizeMatched"]
+
+
+class SizeMatched(BagRegressor):
+    """Learn one model per size on training bags subsampled to it, and predict each bag by the model of its size.
+
+    A bag of five rows and one of a thousand carry different information: a model that learned from large bags trusts
+    a small one too much. Large training bags, cut into several small ones, also teach the model for small sizes.
+
+    Parameters
+    ----------
+    estimator : BagRegressor, default BagRidge on a marginal FourierEmbedding
+        What is fitted at each size.
+    n_sizes : int, default 8
+        Sizes of the training bags are used as they are if there are at most so many, else a geometric grid of so many.
+    n_copies : int, default 4
+        A training bag gives up to so many disjoint subsamples.
+    max_bags : int, default 4000
+        Subsamples per size at most, each bag giving about the same number.
+    random_state : int, numpy.random.Generator or None
+
+    Attributes
+    ----------
+    sizes_ : array of int
+    models_ : list of BagRegressor
+        One per size; a bag goes to the nearest size on the logarithmic scale.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution import SizeMatched
+    >>> train = synthetic.gamma(200, 100, small=0.25, random_state=0)
+    >>> SizeMatched(random_state=0).fit(train.bags, train.response).sizes_
+    array([  5,  20, 100])
+    """
+
+    def __init__(
+        self,
+        estimator: BagRegressor | None = None,
+        n_sizes: int = 8,
+        n_copies: int = 4,
+        max_bags: int = 4000,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.n_sizes = n_sizes
+        self.n_copies = n_copies
+        self.max_bags = max_bags
+        self.random_state = random_state
+
+    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+        for name in ("n_sizes", "n_copies", "max_bags"):
+            checks.at_least(getattr(self, name), name, 1)
+        rng = checks.generator(self.random_state)
+        self.sizes_ = _grid(bags.sizes, int(self.n_sizes))
+        given = BagRidge(FourierEmbedding(16, (1.0, 0.5), marginal=True)) if self.estimator is None else self.estimator
+        seed = int(rng.integers(2**31))
+        self.models_ = []
+        for size in self.sizes_.tolist():
+            part, owner = subsampled(bags, size, int(self.n_copies), int(self.max_bags), rng=rng)
+            model = fresh(given, BagRidge, None, BagRegressor)
+            for name in ("random_state", "embedding__random_state"):
+                if name in model.get_params() and model.get_params()[name] is None:
+                    model.set_params(**{name: seed})
+            self.models_.append(model.fit(part, y[owner]))
+        errors = [float(np.mean(model.loo_error_)) for model in self.models_ if hasattr(model, "loo_error_")]
+        history = {"error": errors}
+        self.fit_ = Fit(None, float(np.mean(errors or [np.nan])), None, len(self.models_), True, history)
+
+    def _predict(self, bags: Bags) -> np.ndarray:
+        sizes = np.log(np.maximum(bags.sizes, 1))
+        nearest = np.abs(sizes[:, None] - np.log(self.sizes_)).argmin(axis=1)
+        out = np.zeros((len(bags), self.n_outputs_))
+        for k in np.unique(nearest).tolist():
+            chosen = np.flatnonzero(nearest == k)
+            out[chosen] = self.models_[k].predict(bags[chosen]).reshape(len(chosen), -1)
+        return out
+
+
+def _grid(sizes: np.ndarray, n: int) -> np.ndarray:
+    """Sizes to learn at: those there are, or a geometric grid; three bags at least are of each size or larger."""
+    distinct = np.unique(sizes)
+    distinct = distinct[[(sizes >= size).sum() >= 3 for size in distinct]]
+    if len(distinct) <= n:
+        return distinct
+    return np.unique(np.rint(np.geomspace(distinct[0], distinct[-1], n)).astype(np.int64))
+
+
+def subsampled(
+    bags: Bags, size: int, n_copies: int, max_bags: int, *, rng: np.random.Generator
+) -> tuple[Bags, np.ndarray]:
+    """Return disjoint subsamples of `size` rows of every bag that has as many, and the bag that each came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.size_matched import subsampled
+    >>> bags = Bags.from_arrays([[1.0, 2.0, 3.0, 4.0, 5.0], [6.0]])
+    >>> part, owner = subsampled(bags, 2, 9, 9, rng=np.random.default_rng(0))
+    >>> part.sizes, owner
+    (array([2, 2]), array([0, 0]))
+    """
+    enough = np.flatnonzero(bags.sizes >= size)
+    copies = np.minimum(bags.sizes[enough] // size, max(1, min(n_copies, max_bags // len(enough))))
+    owner = np.repeat(enough, copies)
+    rows = [bags.offsets[i] + rng.permutation(int(bags.sizes[i]))[: c * size] for i, c in zip(enough, copies)]
+    chosen = np.concatenate(rows)
+    weights = bags.weights[chosen] if bags.weighted else None
+    offsets = np.arange(len(owner) + 1) * size
+    return Bags(bags.values[chosen], offsets, weights, None, bags.features, bags.levels), owner

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags
+from sumwise.distribution import PyramidMatchKernel
+from sumwise.errors import DataError
+
+
+def slow(x, y, low, high, levels, decay):
+    total, before = 0.0, 0.0
+    for level in range(levels):
+        edges = np.linspace(low, high, 2 ** (levels - 1 - level) + 1)
+        p, q = (np.histogram(v, edges)[0] / len(v) for v in (x, y))
+        now = np.minimum(p, q).sum()
+        total, before = total + decay**level * (now - before), now
+    return total
+
+
+def test_matches_are_those_of_nested_histograms():
+    rng = np.random.default_rng(0)
+    parts = [rng.uniform(0, 1, (n, 2)) for n in (10, 20, 15)]
+    bags = Bags.from_arrays(parts)
+    kernel = PyramidMatchKernel(5, 0.4).fit(bags)
+    gram = kernel.gram(bags)
+    ends = np.vstack(parts).min(axis=0), np.vstack(parts).max(axis=0)
+    for i in range(3):
+        for j in range(3):
+            columns = [slow(parts[i][:, c], parts[j][:, c], ends[0][c], ends[1][c], 5, 0.4) for c in range(2)]
+            assert gram[i, j] == pytest.approx(np.mean(columns))
+
+
+def test_counts_and_rescaling():
+    bags = Bags.from_arrays([[0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    counted = PyramidMatchKernel(2, normalize=False).fit(bags).gram(bags)
+    assert np.allclose(counted, [[2, 2], [2, 4]])
+    rescaled = PyramidMatchKernel(2, normalize=False, rescale=True).fit(bags).gram(bags)
+    assert np.allclose(np.diag(rescaled), 1)
+    assert rescaled[0, 1] == pytest.approx(2 / np.sqrt(8))
+
+
+def test_values_outside_the_training_range_go_to_the_end_cells():
+    bags = Bags.from_arrays([[0.0, 1.0], [0.2, 0.7]])
+    kernel = PyramidMatchKernel(3).fit(bags)
+    assert kernel.gram(Bags.from_arrays([[5.0]]), Bags.from_arrays([[1.0]]))[0, 0] == 1.0
+
+
+def test_bad_settings_are_refused():
+    bags = Bags.from_arrays([[0.0, 1.0], [0.2, 0.7]])
+    with pytest.raises(DataError, match="levels is 0"):
+        PyramidMatchKernel(0).fit(bags)
+    with pytest.raises(DataError, match="decay is 1"):
+        PyramidMatchKernel(decay=1.0).fit(bags)

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags, synthetic
+from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, ShrunkEmbedding
+from sumwise.distribution.shrunk import effective_sizes
+from sumwise.errors import DataError
+
+
+def test_small_bags_shrink_by_their_size():
+    rng = np.random.default_rng(0)
+    sizes = np.repeat([2, 8], 2000)
+    centres = rng.normal(0, 1, 4000)
+    bags = Bags.from_arrays([rng.normal(m, 1, n) for m, n in zip(centres, sizes)])
+    linear = LinearEmbedding(standardize=False)
+    plain, shrunk = linear.fit_transform(bags)[:, 0], ShrunkEmbedding(linear, 0).fit_transform(bags)[:, 0]
+    for n in (2, 8):
+        assert np.polyfit(plain[sizes == n], shrunk[sizes == n], 1)[0] == pytest.approx(n / (n + 1), abs=0.03)
+    truth = centres - plain.mean()
+    assert np.mean((shrunk - truth) ** 2) < 0.9 * np.mean((plain - truth) ** 2)
+
+
+def test_shrinkage_helps_where_sizes_differ():
+    train, test = (synthetic.gamma(400, 200, small=0.25, random_state=s) for s in (3, 4))
+    embedding = FourierEmbedding(8, (1.0,), marginal=True, random_state=0)
+    errors = []
+    for part in (embedding, ShrunkEmbedding(embedding, random_state=0)):
+        model = BagRidge(part).fit(train.bags, train.response)
+        errors.append(np.mean((model.predict(test.bags) - test.response) ** 2))
+    assert errors[1] < 0.9 * errors[0]
+
+
+def test_effective_sizes_count_equal_weights():
+    bags = Bags.from_arrays([[1.0, 2.0], [1.0, 2.0, 3.0]], weights=[[2.0, 2.0], [1.0, 0.0, 1.0]])
+    assert np.allclose(effective_sizes(bags), [2, 2])
+
+
+def test_bags_of_one_row_only_are_refused():
+    with pytest.raises(DataError, match="0 of 5 bags have more than one row"):
+        ShrunkEmbedding(LinearEmbedding()).fit(Bags.from_arrays([[float(i)] for i in range(5)]))

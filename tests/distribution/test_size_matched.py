@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from sumwise import Bags, synthetic
+from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, SizeMatched
+from sumwise.distribution.size_matched import subsampled
+from sumwise.errors import DataError
+
+
+def test_subsamples_are_disjoint_parts_of_their_bag():
+    bags = Bags.from_arrays([np.arange(10.0), 100 + np.arange(4.0), [1000.0]])
+    part, owner = subsampled(bags, 3, 2, 100, rng=np.random.default_rng(0))
+    assert owner.tolist() == [0, 0, 1]
+    for rows, i in zip(part, owner):
+        assert set(rows[:, 0]) <= set(bags[int(i)][:, 0])
+    assert len(np.unique(part.values)) == 9
+    few, owner = subsampled(bags, 1, 4, 3, rng=np.random.default_rng(0))
+    assert owner.tolist() == [0, 1, 2]
+
+
+def test_bags_go_to_the_model_of_their_size():
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(size=n) for n in [2] * 10 + [50] * 10])
+    model = SizeMatched(BagRidge(LinearEmbedding()), random_state=0).fit(bags, rng.normal(size=20))
+    assert model.sizes_.tolist() == [2, 50]
+    one = Bags.from_arrays([np.full(3, 0.01), np.full(40, 0.01)])
+    parts = [model.models_[k].predict(one[[k]])[0, 0] for k in range(2)]
+    assert np.allclose(model.predict(one), parts)
+
+
+def test_many_sizes_become_a_grid_that_ends_where_bags_do():
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(size=n) for n in range(3, 60)])
+    model = SizeMatched(BagRidge(LinearEmbedding()), n_sizes=4, random_state=0).fit(bags, rng.normal(size=57))
+    assert model.sizes_[0] == 3
+    assert model.sizes_[-1] <= 57
+    assert len(model.sizes_) == 4
+
+
+def test_variable_sizes_gain_by_matching():
+    train, test = (synthetic.gamma(400, 300, small=0.25, random_state=s) for s in (5, 6))
+    embedding = FourierEmbedding(16, (1.0, 0.5), marginal=True, random_state=0)
+    errors = [
+        np.mean((model.fit(train.bags, train.response).predict(test.bags) - test.response) ** 2)
+        for model in (BagRidge(embedding), SizeMatched(random_state=0))
+    ]
+    assert errors[1] < 0.9 * errors[0]
+    assert errors[1] < 1.3 * test.bayes_error
+
+
+def test_bad_settings_are_refused(weighted_bags):
+    with pytest.raises(DataError, match="n_copies is 0"):
+        SizeMatched(n_copies=0).fit(weighted_bags, np.arange(12.0))
+    with pytest.raises(DataError, match="regressor is a LinearEmbedding"):
+        SizeMatched(LinearEmbedding()).fit(weighted_bags, np.arange(12.0))
