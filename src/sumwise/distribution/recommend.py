@@ -15,7 +15,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.candidates import FEW_BAGS, default_candidates
 from sumwise.distribution.columns import check_bags
-from sumwise.errors import DataError, MissingExtra, NotConverged
+from sumwise.errors import DataError, MissingExtra, ModelWarning, NotConverged
 from sumwise.progress import Progress
 from sumwise.splitters import BagKFold, SpatialBagKFold
 
@@ -158,6 +158,7 @@ def _tried(candidates, bags, truth, folds, verbose):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", NotConverged)
+                    warnings.simplefilter("ignore", ModelWarning)  # folds that lie apart are what is to be judged
                     scores[name] = np.array(
                         [clone(candidate).fit(bags[a], truth[a]).score(bags[b], truth[b]) for a, b in folds]
                     )
