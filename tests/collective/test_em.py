@@ -156,6 +156,7 @@ def test_it_owns_up_when_it_stops_early():
         ({"parameters": np.zeros(4)}, "parameters"),
         ({"accelerate": "yes"}, "accelerate"),
         ({"draws": 1}, "draws"),
+        ({"e_iter": 0}, "e_iter"),
     ],
 )
 def test_bad_settings_are_refused(options, told):

@@ -49,6 +49,8 @@ class CollectiveEM(Estimator):
         Stop when an iteration lowers F by less than `tol` times all that was gained so far (twice in a row).
     e_tol : float, default 1e-6
         Tolerance of the E step; it is tightened when it would let F increase.
+    e_iter : int, optional
+        Steps of an E step at most; default that of `map_counts`.
     accelerate : bool, default True
         Try every third step to extrapolate the parameters (SQUAREM), and keep what lowers F.
     n_starts : int, default 1
@@ -92,6 +94,7 @@ class CollectiveEM(Estimator):
         max_iter=200,
         tol=1e-7,
         e_tol=1e-6,
+        e_iter=None,
         accelerate=True,
         n_starts=1,
         draws=200,
@@ -104,6 +107,7 @@ class CollectiveEM(Estimator):
         self.max_iter = max_iter
         self.tol = tol
         self.e_tol = e_tol
+        self.e_iter = e_iter
         self.accelerate = accelerate
         self.n_starts = n_starts
         self.draws = draws
@@ -157,6 +161,8 @@ class CollectiveEM(Estimator):
         for name in ("max_iter", "n_starts"):
             checks.at_least(getattr(self, name), name, 1)
         checks.at_least(self.draws, "draws", 4)
+        if self.e_iter is not None:
+            checks.at_least(self.e_iter, "e_iter", 1)
         for name in ("tol", "e_tol"):
             checks.positive(getattr(self, name), name, ndim=0)
         if self.parameters is not None and not isinstance(self.parameters, (LogLinear, FreeTables)):
@@ -300,7 +306,7 @@ class _Runs:
                     continue
                 start: Any = _Start(state.multipliers[r]) if em.e_step == "dual" else None
                 tol = state.e_tol if em.e_step == "dual" else em.e_tol
-                fit = map_counts(model, tables, method=em.e_step, tol=tol, start=start)
+                fit = map_counts(model, tables, method=em.e_step, tol=tol, start=start, max_iter=em.e_iter)
                 fits.append(fit if fit.mean is None else _Mean(model, tables, fit.mean))
         return fits
 
