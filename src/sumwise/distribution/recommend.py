@@ -198,7 +198,7 @@ def _why(best: str, scores: Mapping[str, np.ndarray], bags: Bags, score_name: st
     if median < SMALL_BAGS:
         told.append(
             f"Bag size: {spread}. Bags this small describe their distribution poorly; quantisation and networks need "
-            "larger ones, and a method that weighs bags by size may gain."
+            "larger ones; SizeMatched or ShrunkEmbedding, which know how small bags are, may gain."
         )
     else:
         told.append(f"Bag size: {spread}, enough for histograms and learned embeddings to be told from noise.")
