@@ -174,7 +174,10 @@ def gamma(options):
         data = synthetic.gamma(2500, size, random_state=seed)
         best = float(np.mean((data.bayes() - data.response)[1500:] ** 2))
         parts = [(data.bags[a:b], data.response[a:b]) for a, b in ((0, 1000), (1000, 1500), (1500, 2500))]
-        models = {**(ridges(seed) | kernels(seed) if options.fixed else {}), **({"DeepSets": None} if options.networks else {})}
+        models = {
+            **(ridges(seed) | kernels(seed) if options.fixed else {}),
+            **({"DeepSets": None} if options.networks else {}),
+        }
         for name, model in models.items():
             if model is None:
                 net = DeepSets(device=options.device, random_state=seed)
@@ -369,7 +372,11 @@ def subgroups(data, bags, y, options):
     if options.networks:
         models = {"DeepSets": DeepSets(device=options.device), "DeepSets, share": DeepSets(task="share")}
     if options.fixed:
-        models = {"means": BagRidge(LinearEmbedding()), "Fourier": BagRidge(FourierEmbedding(), random_state=0), **models}
+        models = {
+            "means": BagRidge(LinearEmbedding()),
+            "Fourier": BagRidge(FourierEmbedding(), random_state=0),
+            **models,
+        }
     fitted = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
