@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
-__all__ = ["Features", "column_kind", "learn_features"]
+__all__ = ["Features", "bags_of", "column_kind", "learn_features", "typed_frame"]
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level
 MISSING, OTHER = "(missing)", "(other)"
@@ -170,6 +171,26 @@ def column_kind(sheet: Sheet, column: str) -> str:
             f'add it to categorical, or set missing = ["{odd[:40]}"] in [data] if that stands for nothing.',
         )
     return "number" if len(found) and all(good) else "levels"
+
+
+def bags_of(sheet: Sheet, bag: str, features: Features, weight: str | None) -> tuple[Bags, np.ndarray]:
+    """The rows of a sheet as bags, in the order in which bags first appear, and which row of the sheet each is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.study.features import bags_of, learn_features
+    >>> sheet = open_sheet(pd.DataFrame({"area": ["b", "a", "b"], "x": [1, 2, 3]}))
+    >>> bags, order = bags_of(sheet, "area", learn_features(sheet, ["x"]), None)
+    >>> bags.ids.tolist(), order.tolist()
+    (['b', 'a'], [0, 2, 1])
+    """
+    codes, found = pd.factorize(sheet.ids(bag).astype(str).str.strip().to_numpy())
+    order = np.argsort(codes, kind="stable")
+    weights = None if weight is None else sheet.numbers([weight])[order, 0]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
+    return Bags(features.matrix(sheet)[order], offsets, weights, found.tolist(), features.names), order
 
 
 def typed_frame(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str] = ()) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
 from sumwise.study.families.base import Study
-from sumwise.study.features import Features, column_kind, learn_features, level_texts
+from sumwise.study.features import Features, bags_of, column_kind, learn_features, level_texts
 from sumwise.study.sources import open_source
 from sumwise.study.telling.distribution import tell
 
@@ -97,25 +97,18 @@ class Distribution(Study):
             )
 
     def _build(self, sheet: Sheet, bag: str) -> None:
-        codes, found = pd.factorize(sheet.ids(bag).astype(str).str.strip().to_numpy())
-        self.order = np.argsort(codes, kind="stable")
-        self.codes = codes
-        weight = self.problem.column("weight")
-        weights = None if weight is None else sheet.numbers([weight])[self.order, 0]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
-        values = self.features.matrix(sheet)[self.order]
-        self.bags = Bags(values, offsets, weights, found.tolist(), self.features.names)
+        self.bags, self.order = bags_of(sheet, bag, self.features, self.problem.column("weight"))
 
     def _own_response(self, sheet: Sheet, response: str) -> None:
-        texts = pd.Series(level_texts(sheet, response))
-        first = texts.groupby(self.codes).transform("first")
+        texts = level_texts(sheet, response)
+        first = np.empty_like(texts)
+        first[self.order] = texts[self.order][self.bags.offsets[self.bags.bag_index]]
         sheet.refuse(
-            (texts != first).to_numpy(),
+            texts != first,
             f"column {response!r} differs within a bag",
             "a response is the same in all rows of its bag.",
         )
-        order = np.flatnonzero(~pd.Series(self.codes).duplicated().to_numpy())
-        self._set(sheet, response, order)
+        self._set(sheet, response, self.order[self.bags.offsets[:-1]])
 
     def _other_response(self, path: Path, bag: str, response: str) -> None:
         p = self.problem

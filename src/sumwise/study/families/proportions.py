@@ -15,7 +15,7 @@ from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
 from sumwise.study.families.base import Study
-from sumwise.study.features import Features, learn_features, level_texts
+from sumwise.study.features import Features, bags_of, learn_features, level_texts
 from sumwise.study.sources import only_rows, open_source
 from sumwise.study.telling.proportions import tell
 
@@ -112,19 +112,9 @@ class Proportions(Study):
         return [c for c in sheet.columns if c not in {*ids, p.column("weight")}]
 
     def _build(self, sheet: Sheet, bag: str) -> None:
-        values = self.features.matrix(sheet)
-        ids = pd.Series(sheet.ids(bag).astype(str).str.strip().to_numpy())
-        codes, found = pd.factorize(ids)
-        order = np.argsort(codes, kind="stable")
-        self.order = order
-        weight = self.problem.column("weight")
-        weights = None
-        if weight is not None:
-            weights = sheet.numbers([weight])[order, 0]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
-        self.bags = Bags(values[order], offsets, weights, found.tolist(), self.features.names)
+        self.bags, self.order = bags_of(sheet, bag, self.features, self.problem.column("weight"))
         if getattr(self, "counts_by_bag", None) is not None:
-            self.counts = self.counts_by_bag.loc[found.tolist()].to_numpy(dtype=float)
+            self.counts = self.counts_by_bag.loc[list(self.bags.ids)].to_numpy(dtype=float)
         if len(self.bags) < 3:
             raise DataError(
                 f"There are {len(self.bags)} bags.", hint="learning from counts needs more; is bag the right column?"

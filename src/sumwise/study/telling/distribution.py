@@ -59,7 +59,8 @@ def tell(study: Any, summary: Summary) -> None:
             f"{len(study.bags):,} bags with {study.bags.n_rows:,} samples of "
             f"{len({r['name'] for r in study.features.rules})} features; one response per bag."
         ),
-        f"Bags that the fit has not seen are predicted with {name} {score:.3f}; a constant has {plain:.3f}.",
+        f"Bags that the fit has not seen are predicted with {name} {score:.3f}{_spread(study, score)}; a constant has "
+        f"{plain:.3f}.",
     ]
     if study.classes is None:
         summary.lead.append(
@@ -97,6 +98,18 @@ def tell(study: Any, summary: Summary) -> None:
     )
 
 
+def _spread(study: Any, score: float) -> str:
+    """Wilson's interval of an accuracy, in words."""
+    if study.classes is None:
+        return ""
+    from scipy.stats import norm
+
+    n, z = len(study.bags), float(norm.ppf((1 + study.problem.level) / 2))
+    middle = (score + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(score * (1 - score) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return f" ({100 * study.problem.level:g}% interval {middle - half:.3f} to {middle + half:.3f})"
+
+
 def scores(study: Any) -> tuple[float, float, str]:
     """How good held-out predictions are, what a constant has, and the name of the score."""
     predicted = study.held_out()
@@ -132,8 +145,8 @@ def tell_certainty(study: Any, summary: Summary, score: float, plain: float) -> 
             "certainty",
             table(pd.DataFrame(rows), "All methods, by cross-validation over bags"),
             text(
-                "The simplest method within one standard error of the best is taken. Its score above is from other "
-                "folds than these."
+                "The simplest method within one standard error of the best is taken. It was chosen on the same bags "
+                "that it is scored on above, so that the score flatters a little."
             ),
             bullets(advice["reasons"]) if advice["reasons"] else None,
         )
