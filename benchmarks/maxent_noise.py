@@ -19,7 +19,7 @@ import numpy as np
 
 from maxent import Task, fitted, load, score, show
 from sumwise import Domain, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, can_support
+from sumwise.maxent import MaxEntClassifier, can_support, drop_tied
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_noise.json"
@@ -124,10 +124,11 @@ def twins(n: int, levels: int, seed: int = 0) -> Task:
 
 
 def large() -> list[dict]:
-    """Two features of 1,000 levels that nearly agree, among twelve others: with both, one, and none."""
+    """Two features of 1,000 levels that nearly agree, among twelve others: with none, one, both, and by `drop_tied`."""
     task, out = twins(100_000, 1_000), []
     names = list(task.tables.domain.attributes)
-    for kept, told in ((names[:-2], "neither"), (names[:-1], "one"), (names, "both")):
+    chosen = list(drop_tied(task.tables).domain.attributes)
+    for kept, told in ((names[:-2], "neither"), (names[:-1], "one"), (chosen, "drop_tied"), (names, "both")):
         tables = [t for t in task.tables if set(t.attributes) <= set(kept)]
         part = Tables(tables, task.tables.domain.project(kept), classes=(0, 1))
         model, cpu = fitted(MaxEntClassifier(n_chains=5000, max_iter=150, random_state=0), Task(part, *task[1:]))

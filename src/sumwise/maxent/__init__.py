@@ -2,6 +2,7 @@
 
 from sumwise.maxent.best_pair import BestPair
 from sumwise.maxent.cross_logistic import SampledLogistic, skyline
+from sumwise.maxent.dropping import drop_tied
 from sumwise.maxent.max_ent import MaxEntClassifier
 from sumwise.maxent.naive_bayes import NaiveBayesTables
 from sumwise.maxent.support import Support, can_support
@@ -15,5 +16,6 @@ __all__ = [
     "Support",
     "TreeAugmentedNaiveBayes",
     "can_support",
+    "drop_tied",
     "skyline",
 ]

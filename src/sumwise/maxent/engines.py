@@ -15,7 +15,7 @@ from sumwise.kernels.loglinear_bp import bp_cells, trw_cells
 from sumwise.kernels.loglinear_tree import tree_cells, tree_size
 from sumwise.maxent.sufficient import Sufficient
 
-__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs"]
+__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs", "tie_of"]
 
 DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
 QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
@@ -121,7 +121,7 @@ def strong_pairs(found: Sufficient) -> tuple[tuple[int, int], ...]:
         if len(term) != 2 or math.prod(lay.shape(term)) > PAIR_CELLS:
             continue
         counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
-        tie = _tie(np.maximum(counts, 0.0))
+        tie = tie_of(np.maximum(counts, 0.0))
         if tie > STRONG:
             ties.append((-tie, term))
     chosen: list[tuple[int, int]] = []
@@ -131,7 +131,7 @@ def strong_pairs(found: Sufficient) -> tuple[tuple[int, int], ...]:
     return tuple(chosen)
 
 
-def _tie(counts: np.ndarray) -> float:
+def tie_of(counts: np.ndarray) -> float:
     """Mutual information over the smaller entropy, 0 to 1."""
     p = counts / max(counts.sum(), 1e-300)
     rows, cols = p.sum(axis=1), p.sum(axis=0)
@@ -160,7 +160,7 @@ def strong_trees(found: Sufficient) -> tuple[gibbs.Jump, ...]:
         if len(term) == 2:
             counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
             tables[term] = np.maximum(counts, 0.0)
-    ties = sorted(((_tie(c), pair) for pair, c in tables.items()), reverse=True)
+    ties = sorted(((tie_of(c), pair) for pair, c in tables.items()), reverse=True)
     home = {a: {a} for a in range(len(lay.sizes))}
     around: dict[int, list[int]] = {a: [] for a in home}
     for tie, (a, b) in ties:

@@ -1,0 +1,87 @@
+"""drop_tied: leave out large attributes that another large one nearly determines."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.maxent.engines import tie_of
+from sumwise.maxent.sufficient import binary_or_all
+from sumwise.table import Table
+from sumwise.tables import Tables
+
+__all__ = ["drop_tied"]
+
+
+def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
+    """Leave out attributes of many levels that are nearly functions of another such attribute.
+
+    Their common table is nearly empty, its cells say little, and chains can hardly move in it, so that a model may
+    predict worse with both than with either (Gilotte et al. 2022, section 4.3). Of two that are tied, the one whose
+    levels tell less of the label is left out, with its tables.
+
+    Parameters
+    ----------
+    tables : Tables
+        With label sums.
+    levels : int, default 100
+        Attributes of more levels than this count as large.
+    tie : float, default 0.6
+        Mutual information over the smaller entropy, 0 to 1, from which two large attributes are tied.
+
+    Returns
+    -------
+    Tables
+        The same object where nothing is tied. A model fitted to the result ignores the columns that were left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Tables
+    >>> from sumwise.maxent import drop_tied
+    >>> rng = np.random.default_rng(0)
+    >>> site = rng.integers(0, 150, 3000)
+    >>> rows = {"site": site, "page": 149 - site, "age": rng.integers(0, 3, 3000), "click": rng.integers(0, 2, 3000)}
+    >>> len(drop_tied(Tables.from_frame(rows, ["site", "page", "age"], label="click")).domain)
+    2
+    """
+    checks.at_least(levels, "levels", 1)
+    checks.fraction(tie, "tie")
+    domain = tables.domain
+    large = [a for a in domain.attributes if domain[a] > levels]
+    tied = []
+    for a, b in combinations(large, 2):
+        strength = max((tie_of(np.maximum(np.nan_to_num(t.counts), 0.0)) for t in tables.on(a, b)), default=0.0)
+        if strength > tie:
+            tied.append((strength, a, b))
+    gone: set[str] = set()
+    for _, a, b in sorted(tied, reverse=True):
+        if a not in gone and b not in gone:
+            gone.add(a if _told(tables, a) < _told(tables, b) else b)
+    if not gone:
+        return tables
+    kept = [a for a in domain.attributes if a not in gone]
+    left = [t for t in tables if not gone & set(t.attributes)]
+    return Tables(left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding)
+
+
+def _told(tables: Tables, attribute: str) -> float:
+    """Variance of the label's rates over the levels of an attribute, sampling taken out; the best of its tables."""
+    return max((_spread_of_rates(t, attribute) for t in tables if attribute in t.attributes), default=0.0)
+
+
+def _spread_of_rates(table: Table, attribute: str) -> float:
+    away = tuple(i for i, a in enumerate(table.attributes) if a != attribute)
+    sums = binary_or_all(table)
+    if sums is None or np.isnan(table.counts).any():
+        return 0.0
+    counts = np.maximum(table.counts.sum(axis=away), 0.0)
+    total = max(float(counts.sum()), 1e-300)
+    out = 0.0
+    for values in sums:
+        rates = values.sum(axis=away) / np.maximum(counts, 1.0)
+        mean = float(values.sum()) / total
+        out += float(np.sum(counts * (rates - mean) ** 2)) / total - mean * (1 - mean) * np.sum(counts > 0) / total
+    return out
