@@ -94,18 +94,24 @@ def test_node_counts_start_at_random_and_the_best_is_kept(shared):
     assert (np.diff(course(more)) <= 1e-9 * abs(course(more)[-1])).all()
 
 
-def test_a_killed_fit_resumes_to_the_same_result(tmp_path, monkeypatch):
-    whole = fitted(FEATURES, max_iter=10, random_state=0, n_starts=2)
-    path = tmp_path / "em.checkpoint"
+def killed(monkeypatch, at):
+    """Let a fit die in its step number `at`, once; returns the steps that are tried from now on."""
     kept, calls = module._Runs._step, []
 
     def dies(self, state):
         calls.append(1)
-        if len(calls) == 14:
+        if len(calls) == at:
             raise KeyboardInterrupt
         kept(self, state)
 
     monkeypatch.setattr(module._Runs, "_step", dies)
+    return calls
+
+
+def test_a_killed_fit_resumes_to_the_same_result(tmp_path, monkeypatch):
+    whole = fitted(FEATURES, max_iter=10, random_state=0, n_starts=2)
+    path = tmp_path / "em.checkpoint"
+    calls = killed(monkeypatch, 14)
     with pytest.raises(KeyboardInterrupt):
         fitted(FEATURES, max_iter=10, random_state=0, n_starts=2, checkpoint=path)
     assert path.exists()
@@ -118,15 +124,7 @@ def test_a_killed_fit_resumes_to_the_same_result(tmp_path, monkeypatch):
 
 def test_a_checkpoint_of_other_data_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "em.checkpoint"
-    kept, calls = module._Runs._step, []
-
-    def dies(self, state):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        kept(self, state)
-
-    monkeypatch.setattr(module._Runs, "_step", dies)
+    killed(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
         fitted(FEATURES, checkpoint=path)
     with pytest.raises(SumwiseError, match="other data"):
