@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,15 @@ def test_linear_embedding_is_the_weighted_mean(weighted_bags):
     plain = replicated(weighted_bags)
     means = np.array([x.mean(axis=0) for x in plain])
     assert np.allclose(features, means - means.mean(axis=0))
+
+
+@pytest.mark.parametrize("kind", [distribution.FourierEmbedding, distribution.QuantileEmbedding, LinearEmbedding])
+def test_memory_is_that_of_the_result(kind):
+    bags = Bags(np.random.default_rng(0).normal(size=(200_000, 8)), np.arange(101) * 2000)
+    embedding = made(kind).fit(bags[:5])
+    tracemalloc.start()
+    out = embedding.transform(bags)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * out.nbytes + 2**20
+    assert peak < bags.values.nbytes / 4

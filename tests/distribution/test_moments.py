@@ -21,3 +21,9 @@ def test_order_one_is_the_mean_and_order_zero_is_refused(weighted_bags):
     assert MomentEmbedding(1, cross=False).fit_transform(weighted_bags).shape == (12, 3)
     with pytest.raises(DataError, match="order is 0"):
         MomentEmbedding(0).fit(weighted_bags)
+
+
+def test_groups_of_bags_give_the_same_moments(weighted_bags, monkeypatch):
+    whole = MomentEmbedding().fit_transform(weighted_bags)
+    monkeypatch.setattr("sumwise.distribution.moments.ROWS", 7)
+    assert np.allclose(MomentEmbedding().fit_transform(weighted_bags), whole)

@@ -11,6 +11,8 @@ from sumwise.kernels.segments import segment_moments
 
 __all__ = ["MomentEmbedding"]
 
+ROWS = 2**18  # scaled at once
+
 
 class MomentEmbedding(Embedding):
     """Means, central moments and covariances of the rows of a bag.
@@ -49,6 +51,11 @@ class MomentEmbedding(Embedding):
         self.spread_ = np.where(spread > 1e-12 * np.abs(raw).max(axis=0), spread, 1.0)
 
     def _raw(self, bags: Bags) -> np.ndarray:
+        cuts = np.searchsorted(bags.offsets, np.arange(0, bags.n_rows, ROWS))  # bags in groups, to bound memory
+        edges = np.unique(np.concatenate([cuts, [len(bags)]]))
+        return np.vstack([self._raw_part(bags[a:b]) for a, b in zip(edges[:-1], edges[1:])])
+
+    def _raw_part(self, bags: Bags) -> np.ndarray:
         weights = bags.weights if bags.weighted else None
         rows = self.columns_.numbers(bags.values)
         return segment_moments(rows, bags.offsets, weights, int(self.order), bool(self.cross))
