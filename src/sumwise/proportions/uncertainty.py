@@ -15,6 +15,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.networks.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
@@ -114,8 +115,8 @@ def covariance(
     """Covariance of a fitted classifier's coefficients, from the bags and counts that it was fitted to.
 
     A penalty pulls coefficients to zero, most where the counts tell least. The matrix holds that too: coefficients are
-    taken to be normal around zero, with the variance that the fitted ones suggest (at least what the penalty supposes),
-    so that intervals cover although the fit is pulled. The deviation of random intercepts is taken as known.
+    taken to be normal around zero, with the variance that the fitted ones suggest, so that intervals cover although the
+    fit is pulled. The deviation of random intercepts is taken as known.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class _Part:
         information = self._expected() if kind == "expected" else self._curvature(verbose)
         self.inverse = self._inverted(information)
         self.known = information - self.prior()
-        self.looseness = self._looseness(information)
+        self.pulled = self._pulled(information)
 
     def _curvature(self, verbose: int) -> np.ndarray:
         """Minus the second derivatives, by central differences of the gradient."""
@@ -275,41 +276,32 @@ class _Part:
         """L^-T times a matrix: from these coordinates to the coefficients."""
         return solve_triangular(self.lower, left, lower=True, trans=1)
 
-    def _looseness(self, information: np.ndarray) -> float:
-        """How many times larger the coefficients' variance is than the penalty supposes, at least 1.
+    def _pulled(self, information: np.ndarray) -> np.ndarray:
+        """P T P in these coordinates: the variance of what the penalty P took, for coefficients of covariance T.
 
-        In coordinates in which the penalty is the identity, along an eigenvector of the counts' information, h its
-        value, a coefficient times (h + 1) / h is normal with variance tau^2 + 1 / h, where the penalty supposes
-        tau^2 = 1; the mean of tau^2 under a half-Cauchy prior of tau is taken, as the most likely value leaves out
-        that tau^2 isn't known either.
+        The penalty need not be how coefficients are spread. T is the mean of two guesses, each scaled as the fit
+        suggests: a multiple, at least one, of what the penalty supposes, and coefficients that are alike per deviation
+        of their feature. Counts seldom tell which is nearer.
         """
         p = self.problem
+        block = np.kron(np.eye(p.n_logits), p.penalty_block)
         if not p.penalty.any():
-            return 1.0
+            return np.zeros_like(block)
         coefficient = np.ones((p.n_logits, p.width), bool)
         coefficient[:, -1] = False
         of, rest = coefficient.ravel(), ~coefficient.ravel()
-        known = self.lower @ information @ self.lower.T
-        known -= np.kron(np.eye(p.n_logits), p.penalty_block)
+        known = self.lower @ information @ self.lower.T - block
         free = known[np.ix_(of, rest)]
         inner = known[np.ix_(of, of)] - free @ np.linalg.pinv(known[np.ix_(rest, rest)], hermitian=True) @ free.T
+        gradient = (inner + block[np.ix_(of, of)]) @ self.theta[: self.size][of]
         prior, axes = np.linalg.eigh(p.penalty_block[:-1, :-1])
-        scale = np.sqrt(np.maximum(prior, 1e-12 * prior.max()))
-        turn = np.kron(np.eye(p.n_logits), axes / scale)  # from coordinates of unit penalty to coefficients
-        inner = turn.T @ inner @ turn
-        roots, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        seen = roots > 1e-3
-        if not seen.any():
-            return 1.0
-        h = roots[seen]
-        own = np.kron(np.eye(p.n_logits), (axes * scale).T) @ self.theta[: self.size][of]
-        squares = (vectors.T @ own)[seen] ** 2 * ((h + 1.0) / h) ** 2
-
-        steps = np.linspace(0.0, 14.0, 281)
-        variance = np.exp(steps)[:, None] + 1.0 / h
-        weight = 0.5 * steps - np.log1p(np.exp(steps)) - 0.5 * (np.log(variance) + squares / variance).sum(axis=1)
-        weight = np.exp(weight - weight.max())
-        return float(weight @ np.exp(steps) / weight.sum())
+        deviations = centre_and_scale(p.values)[1] * np.sqrt(p.width - 1)
+        halves = [axes / np.sqrt(np.maximum(prior, 1e-12 * prior.max())), np.diag(1.0 / deviations)]
+        halves = [np.kron(np.eye(p.n_logits), half) for half in halves]
+        scales = [_suggested(x.T @ inner @ x, x.T @ gradient, least) for x, least in zip(halves, (0.0, -7.0))]
+        spread = np.zeros_like(block)
+        spread[np.ix_(of, of)] = 0.5 * sum(scale * x @ x.T for scale, x in zip(scales, halves))
+        return self.inside(block @ spread @ block)
 
     def matrix(self) -> np.ndarray:
         """The covariance of the coefficients; of a softmax, around their mean over classes, which it doesn't see."""
@@ -323,7 +315,7 @@ class _Part:
     def inner(self, scores: np.ndarray | None) -> np.ndarray:
         """The same in these coordinates: the counts' noise, and what the penalty took from the coefficients."""
         noise = self.known if scores is None else _spread(scores)
-        return self.inverse @ (self.freedom() * noise + self.looseness * self.prior()) @ self.inverse
+        return self.inverse @ (self.freedom() * noise + self.pulled) @ self.inverse
 
     def freedom(self) -> float:
         """Bags over bags less the coefficients spent on them, where the bags' spread was learned from the same fit."""
@@ -332,6 +324,21 @@ class _Part:
         n_bags = len(self.problem.likelihood.offsets) - 1
         spent = float(np.trace(self.inverse @ self.known))
         return n_bags / max(n_bags - spent, 1.0)
+
+
+def _suggested(information: np.ndarray, gradient: np.ndarray, least: float) -> float:
+    """Mean of tau^2, from exp(least) on, for coefficients of variance tau^2 in these coordinates.
+
+    Along an eigenvector of the information, h its value, the gradient at zero is normal with variance h + tau^2 h^2.
+    The prior of tau is half-Cauchy: the most likely value alone would leave out that tau isn't known either.
+    """
+    roots, vectors = np.linalg.eigh(0.5 * (information + information.T))
+    seen = roots > 1e-3
+    h, squares = roots[seen], (vectors.T @ gradient)[seen] ** 2 / roots[seen]
+    steps = np.linspace(least, 14.0, 421)
+    shrunk = 1.0 + np.exp(steps)[:, None] * h
+    prior = 0.5 * steps - np.log1p(np.exp(steps))
+    return float(softmax(prior - 0.5 * (np.log(shrunk) + squares / shrunk).sum(axis=1)) @ np.exp(steps))
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
