@@ -161,3 +161,12 @@ def test_closed_pipe_is_quiet():
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_an_interruption_of_compiled_code_is_one():
+    from sumwise.cli.entry import INTERRUPTED, line_and_code
+
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    assert line_and_code(error) == ("Interrupted.", INTERRUPTED)
+    assert line_and_code(SystemError("other"))[1] == 1

@@ -97,3 +97,11 @@ def test_files_without_a_header_have_numbered_columns(tmp_path):
     assert (found.line(0), found.line(1), found.line(9)) == (2, 3, 10)
     with pytest.raises(DataError, match="header is 'no'"):
         inspect_text(path, header="no")
+
+
+def test_mixed_encodings_are_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("unit,n\nZürich,1\n".encode("latin-1") + "Genève,2\n".encode())
+    with pytest.raises(DataError, match="mixes encodings: row 3 reads like UTF-8"):
+        inspect_text(path)
+    assert inspect_text(path, encoding="latin-1").encoding == "latin-1"

@@ -89,6 +89,12 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
     assert (out / "summary.json").read_text() == "1"
 
 
+def test_a_run_that_did_nothing_leaves_nothing(tmp_path):
+    with pytest.raises(DataError), ResultFolder(tmp_path / "r", "k"):
+        raise DataError("bad input")
+    assert names(tmp_path) == []
+
+
 def test_two_runs_do_not_mix(tmp_path):
     with ResultFolder(tmp_path / "r", "k"), pytest.raises(DataError, match="Another run"):
         write(tmp_path / "r")

@@ -81,7 +81,7 @@ def explain(error: BaseException) -> int:
 
 def line_and_code(error: BaseException) -> tuple[str, int]:
     """What to say about an error, and its exit code."""
-    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+    if isinstance(error, typer.Abort) or interrupted(error):
         return "Interrupted.", INTERRUPTED
     if isinstance(error, SumwiseError):
         return str(error), BAD_INPUT
@@ -91,6 +91,13 @@ def line_and_code(error: BaseException) -> tuple[str, int]:
         return f"{error.strerror}: {error.filename}" if error.filename else str(error), BAD_INPUT
     hint = "this is a defect in sumwise; run again with --debug to see where, and report it."
     return f"{type(error).__name__}: {error} Hint: {hint}", DEFECT
+
+
+def interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C ended the work; compiled code turns it into a SystemError."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+    )
 
 
 def usage(error) -> str:

@@ -188,7 +188,13 @@ def _encoding(path: Path, head: bytes) -> str:
             return name
     if _decodes(path):
         return "utf-8"
-    line = _first_control(path)
+    line = _first_line(path, rb"[\xc2-\xdf][\xa0-\xbf]")
+    if line is not None:
+        raise DataError(
+            f"{str(path)!r} mixes encodings: row {line} reads like UTF-8, others don't.",
+            hint="save it as UTF-8, or give encoding='latin-1' if it is Latin-1 throughout.",
+        )
+    line = _first_line(path, rb"[\x80-\x9f]")  # which Latin-1 keeps for control characters, and no text file holds
     if line is not None:
         raise DataError(
             f"{str(path)!r} is neither UTF-8 nor Latin-1: see row {line}.",
@@ -209,12 +215,12 @@ def _decodes(path: Path) -> bool:
     return True
 
 
-def _first_control(path: Path) -> int | None:
-    """The line with the first byte that Latin-1 keeps for control characters, which no text file holds."""
+def _first_line(path: Path, pattern: bytes) -> int | None:
+    """The line with the first bytes that fit a pattern."""
     before = 1
     with _opened(path) as stream:
         while piece := stream.read(HEAD):
-            found = re.search(rb"[\x80-\x9f]", piece)
+            found = re.search(pattern, piece)
             if found:
                 return before + piece[: found.start()].count(b"\n")
             before += piece.count(b"\n")

@@ -71,6 +71,8 @@ class ResultFolder:
 
     def __exit__(self, *_: object) -> None:
         if self._lock is not None:
+            if self.partial.exists() and not any(self.steps.glob("*")):
+                shutil.rmtree(self.partial, ignore_errors=True)  # nothing to go on with
             self._lock.close()
             self._lock = None
 

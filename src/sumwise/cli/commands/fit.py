@@ -30,6 +30,7 @@ def command(
     import shlex
     import sys
 
+    from sumwise.cli.entry import interrupted
     from sumwise.study.fitting import fit_problem
 
     flags = {"resume": resume, "restart": restart, "replace": replace}
@@ -37,8 +38,9 @@ def command(
     typed = shlex.join(["sumwise", "fit", problem, "--out", out, *given])
     try:
         result = fit_problem(problem, out, typed, lambda line: print(line, file=sys.stderr), **flags)  # noqa: T201
-    except KeyboardInterrupt:
-        output.complain("What is done is kept: the same command with --resume goes on.")
+    except (KeyboardInterrupt, SystemError) as error:
+        if interrupted(error):
+            output.complain("What is done is kept: the same command with --resume goes on.")
         raise
     show(result, json)
 
