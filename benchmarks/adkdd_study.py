@@ -116,7 +116,7 @@ def skyline(domain, codes: np.ndarray, labels: np.ndarray, device: str, max_eval
     options = {"max_iter": max_eval, "max_eval": max_eval, "history_size": 10, "line_search_fn": "strong_wolfe"}
     optimiser = torch.optim.LBFGS([u], tolerance_grad=1e-2, tolerance_change=1e-9, **options)
     optimiser.step(closure)
-    final = (u.detach() / root)
+    final = u.detach() / root
 
     def probabilities(rows: np.ndarray) -> np.ndarray:
         cells = contrastive_device.spread(lay, final[None, :-1])

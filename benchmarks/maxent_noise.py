@@ -82,9 +82,7 @@ def noise() -> list[dict]:
                 "aware": score(fitted(MaxEntClassifier(**quick), here)[0], task),
                 "ignored": score(fitted(MaxEntClassifier(noise="ignore", **quick), here)[0], task),
                 "clipped": score(fitted(MaxEntClassifier(noise="ignore", **quick), cut)[0], task),
-                "clipped, penalty 200": score(
-                    fitted(MaxEntClassifier(200.0, noise="ignore", **quick), cut)[0], task
-                ),
+                "clipped, penalty 200": score(fitted(MaxEntClassifier(200.0, noise="ignore", **quick), cut)[0], task),
                 "aware, chosen": score(chosen, task),
                 "penalty 1": chosen.penalty_theta_[0],
                 "penalty 2": chosen.penalty_theta_[1],

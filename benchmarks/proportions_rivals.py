@@ -48,6 +48,8 @@ METHODS = {
     "network": p.CardinalityNetwork(),
     "network, own intercepts": p.CardinalityNetwork(random_intercept=True),
 }
+NETWORKS, NEURAL = ("network", "network, own intercepts"), ("DLLP", "MixBag")
+LINEAR = [m for m in METHODS if m not in ("oracle", OURS, "own intercepts", *NETWORKS, *NEURAL)]
 FRANCO = (
     "simple-large-not-equal-close",
     "simple-large-not-equal-far",
@@ -160,13 +162,19 @@ def show(done):
             print(f"  {method:24s} {mean:.4f}  se {error:.4f}  seeds {n}")
         if cell in FRANCO:
             print(f"  published, best setting of each: {published(cell)}")
-        rivals = {m: v for m, v in found.items() if m != "oracle" and not m.startswith(("network", "own", OURS))}
-        if OURS in found and rivals:
-            best = max(rivals, key=lambda m: rivals[m][0])
-            short = rivals[best][0] - found[OURS][0]
-            margin = max(np.nan_to_num(rivals[best][1]), np.nan_to_num(found[OURS][1]))
-            verdict = "best" if short <= 0 else ("within one standard error" if short <= margin else "behind")
-            print(f"  the default is {verdict}: {-short:+.4f} against {best}")
+        verdict(found, [OURS], LINEAR)
+        verdict(found, NETWORKS, NEURAL)
+
+
+def verdict(found, ours, rivals):
+    """Say whether ours (the better of them) is best, or within one standard error of the best rival of its kind."""
+    mine, theirs = ([m for m in names if m in found] for names in (ours, rivals))
+    if mine and theirs:
+        one, other = (max(names, key=lambda m: found[m][0]) for names in (mine, theirs))
+        short = found[other][0] - found[one][0]
+        margin = max(np.nan_to_num(found[m][1]) for m in (one, other))
+        word = "best" if short <= 0 else ("within one standard error" if short <= margin else "behind")
+        print(f"  {one} is {word}: {-short:+.4f} against {other}")
 
 
 def main():
