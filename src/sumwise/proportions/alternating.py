@@ -82,8 +82,7 @@ class AlternatingMeanMap(ShareClassifier):
     def _check(self):
         checks.choice(self.variant, "variant", ("min", "max"))
         checks.choice(self.start, "start", STARTS)
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
+        super()._check()
 
     def _first(self, data: BagShares, penalty: float) -> np.ndarray:
         if self.start == "mean embedding":

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from sumwise import checks
 from sumwise.proportions.likelihood import Value
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
@@ -78,10 +77,6 @@ class CentralLimitClassifier(ShareClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check(self):
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta

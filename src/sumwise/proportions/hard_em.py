@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax
 
-from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.kernels.label_assignment import most_likely_labels, top_labels
@@ -69,10 +68,6 @@ class HardEM(ShareClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check(self):
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
 
     def _chosen(self, data: BagShares) -> float:
         return reference_penalty(data.values) if self.classifier is not None else super()._chosen(data)

@@ -85,8 +85,7 @@ class InverseCalibration(ShareClassifier):
 
     def _check(self):
         checks.at_least(self.epsilon, "epsilon", 0.0, whole_number=False)
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
+        super()._check()
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         problem = LinearProblem(data.means, BandLikelihood(data, self.epsilon), penalty)

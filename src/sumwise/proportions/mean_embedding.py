@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sumwise import checks
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
@@ -53,10 +52,6 @@ class MeanEmbeddingClassifier(ShareClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check(self):
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         likelihood = ShareLikelihood(data.shares, data.sizes.astype(np.float64))

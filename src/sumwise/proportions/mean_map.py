@@ -125,8 +125,7 @@ class MeanMap(ShareClassifier):
 
     def _check(self):
         checks.positive(self.smoothness, "smoothness")
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
+        super()._check()
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         moments = mean_map(data, self.laplacian, self.smoothness)

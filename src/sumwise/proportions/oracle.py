@@ -77,8 +77,7 @@ class Oracle(ShareClassifier):
 
     def _check(self):
         checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.tol, "tol")
+        super()._check()
 
     def fit(self, bags: Bags, labels: Any) -> Oracle:
         """Fit to rows and their labels.

@@ -52,8 +52,8 @@ class ShareClassifier(BagClassifier):
     """
 
     penalty: float | str = "auto"
+    max_iter = 200
     tol = 1e-4
-    verbose = 0
     random_state: Any = 0
     _by_class = False
 
@@ -62,7 +62,9 @@ class ShareClassifier(BagClassifier):
         raise NotImplementedError
 
     def _check(self):
-        """Check the parameters of a subclass."""
+        """Check the parameters; a subclass adds its own."""
+        checks.at_least(self.max_iter, "max_iter", 1)
+        checks.positive(self.tol, "tol")
 
     def fit(self, bags: Bags, counts: Any) -> Any:
         """Fit to bags and their counts.
