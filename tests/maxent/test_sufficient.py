@@ -54,3 +54,29 @@ def test_incomplete_tables_do_not_tell_the_population():
         sufficient(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2})))
     with pytest.raises(DataError, match="the classes' shares are unknown"):
         sufficient(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2}), n=5))
+
+
+def test_totals_that_noise_does_not_explain_are_named_with_their_distance():
+    tables = [
+        Table("a", [500.0, 500.0], [200.0, 100.0], Gaussian(5.0)),
+        Table("b", [500.0, 800.0], [150.0, 150.0], Gaussian(5.0)),
+    ]
+    with pytest.raises(DataError, match=r"in 2 of 2 tables\. Farthest: '\w' has .* against 1150, 21\.2 standard"):
+        sufficient(Tables(tables, Domain({"a": 2, "b": 2})))
+
+
+def test_noise_of_scale_zero_is_refused():
+    with pytest.raises(DataError, match="scale"):
+        Gaussian(0.0)
+
+
+def test_withheld_cells_leave_the_rest_of_a_noisy_table_in_use():
+    tables = [
+        Table(("a", "b"), [[np.nan, 50.0], [100.0, 90.0]], [[np.nan, 20.0], [30.0, 95.0]], Gaussian(4.0)),
+        Table("a", [60.0, 190.0], [20.0, 120.0], Gaussian(4.0)),
+        Table("b", [110.0, 140.0], [40.0, 110.0], Gaussian(4.0)),
+    ]
+    found = sufficient(Tables(tables, Domain({"a": 2, "b": 2}), n=250))
+    assert found.seen.counts.tolist() == [0, 1, 1, 1, 1, 1, 1, 1]
+    assert found.data.sums[0, 3] == 95.0  # above its count, as noise may make it
+    assert (found.noise.counts[1:4] == 16.0).all()
