@@ -36,8 +36,8 @@ def shrinkage(vectors: np.ndarray, sizes: np.ndarray, noise: np.ndarray) -> Shri
     mean = vectors.mean(axis=0)
     within = noise.T @ noise / len(noise)
     values, turn = np.linalg.eigh(within)
-    floor = 1e-10 * max(values[-1], 1e-300)
-    root = np.sqrt(np.maximum(values, floor))  # directions without noise get a little, and hardly shrink
+    floor = 1e-3 * max(values[-1], 1e-300)
+    root = np.sqrt(np.maximum(values, floor))  # directions of little noise get some: axes stay well apart
     white = turn / root
     scaled = (vectors - mean) @ white
     total, rotation = np.linalg.eigh(scaled.T @ scaled / len(vectors))
