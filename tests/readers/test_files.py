@@ -56,3 +56,12 @@ def test_header_can_be_absent_and_sheets_pass_through(tmp_path):
     assert open_sheet(sheet, ["c2"]) is not None
     with pytest.raises(UnknownName, match="no column 'c3'"):
         open_sheet(sheet, ["c3"])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n"])
+def test_a_name_may_hold_a_line_break_of_another_kind(tmp_path, end, inside):
+    rows = ["unit", f'"o{inside}ld"'], ["a", "2"], ["b", "3"]
+    (tmp_path / "x.csv").write_bytes("".join(",".join(row) + end for row in rows).encode())
+    sheet = open_sheet(tmp_path / "x.csv")
+    assert sheet.frame[f"o{inside}ld"].tolist() == [2, 3]

@@ -86,3 +86,16 @@ def test_only_some_rows_are_used():
     assert open_source(p, rows).frame["v"].tolist() == [1]
     with pytest.raises(DataError, match="line 3: No row"):
         open_source(p, rows.tail(2))
+
+
+def test_rows_by_a_column_that_the_only_file_lacks_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
+    p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = "Ohio"}', tmp_path / "p.toml")
+    with pytest.raises(DataError, match=r"line 4: .*no column 'stat'.*did you mean 'state'"):
+        open_source(p, p.file())
+
+
+def test_rows_are_told_by_columns_that_are_not_loaded(tmp_path):
+    (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
+    p = Problem.parse('family = "x"\n[data]\ncounts_file = "a.csv"\nonly = {state = "Utah"}', tmp_path / "p.toml")
+    assert open_source(p, p.file("counts_file"), ["v"]).frame["v"].tolist() == [2]

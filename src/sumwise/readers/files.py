@@ -145,7 +145,9 @@ def _load_text(
     source = (
         f"read_csv($path, columns={spec}, header={str(file.header).lower()}, auto_detect=false, "
         "delim=$delim, quote='\"', escape='\"', "
-        f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest)"
+        f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest"
+        + ("" if file.newline is None else f", new_line={file.newline!r}")
+        + ")"
     )
     values = {"path": str(readable.path), "delim": file.separator, "longest": 1 << 26}
     at = {c: f"c{file.columns.index(c)}" for c in wanted}

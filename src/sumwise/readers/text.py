@@ -53,6 +53,7 @@ class TextFile:
     columns: tuple[str, ...]
     skip: int  # lines before the header
     header: bool = True  # whether the first record holds the names of the columns
+    newline: str | None = None  # what ends a record, where a name holds a line break and so hides it from DuckDB
 
     def line(self, record: int) -> int:
         """The line, counted from 1, where data record ``record`` (counted from 0) begins."""
@@ -133,7 +134,8 @@ def inspect_text(
         separator = _separator(path, lines)
     first = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
     columns = _columns(path, first, skip) if header else tuple(f"c{i}" for i in range(1, len(first) + 1))
-    return TextFile(path, encoding, separator, columns, skip, header)
+    newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
+    return TextFile(path, encoding, separator, columns, skip, header, newline)
 
 
 def as_utf8(file: TextFile, folder: Path) -> TextFile:
@@ -245,6 +247,14 @@ def _separator(path: Path, lines: list[str]) -> str:
 
 def _first(lines: list[str], separator: str) -> list[str]:
     return next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
+
+
+def _line_end(lines: list[str], separator: str) -> str:
+    """What ends the first record, which may span several lines."""
+    reader = csv.reader(iter(lines), delimiter=separator)
+    next(reader)
+    last = lines[reader.line_num - 1]
+    return last[len(last.rstrip("\r\n")) :] or "\n"
 
 
 def _columns(path: Path, header: list[str], skip: int) -> tuple[str, ...]:

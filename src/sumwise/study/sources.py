@@ -68,23 +68,30 @@ def open_source(
         told = {k: v for k, v in told.items() if k in ("table", "query")}
     with problem.blamed(("data", "ragged")):
         ragged = checks.choice(problem.data.get("ragged", "raise"), "ragged", ("raise", "drop"))
+    load = None if problem.data.get("only") else columns  # rows are told by columns that aren't asked for
     with problem.blamed():
         if text and ragged == "drop":
-            sheet = _even_rows(Path(source), columns, ids, told, problem.remarks)
+            sheet = _even_rows(Path(source), load, ids, told, problem.remarks)
         else:
-            sheet = open_sheet(source, columns, ids, **told)
-    return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))))
+            sheet = open_sheet(source, load, ids, **told)
+        sheet.known(*(columns or ()))
+    others = any(key.endswith("_file") for key in problem.data)
+    alone = text and not others and Path(source) == problem.file(needed=False)
+    return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))), alone)
 
 
-def _only(problem: Problem, sheet: Sheet) -> Sheet:
+def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
     """The rows that the problem asks for."""
     asked = problem.data.get("only", {})
     if not isinstance(asked, dict):
         problem.fail(("data", "only"), f"only is {asked!r}.", 'give columns and values: only = {state = "Ohio"}.')
     keep = np.ones(len(sheet), dtype=bool)
     for column, value in asked.items():
+        if alone:
+            with problem.blamed(("data", "only")):
+                sheet.known(column)
         if column not in sheet.columns:
-            continue  # of the other file, perhaps; a column that no file has leaves all rows
+            continue  # of the other file, perhaps
         texts = sheet.frame[column].astype(str).str.strip()
         keep &= (texts == str(value)).to_numpy() | (texts == f"{value}.0").to_numpy()
     if keep.all():

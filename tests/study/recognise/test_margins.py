@@ -88,3 +88,10 @@ def test_public_files_are_recognised(name, groups, outcomes):
     found = guess([look_at(public_data.folder() / "ei" / f"{name}.csv")])
     assert found.columns["groups"] == groups
     assert found.columns["outcomes"] == outcomes
+
+
+def test_a_unit_that_repeats_is_told(tmp_path):
+    frame = votes(20)
+    found = guessed(tmp_path, frame.assign(precinct=[f"P{i // 2}" for i in range(20)]))
+    assert "unit" not in found.columns
+    assert found.ask[-1].startswith("precinct has 10 values in 20 rows")

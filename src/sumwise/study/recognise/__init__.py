@@ -46,4 +46,10 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
             f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time.",
             hint="sumwise init --help tells the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
         )
-    return max(guesses, key=lambda g: g.score)
+    best = max(guesses, key=lambda g: g.score)
+    best.ask += [
+        f"some rows of {look.path.name} have too few or too many fields and are left out; is the file whole?"
+        for look in looks
+        if look.ragged
+    ]
+    return best

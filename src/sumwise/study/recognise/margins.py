@@ -345,10 +345,22 @@ def _with_unit(look: Look, used: list[Column]) -> dict[str, Any]:
     return {}
 
 
+def _repeating(columns: list[Column], n_rows: int) -> list[str]:
+    """Words on columns that are called like units and don't tell them apart."""
+    return [
+        f"{c.name} has {c.distinct:,} values in {n_rows:,} rows and doesn't tell units apart; rows are numbered instead."
+        for c in columns
+        if 1 < c.distinct < n_rows
+    ]
+
+
 def _finished(
     look: Look, score: float, seen: str, data: dict, columns: dict, told: dict[tuple[str, str], str], ask: list[str]
 ) -> Guess:
     opening, words = look.opening()
     told |= words
+    if "unit" not in columns:
+        sides = {*columns["groups"], *columns["outcomes"], columns.get("total")}
+        ask += _repeating([c for c in look.columns if c.name not in sides and _called(c, UNITS)], look.n_rows)
     seen = f"{seen}; {look.n_rows:,} rows"
     return Guess("ecological", score, seen, {**opening, **data}, columns, comments=told, ask=ask, methods=METHODS)
