@@ -14,7 +14,7 @@ def test_subsamples_are_disjoint_parts_of_their_bag():
     for rows, i in zip(part, owner):
         assert set(rows[:, 0]) <= set(bags[int(i)][:, 0])
     assert len(np.unique(part.values)) == 9
-    few, owner = subsampled(bags, 1, 4, 3, rng=np.random.default_rng(0))
+    _few, owner = subsampled(bags, 1, 4, 3, rng=np.random.default_rng(0))
     assert owner.tolist() == [0, 1, 2]
 
 

@@ -16,6 +16,4 @@ def test_means_are_those_of_a_loop_in_blocks_or_not(monkeypatch):
             assert np.isclose(whole[i, j], w[p] @ k @ v[q] / (w[p].sum() * v[q].sum()))
     monkeypatch.setattr("sumwise.kernels.mean_similarity.BLOCK", 4)
     assert np.allclose(mean_similarity(a, cuts, w, b, other, v), whole)
-    assert np.allclose(
-        mean_similarity(a, cuts, w, a, cuts, w, symmetric=True), mean_similarity(a, cuts, w, a, cuts, w)
-    )
+    assert np.allclose(mean_similarity(a, cuts, w, a, cuts, w, symmetric=True), mean_similarity(a, cuts, w, a, cuts, w))

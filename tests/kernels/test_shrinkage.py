@@ -5,7 +5,7 @@ from sumwise.kernels.shrinkage import Shrinkage, shrink, shrinkage
 
 def test_shrink_is_the_posterior_mean():
     rng = np.random.default_rng(0)
-    between, within = (lambda a: a @ a.T)(rng.normal(size=(3, 3))), (lambda a: a @ a.T)(rng.normal(size=(3, 3)))
+    between, within = (a @ a.T for a in rng.normal(size=(2, 3, 3)))
     values, turn = np.linalg.eigh(within)
     white = turn / np.sqrt(values)
     inner, rotation = np.linalg.eigh(white.T @ between @ white)

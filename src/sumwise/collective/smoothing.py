@@ -43,6 +43,12 @@ class SmoothedCounts:
         noise on the square-root scale.
     held_out_error : float
         Root mean squared error of held-out counts on the square-root scale (pure Poisson noise has 0.5).
+
+    Examples
+    --------
+    >>> from sumwise.collective import smooth_counts
+    >>> smooth_counts([[4, 9, 1], [5, 8, 2], [6, 7, float("nan")]], [[0.0], [1.0], [2.0]])
+    SmoothedCounts(times=3, cells=3, total=14.5, missing=1)
     """
 
     counts: np.ndarray
@@ -203,7 +209,10 @@ def _neighbours(points: np.ndarray) -> float:
 
 def _fit(root, when, place, settings, rng):
     time_length, space_length, noise = settings
-    about = np.nanmean((root - np.nanmean(root, axis=0)) ** 2)
+    seen = np.isfinite(root)
+    n = np.maximum(seen.sum(axis=0), 1)  # a cell may be held out whole
+    centre = np.where(seen, root, 0.0).sum(axis=0) / n
+    about = np.mean((root - centre)[seen] ** 2)
     spread = float(max(about - noise, 0.1 * about, 1e-6)) ** 0.5
     return fit_field(root, factor(when, time_length, rng=rng), factor(place, space_length, rng=rng), spread, noise)
 

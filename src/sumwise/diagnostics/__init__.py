@@ -29,6 +29,7 @@ __all__ = [
     "polarisation_numbers",
     "predicted_numbers",
     "share_density",
+    "similarity_numbers",
     "subgroup_numbers",
     "tomography",
     "unit_scatter",

@@ -130,7 +130,6 @@ class FourierEmbedding(Embedding):
             parts.append(means.reshape(len(bags), -1))
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
-
     def candidates(self, dimension: int) -> list[np.ndarray]:
         """Return the features of the largest width, of the two largest, and so on: what an estimator may choose among.
 

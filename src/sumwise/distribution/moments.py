@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from sumwise import checks
@@ -53,7 +55,7 @@ class MomentEmbedding(Embedding):
     def _raw(self, bags: Bags) -> np.ndarray:
         cuts = np.searchsorted(bags.offsets, np.arange(0, bags.n_rows, ROWS))  # bags in groups, to bound memory
         edges = np.unique(np.concatenate([cuts, [len(bags)]]))
-        return np.vstack([self._raw_part(bags[a:b]) for a, b in zip(edges[:-1], edges[1:])])
+        return np.vstack([self._raw_part(bags[a:b]) for a, b in itertools.pairwise(edges)])
 
     def _raw_part(self, bags: Bags) -> np.ndarray:
         weights = bags.weights if bags.weighted else None

@@ -56,7 +56,7 @@ def warn_remote(remoteness: np.ndarray) -> None:
     far = remoteness > 2
     if far.sum() > 0.05 * len(far):
         warnings.warn(
-            f"{int(far.sum())} of {len(far)} bags lie more than twice as far from the training bags as any of those from "
+            f"{int(far.sum())} of {len(far)} bags lie more than twice as far from the training bags as any of them from "
             f"the others (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
             "behave like whole bags.",
             ModelWarning,

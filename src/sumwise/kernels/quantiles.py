@@ -74,6 +74,7 @@ def _integrate(lines, mass, out):  # pragma: no cover
             out[j, cell] += left * n * lines[j, k]
             room -= left
 
+
 def line_distances(a: np.ndarray, b: np.ndarray | None, order: int) -> np.ndarray:
     """Mean over cells of ``|a - b|^order`` for all pairs of bags, line by line, (m, n_a, n_b).
 

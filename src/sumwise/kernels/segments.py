@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numba as nb
@@ -104,7 +105,7 @@ def block_means(
         cuts = np.clip(offsets[first : last + 1], begin, end) - begin
         features = feature(values[begin:end])
         part = np.ones(end - begin) if weights is None else weights[begin:end]
-        for i, (a, b) in enumerate(zip(cuts[:-1], cuts[1:]), start=int(first)):
+        for i, (a, b) in enumerate(itertools.pairwise(cuts), start=int(first)):
             out[i] += part[a:b] @ features[a:b]
             mass[i] += part[a:b].sum()
     return out / np.where(mass > 0, mass, 1.0)[:, None]

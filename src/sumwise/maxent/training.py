@@ -157,9 +157,7 @@ def _move(found, rule, course, gradient, lines) -> None:
         weight = curvature(found.data, course.usual, rule.penalties)
         pace = shared_pace(weight.counts, rule.penalties.counts, len(lay.terms), rule.step_mu)
         mu = preconditioned(lay, lines, direction.counts, weight.counts, pace, rule.step_mu)
-        paces = [
-            shared_pace(w, p, len(lay.terms), rule.step_theta) for w, p in zip(weight.sums, rule.penalties.sums)
-        ]
+        paces = [shared_pace(w, p, len(lay.terms), rule.step_theta) for w, p in zip(weight.sums, rule.penalties.sums)]
         theta = np.stack(
             [
                 preconditioned(lay, lines, d, w, pace, rule.step_theta)

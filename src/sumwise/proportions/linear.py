@@ -220,9 +220,7 @@ def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.nd
     means = weighted_sums(values, offsets, np.ones(len(values)))[:, :-1] / np.maximum(sizes, 1)[:, None]
     floor = np.maximum(penalty, 1e-3) if np.ndim(penalty) == 0 else np.asarray(penalty)
     # a mean of n members tells as much as one label per unit of variance among means, not n of them
-    problem = LinearProblem(
-        means, ShareLikelihood(shares, np.ones(len(sizes))), floor / sizes.mean(), n_classes
-    )
+    problem = LinearProblem(means, ShareLikelihood(shares, np.ones(len(sizes))), floor / sizes.mean(), n_classes)
     start = np.zeros(problem.n_params)
     average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
     table = start.reshape(problem.n_logits, problem.width)

@@ -235,7 +235,19 @@ def _spread(flow: np.ndarray, week: tuple[int, int], distr: np.ndarray, path: Pa
 
 
 def write_birdflow(model: BirdFlow, path: str | PathLike) -> None:
-    """Write a BirdFlow model to an HDF5 file of version 3 (needs the extra ``birds``); whole, or not at all."""
+    """Write a BirdFlow model to an HDF5 file of version 3 (needs the extra ``birds``); whole, or not at all.
+
+    Examples
+    --------
+    >>> import pandas as pd, pathlib, tempfile
+    >>> from sumwise.readers import BirdFlow, write_birdflow
+    >>> geom = {"nrow": 1, "ncol": 2, "res": [1.0, 1.0], "ext": [0.0, 2.0, 0.0, 1.0], "crs": "", "mask": [[True, True]]}
+    >>> model = BirdFlow(geom, [[0.5, 0.2], [0.5, 0.8]], pd.DataFrame({"timestep": [1, 2]}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_birdflow(model, pathlib.Path(folder) / "model.hdf5")
+    ...     [path.name for path in pathlib.Path(folder).iterdir()]
+    ['model.hdf5']
+    """
     h5py = require("h5py")
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")

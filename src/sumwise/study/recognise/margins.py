@@ -348,7 +348,7 @@ def _with_unit(look: Look, used: list[Column]) -> dict[str, Any]:
 def _repeating(columns: list[Column], n_rows: int) -> list[str]:
     """Words on columns that are called like units and don't tell them apart."""
     return [
-        f"{c.name} has {c.distinct:,} values in {n_rows:,} rows and doesn't tell units apart; rows are numbered instead."
+        f"{c.name} has {c.distinct:,} values in {n_rows:,} rows and doesn't tell units apart; rows get numbers."
         for c in columns
         if 1 < c.distinct < n_rows
     ]
