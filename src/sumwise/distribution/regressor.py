@@ -56,8 +56,8 @@ def warn_remote(remoteness: np.ndarray) -> None:
     far = remoteness > 2
     if far.sum() > 0.05 * len(far):
         warnings.warn(
-            f"{int(far.sum())} of {len(far)} bags lie more than twice as far from the training bags as any of them from "
-            f"the others (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
+            f"{int(far.sum())} of {len(far)} bags lie more than twice as far from the training bags as these do from "
+            f"each other (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
             "behave like whole bags.",
             ModelWarning,
             stacklevel=5,
