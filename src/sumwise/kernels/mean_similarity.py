@@ -19,7 +19,7 @@ def mean_similarity(
     *,
     symmetric: bool = False,
 ) -> np.ndarray:
-    """sum_rs w_r v_s exp(-|x_r - y_s|^2 / 2) / (sum w sum v) for all pairs of bags, (n_a, n_b).
+    """``sum_rs w_r v_s exp(-|x_r - y_s|^2 / 2) / (sum w sum v)`` for all pairs of bags, (n_a, n_b).
 
     a (rows, d) and b (rows, d) are in units of the width. Rows of the second side are taken in blocks, so that memory
     is bounded. `symmetric` computes one half.

@@ -45,7 +45,7 @@ class Path(NamedTuple):
         return own / np.maximum(1.0 - own, 1e-12)
 
     def axes(self, features: np.ndarray, penalty: float) -> np.ndarray:
-        """Axes (D, r) such that |z|^2 / penalty - |z axes|^2 is the leverage of centred features z."""
+        """Axes (D, r) such that ``|z|^2 / penalty - |z axes|^2`` is the leverage of centred features z."""
         kept = self.squares > 0
         right = ((features - self.mean) * self.root[:, None]).T @ self.left[:, kept]  # times singular values
         return right / np.sqrt(penalty * (self.squares[kept] + penalty))
