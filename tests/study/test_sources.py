@@ -99,3 +99,9 @@ def test_rows_are_told_by_columns_that_are_not_loaded(tmp_path):
     (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
     p = Problem.parse('family = "x"\n[data]\ncounts_file = "a.csv"\nonly = {state = "Utah"}', tmp_path / "p.toml")
     assert open_source(p, p.file("counts_file"), ["v"]).frame["v"].tolist() == [2]
+
+
+def test_another_file_is_opened_where_the_problems_own_is_gone(tmp_path):
+    (tmp_path / "b.csv").write_text("v\n1\n2\n")
+    p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {state = "Ohio"}', tmp_path / "p.toml")
+    assert open_source(p, tmp_path / "b.csv").frame["v"].tolist() == [1, 2]

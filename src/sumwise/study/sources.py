@@ -75,9 +75,16 @@ def open_source(
         else:
             sheet = open_sheet(source, load, ids, **told)
         sheet.known(*(columns or ()))
-    others = any(key.endswith("_file") for key in problem.data)
-    alone = text and not others and Path(source) == problem.file(needed=False)
+    alone = text and _is_all(problem, Path(source))
     return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))), alone)
+
+
+def _is_all(problem: Problem, source: Path) -> bool:
+    """Whether a file is the one that the problem names, and the only one; no other file is asked for, or looked for."""
+    if "file" not in problem.data or any(key.endswith("_file") for key in problem.data):
+        return False
+    here = Path() if problem.path is None else problem.path.parent
+    return source == here / str(problem.data["file"])
 
 
 def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
