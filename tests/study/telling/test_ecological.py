@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
+from study_cases import study, votes
 from sumwise import synthetic
 from sumwise.diagnostics import interval_numbers
 from sumwise.ecological import Goodman
@@ -29,3 +31,31 @@ def test_tall_figures_keep_the_most_common_outcomes():
     assert cut["share"].size <= MOST_LINES
     common = np.argsort(-numbers["share"].mean(axis=0))[: cut["share"].shape[1]]
     assert sorted(cut["outcomes"]) == sorted(numbers["outcomes"][c] for c in common)
+
+
+MARGINS = 'family = "ecological"\nmethod = "Goodman"\nsensitivity = false\n[data]\nfile = "data.csv"\nmismatch = "rescale"'
+COLUMNS = '\n[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]\n'
+
+
+def test_totals_that_were_rescaled_are_told_first(tmp_path):
+    frame = votes(40)
+    assert "rescaled" not in " ".join(study(tmp_path, frame, MARGINS + COLUMNS).summary().lead)
+    frame.loc[3, "yes"] += 20
+    lead = " ".join(study(tmp_path, frame, MARGINS + COLUMNS).summary().lead)
+    assert "differ in 1 of 40 units" in lead
+    assert "bounds are of the rescaled totals" in lead
+
+
+def test_shares_that_bend_with_composition_are_told_first(tmp_path):
+    x = np.linspace(0.05, 0.95, 60)
+    young, yes = (1000 * x).astype(int), (1000 * x**2).astype(int)
+    frame = pd.DataFrame({"precinct": [f"P{i}" for i in range(60)], "young": young, "old": 1000 - young})
+    made = study(tmp_path, frame.assign(yes=yes, no=1000 - yes), MARGINS + COLUMNS)
+    lead = made.summary().lead
+    assert "Read with care" in lead[-1]
+    assert "4 of 4 estimates lie outside their bounds" in lead[-2]
+    straight = (200 + 500 * x).astype(int)
+    made = study(tmp_path, frame.assign(yes=straight, no=1000 - straight), MARGINS + COLUMNS)
+    lead = " ".join(made.summary().lead)
+    assert "Read with care" not in lead
+    assert "outside their bounds" not in lead

@@ -7,6 +7,7 @@ import pytest
 
 from study_cases import people, study
 from sumwise.errors import DataError
+from sumwise.study.telling.proportions import lead_lines
 
 TEXT = """family = "proportions"
 [data]
@@ -48,3 +49,13 @@ def test_a_survey_is_set_beside_the_estimates(tmp_path):
     survey.assign(group="age").to_csv(tmp_path / "survey.csv", index=False)
     with pytest.raises(DataError, match="line 5: no row of the survey matches"):
         study(tmp_path, people(), text).summary()
+
+
+def test_contrasts_that_intervals_leave_open_are_told(tmp_path):
+    made = study(tmp_path, people(), TEXT.replace("[data]", "sensitivity = false\n[data]"))
+    frame = pd.DataFrame({"group": "sex", "level": ["f", "m"], "class": made.classes[1], "people": 1e6})
+    apart = frame.assign(share=[0.6, 0.2], low=[0.5, 0.1], high=[0.7, 0.3])
+    assert "not settled" not in lead_lines(made, apart)[1]
+    wide = apart.assign(high=[0.7, 0.55], truth=[0.6, 0.9])
+    assert "not settled" in lead_lines(made, wide)[1]
+    assert "1 of 2 rows (50%, where 95% is promised)" in lead_lines(made, wide)[2]

@@ -68,6 +68,7 @@ class Ecological(Study):
     methods = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 
     margins: Margins
+    apart: str | None = None  # how far the sides' totals are apart, where they were rescaled
 
     # --- in
 
@@ -87,7 +88,7 @@ class Ecological(Study):
         covariates = p.column_list("covariates")
         sheet, unit = self._sheet()
         sheet, total = self._total(sheet)
-        return read_margins(
+        read = read_margins(
             sheet,
             rows,
             cols,
@@ -97,6 +98,9 @@ class Ecological(Study):
             weight=p.column("weight"),
             covariates=covariates,
         )
+        if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
+            self.apart = told_apart(*(sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)))
+        return read
 
     def _side(self, key: str, rest: str) -> dict[str, str | None]:
         p = self.problem
@@ -268,3 +272,25 @@ def _with_column(sheet: Sheet, name: str, values: Any) -> tuple[Sheet, str]:
 
 
 STUDY = Ecological
+
+
+def told_apart(groups: np.ndarray, outcomes: np.ndarray) -> str | None:
+    """How far the totals of two sides are apart, in words; None where they are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.study.families.ecological import told_apart
+    >>> told_apart(np.array([100.0, 50.0]), np.array([100.0, 49.0]))[:76]
+    'The totals of groups and outcomes differ in 1 of 2 units, there by 2.0% in t'
+    """
+    most = np.maximum(groups, outcomes)
+    off = np.abs(groups - outcomes) / np.where(most > 0, most, 1)
+    differ = off[off > 1e-6]
+    if not len(differ):
+        return None
+    return (
+        f"The totals of groups and outcomes differ in {len(differ):,} of {len(off):,} units, there by "
+        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most, and were rescaled: shares, "
+        "intervals and bounds are of the rescaled totals."
+    )

@@ -95,6 +95,7 @@ def tell_found(study: Any, summary: Summary) -> None:
         f"{m.n_units:,} units with {m.totals.sum():,.0f} people in all: how many belong to each of {m.n_rows} groups "
         f"and how many chose each of {m.n_cols} outcomes is known, who chose what is not.",
         *lead_lines(est, level),
+        *_cautions(study),
     ]
     numbers = _fewer(diagnostics.interval_numbers(est, level))
     caption = (
@@ -103,6 +104,19 @@ def tell_found(study: Any, summary: Summary) -> None:
         "what the totals alone imply, whatever the model."
     )
     summary.add("found", figure("intervals", numbers, caption, interval_table(study, "The numbers of the figure")))
+
+
+def _cautions(study: Any) -> list[str]:
+    """What a reader must know before the numbers: totals that were rescaled, estimates that can't be."""
+    lines = [] if study.apart is None else [study.apart]
+    frame = study.estimates()
+    beyond = (frame["share"] < frame["lower_bound"] - 1e-6) | (frame["share"] > frame["upper_bound"] + 1e-6)
+    if beyond.any():
+        lines.append(
+            f"{int(beyond.sum())} of {len(frame)} estimates lie outside their bounds and can't be true: the data speak "
+            f"against what {study.chosen} assumes."
+        )
+    return lines
 
 
 def interval_table(study: Any, title: str, file: str | None = None) -> dict[str, Any]:
@@ -224,6 +238,11 @@ def tell_context(study: Any, summary: Summary) -> None:
         return
     frame = pd.DataFrame(diagnostics.contextual(study.margins))
     against = int(np.count_nonzero(frame["p value"].to_numpy() < 0.05))
+    if (frame["p value"].to_numpy() < 0.01 / len(frame)).any():  # Bonferroni: pairs depend on each other
+        summary.lead.append(
+            "Read with care: outcomes bend with a unit's composition (p below 0.05 in "
+            f"{against} of {len(frame)} tests), which speaks against shares that are the same everywhere."
+        )
     summary.add(
         "certainty",
         table(frame, "Do shares change with a unit's composition?", {"p value": "number", "curvature": "number"}),

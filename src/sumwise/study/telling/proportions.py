@@ -90,14 +90,15 @@ def lead_lines(study: Any, frame: Any) -> list[str]:
             f"{100 * top['low']:.1f}% to {100 * top['high']:.1f}%), lowest for {bottom['level']}, "
             f"{100 * bottom['share']:.1f}% "
             f"({100 * bottom['low']:.1f}% to {100 * bottom['high']:.1f}%)."
+            + (" The intervals overlap: which is higher is not settled." if top["low"] <= bottom["high"] else "")
         )
     if "truth" in frame:
         inside = (frame["low"] <= frame["truth"] + 1e-12) & (frame["truth"] <= frame["high"] + 1e-12)
         lines.append(
             "The labels are known here and were hidden from the method: the intervals hold the true share in "
             f"{int(inside.sum())} of "
-            f"{len(frame)} rows; the mean error is {100 * (frame['share'] - frame['truth']).abs().mean():.1f} "
-            "percentage points."
+            f"{len(frame)} rows ({100 * inside.mean():.0f}%, where {100 * level:g}% is promised); the mean error is "
+            f"{100 * (frame['share'] - frame['truth']).abs().mean():.1f} percentage points."
         )
     return lines
 
