@@ -52,3 +52,19 @@ def test_columns_are_read_as_people_wrote_them(tmp_path):
 def test_no_file_is_told(tmp_path):
     with pytest.raises(DataError, match="no file"):
         look_at(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("votes", "decimal", "read"),
+    [
+        (["1.234", "879"], ",", [1234, 879]),
+        (["1.234.567,5", "2"], ",", [1234567.5, 2]),
+        (["1.234", "0.5"], None, [1.234, 0.5]),
+        (["12,5", "3"], None, [12.5, 3]),
+    ],
+)
+def test_points_separate_thousands_where_all_of_them_could(tmp_path, votes, decimal, read):
+    found = look(tmp_path, f"id;votes\na;{votes[0]}\nb;{votes[1]}\n")
+    assert found.decimal == decimal
+    assert found.opening()[0].get("decimal") == decimal
+    assert found["votes"].numbers.tolist() == read

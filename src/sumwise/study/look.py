@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sumwise.study.sources import open_source
 
 __all__ = ["Column", "Look", "look_at"]
 
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
 HEAD = 60  # rows that tell whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
 
@@ -84,6 +86,7 @@ class Look:
     header: bool
     columns: tuple[Column, ...]
     ragged: bool = False  # whether some rows have too few or too many fields, and were left out
+    decimal: str | None = None  # a comma where points were taken to separate thousands
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
         """What [data] must say to open the file as it was looked at, and words beside it."""
@@ -95,6 +98,9 @@ class Look:
         if self.ragged:
             data["ragged"] = "drop"
             told["data", "ragged"] = "some rows have too few or too many fields: they are left out"
+        if self.decimal:
+            data["decimal"] = self.decimal
+            told["data", "decimal"] = "1.234 was taken for 1234; '.' takes it for a little over 1"
         return data, told
 
     def __getitem__(self, name: str) -> Column:
@@ -136,8 +142,18 @@ def look_at(path: Any, **opening: Any) -> Look:
             raise
         values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
         sheet, ragged = open_source(Problem(values), path), True
-    columns = tuple(_column(sheet, name) for name in sheet.columns)
-    return Look(path, len(sheet), bool(opening["header"]), columns, ragged)
+    decimal = opening.get("decimal") or _decimal(sheet)
+    columns = tuple(_column(sheet, name, decimal) for name in sheet.columns)
+    return Look(path, len(sheet), bool(opening["header"]), columns, ragged, decimal)
+
+
+def _decimal(sheet: Any) -> str | None:
+    """A comma, where a file with semicolons has points, and all of them stand where thousands would be separated."""
+    if sheet.separator != ";":
+        return None
+    words = {str(w).strip().removesuffix("%").strip() for name in sheet.columns for w in sheet.frame[name].dropna()}
+    pointed = [w for w in words if "." in w and _is_number(w)]
+    return "," if pointed and all(POINTS.fullmatch(w) for w in pointed) else None
 
 
 def _is_text(path: Path) -> bool:
@@ -176,11 +192,11 @@ def _mostly_numbers(texts: list[str]) -> bool:
     return bool(there) and sum(_is_number(t) for t in there) >= 0.9 * len(there)
 
 
-def _is_number(text: str) -> bool:
-    return any(style.number(text.strip()) is not None for style in styles_for(None))
+def _is_number(text: str, decimal: str | None = None) -> bool:
+    return any(style.number(text.strip()) is not None for style in styles_for(decimal))
 
 
-def _column(sheet: Any, name: str) -> Column:
+def _column(sheet: Any, name: str, decimal: str | None) -> Column:
     series = sheet.frame[name]
     if pd.api.types.is_numeric_dtype(series.dtype):
         values = np.asarray(series, dtype=float)
@@ -191,8 +207,9 @@ def _column(sheet: Any, name: str) -> Column:
     rest = [word for word in found if word not in BLANKS]
     lacking = texts.isna() | texts.isin(blanks)
     coded = any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in rest)
-    if rest and not coded and all(_is_number(word) for word in rest):
-        read = {word: next(v for style in styles_for(None) if (v := style.number(word)) is not None) for word in rest}
+    if rest and not coded and all(_is_number(word, decimal) for word in rest):
+        styles = styles_for(decimal)
+        read = {word: next(v for style in styles if (v := style.number(word)) is not None) for word in rest}
         percent = all(word.endswith("%") for word in rest)
         values = texts.map(read).astype("Float64").to_numpy(dtype=float, na_value=np.nan) / (100 if percent else 1)
         return Column(name, values, None, len(rest), int(lacking.sum()), tuple(b for b in blanks if b))

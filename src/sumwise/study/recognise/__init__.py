@@ -52,4 +52,5 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
         for look in looks
         if look.ragged
     ]
+    best.ask += [f"in {look.path.name}, 1.234 was taken for 1234." for look in looks if look.decimal]
     return best
