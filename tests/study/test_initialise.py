@@ -43,3 +43,12 @@ def test_what_has_no_known_form_is_refused(tmp_path):
     with pytest.raises(DataError, match="no family 'eco'"):
         write_problem([tmp_path / "a.csv"], tmp_path / "p.toml", family="eco")
     assert not (tmp_path / "p.toml").exists()
+
+
+def test_numbers_that_cannot_be_counts_are_named(tmp_path):
+    frame = votes().astype({"young": float})
+    frame.loc[3, "young"] = None
+    frame.loc[4, "old"] = -5
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(DataError, match="'young' is missing in 1 rows; 'old' is negative in 1 rows"):
+        write_problem([tmp_path / "a.csv"], tmp_path / "p.toml")

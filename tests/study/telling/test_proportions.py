@@ -59,3 +59,11 @@ def test_contrasts_that_intervals_leave_open_are_told(tmp_path):
     wide = apart.assign(high=[0.7, 0.55], truth=[0.6, 0.9])
     assert "not settled" in lead_lines(made, wide)[1]
     assert "1 of 2 rows (50%, where 95% is promised)" in lead_lines(made, wide)[2]
+
+
+def test_bags_that_tell_nothing_are_told_first(tmp_path):
+    text = TEXT.replace("[data]", "sensitivity = false\n[data]")
+    frame = people()
+    assert "Read with care" not in " ".join(study(tmp_path, frame, text).summary().lead)
+    few = frame[frame["area"].isin(frame["area"].unique()[:3])]
+    assert "Read with care: 3 bags tell the effects of 0 of" in study(tmp_path, few, text).summary().lead[-1]

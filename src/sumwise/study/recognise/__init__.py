@@ -43,7 +43,7 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
         names = ", ".join(repr(look.path.name) for look in looks)
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
-            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time.",
+            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time.{_no_counts(looks)}",
             hint="sumwise init --help tells the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
         )
     best = max(guesses, key=lambda g: g.score)
@@ -54,3 +54,13 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
     ]
     best.ask += [f"in {look.path.name}, 1.234 was taken for 1234." for look in looks if look.decimal]
     return best
+
+
+def _no_counts(looks: list[Any]) -> str:
+    """Words on columns of numbers that can't be counts, since some are missing or negative: a likely reason."""
+    told = []
+    for column in (c for look in looks for c in look.columns if c.numbers is not None and not c.counts):
+        below = int((column.numbers < 0).sum())
+        told += [f"{column.name!r} is missing in {column.missing:,} rows"] if column.missing else []
+        told += [f"{column.name!r} is negative in {below:,} rows"] if below else []
+    return f" Counts can't be missing or negative: {'; '.join(told[:3])}{'; ...' if told[3:] else ''}." if told else ""

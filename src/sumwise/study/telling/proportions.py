@@ -181,6 +181,8 @@ def tell_certainty(study: Any, summary: Summary, frame: Any) -> None:
     )
     kinds = {"between bags": "share", "left by counting": "share", "answerable": "yes"}
     summary.add("certainty", note(found.verdict, "good" if found.answerable.all() else "warning"))
+    if not found.answerable.any():
+        summary.lead.append(f"Read with care: {found.verdict}")
     summary.add(
         "certainty",
         table(told, "What these bags can tell of each feature", kinds),
