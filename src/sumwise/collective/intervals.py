@@ -62,7 +62,7 @@ def count_intervals(
     >>> seen = Tables([Table("t0", [80, 20], noise=Poisson())], domain, n=100)
     >>> count_intervals(model, seen, {"leave": {("t0", "t1"): [[0, 1], [0, 0]]}}).to_frame().round()
       function  count   low  high
-    0    leave   19.0  11.0  29.0
+    0    leave   18.0  11.0  26.0
     """
     level = checks.fraction(level, "level")
     asked = read_functions(functions, model)

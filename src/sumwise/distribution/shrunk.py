@@ -80,7 +80,9 @@ class ShrunkEmbedding(Embedding):
 
 
 def effective_sizes(bags: Bags) -> np.ndarray:
-    """Return the number of equally weighted rows with the same noise, (sum w)^2 / sum w^2; whole weights are repeats.
+    """Return the number of equally weighted rows with the same noise, (sum w)^2 / sum w^2.
+
+    A row of weight two isn't two observations: it counts as one, so repeated rows shrink less than weighted ones.
 
     Examples
     --------

@@ -51,8 +51,8 @@ def reference_shape(values) -> np.ndarray:
     >>> import numpy as np
     >>> from sumwise.proportions.penalty import reference_shape
     >>> reference_shape(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 3.0], [1.0, -3.0]])).round(2)
-    array([[ 2.25,  0.  ],
-           [ 0.  , 10.12]])
+    array([[54.25,  0.  ],
+           [ 0.  ,  9.04]])
     """
     centre, scale = centre_and_scale(values)
     if values.shape[1] > WIDE:

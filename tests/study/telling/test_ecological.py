@@ -33,7 +33,8 @@ def test_tall_figures_keep_the_most_common_outcomes():
     assert sorted(cut["outcomes"]) == sorted(numbers["outcomes"][c] for c in common)
 
 
-MARGINS = 'family = "ecological"\nmethod = "Goodman"\nsensitivity = false\n[data]\nfile = "data.csv"\nmismatch = "rescale"'
+MARGINS = 'family = "ecological"\nmethod = "Goodman"\nsensitivity = false\n'
+MARGINS += '[data]\nfile = "data.csv"\nmismatch = "rescale"'
 COLUMNS = '\n[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]\n'
 
 

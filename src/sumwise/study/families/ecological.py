@@ -291,6 +291,6 @@ def told_apart(groups: np.ndarray, outcomes: np.ndarray) -> str | None:
         return None
     return (
         f"The totals of groups and outcomes differ in {len(differ):,} of {len(off):,} units, there by "
-        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most, and were rescaled: shares, "
-        "intervals and bounds are of the rescaled totals."
+        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most, and were rescaled: "
+        "shares, intervals and bounds are of the rescaled totals."
     )

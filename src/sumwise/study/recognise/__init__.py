@@ -43,7 +43,8 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
         names = ", ".join(repr(look.path.name) for look in looks)
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
-            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time.{_no_counts(looks)}",
+            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time."
+            + _no_counts(looks),
             hint="sumwise init --help tells the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
         )
     best = max(guesses, key=lambda g: g.score)
