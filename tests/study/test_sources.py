@@ -8,7 +8,7 @@ import pytest
 from sumwise.errors import DataError
 from sumwise.readers.files import open_sheet
 from sumwise.study import Problem
-from sumwise.study.sources import join, named_together, open_source
+from sumwise.study.sources import all_met, join, named_together, open_source
 
 PLAIN = Problem.parse('family = "ecological"\n[data]\n')
 
@@ -93,6 +93,21 @@ def test_rows_by_a_column_that_the_only_file_lacks_are_refused(tmp_path):
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = "Ohio"}', tmp_path / "p.toml")
     with pytest.raises(DataError, match=r"line 4: .*no column 'stat'.*did you mean 'state'"):
         open_source(p, p.file())
+
+
+def test_rows_by_a_column_that_no_file_has_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("area,x\nn,1\nn,2\ns,3\ns,4\n")
+    (tmp_path / "b.csv").write_text("area,yes,no,state\nn,1,1,Ohio\ns,1,1,Ohio\n")
+    text = 'family = "x"\n[data]\nfile = "a.csv"\ncounts_file = "b.csv"\nonly = {state = "Ohio"}'
+    for line, met in ((text, True), (text.replace("state =", "stat ="), False)):
+        p = Problem.parse(line, tmp_path / "p.toml")
+        open_source(p, p.file())
+        open_source(p, p.file("counts_file"), ["yes", "no"])
+        if met:
+            all_met(p)
+            continue
+        with pytest.raises(DataError, match=r"line 5: There is no column 'stat'. Hint: did you mean 'state'"):
+            all_met(p)
 
 
 def test_rows_are_told_by_columns_that_are_not_loaded(tmp_path):

@@ -21,6 +21,7 @@ from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
+from sumwise.study.sources import all_met
 from sumwise.study.work import Work
 
 __all__ = ["fit_problem", "read_result", "write_page"]
@@ -72,6 +73,7 @@ def fit_problem(
     with ResultFolder(out, key, **folder) as place:
         study.work = Work(place.steps, key, say)
         study.read()
+        all_met(problem)
         study.fit()
         summary = study.summary().to_dict()
         provenance = {

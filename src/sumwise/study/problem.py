@@ -76,6 +76,7 @@ class Problem:
     path: Path | None = None
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
     remarks: list[str] = field(default_factory=list, repr=False)  # what was done to files, for the report
+    met: set[str] = field(default_factory=set, repr=False)  # the columns of all files that were opened
 
     @classmethod
     def from_file(cls, path: Any) -> Problem:

@@ -19,7 +19,7 @@ from sumwise.readers.sheet import Sheet
 from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
 
-__all__ = ["OPENING", "join", "named_together", "only_rows", "open_source"]
+__all__ = ["OPENING", "all_met", "join", "named_together", "only_rows", "open_source"]
 
 OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
@@ -75,6 +75,7 @@ def open_source(
         else:
             sheet = open_sheet(source, load, ids, **told)
         sheet.known(*(columns or ()))
+    problem.met.update(map(str, sheet.columns))
     alone = text and _is_all(problem, Path(source))
     return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))), alone)
 
@@ -98,7 +99,7 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
             with problem.blamed(("data", "only")):
                 sheet.known(column)
         if column not in sheet.columns:
-            continue  # of the other file, perhaps
+            continue  # of another file, perhaps; `all_met` looks when all are open
         texts = sheet.frame[column].astype(str).str.strip()
         keep &= (texts == str(value)).to_numpy() | (texts == f"{value}.0").to_numpy()
     if keep.all():
@@ -106,6 +107,25 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
     if not keep.any():
         problem.fail(("data", "only"), f"No row of {sheet.name} has {asked!r}.", "check the values.")
     return only_rows(sheet, np.flatnonzero(keep))
+
+
+def all_met(problem: Problem) -> None:
+    """Refuse a column under `only` that none of the opened files has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.study import Problem
+    >>> from sumwise.study.sources import all_met, open_source
+    >>> p = Problem.parse('family = "ecological"\\n[data]\\nonly = {stat = "Ohio"}')
+    >>> _ = open_source(p, pd.DataFrame({"state": ["Ohio"]}))
+    >>> all_met(p)
+    Traceback (most recent call last):
+    sumwise.errors.UnknownName: problem, line 3: There is no column 'stat'. Hint: did you mean 'state'?
+    """
+    for column in problem.data.get("only", {}):
+        with problem.blamed(("data", "only")):
+            checks.known(column, sorted(problem.met), "column")
 
 
 def _even_rows(path: Path, columns: Any, ids: Any, told: dict[str, Any], remarks: list[str]) -> Sheet:

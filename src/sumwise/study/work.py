@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sumwise.checkpoint import Checkpoint
 
-__all__ = ["Work"]
+__all__ = ["Work", "told_once"]
 
 
 class Work:
@@ -63,6 +64,33 @@ class Work:
             self.say(f"{name}: done before")
         self.warnings += [f"{name}: {told}" for told in state["warnings"]]
         return state["value"]
+
+
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Tell warnings of a kind once, with their number: those of many fits that differ in their figures alone.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sumwise.study.work import told_once
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     with told_once():
+    ...         for left in (0.2, 0.1):
+    ...             warnings.warn(f"stopped with {left} left")
+    >>> [str(w.message) for w in caught]
+    ['stopped with 0.2 left (and 1 more like it)']
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    kinds: dict[type[Warning], list[str]] = {}
+    for warning in filter(_ours, caught):
+        kinds.setdefault(warning.category, []).append(_told(warning))
+    for kind, texts in kinds.items():
+        more = f" (and {len(texts) - 1} more like it)" if len(texts) > 1 else ""
+        warnings.warn(texts[0] + more, kind, stacklevel=3)
 
 
 def _slug(name: str) -> str:

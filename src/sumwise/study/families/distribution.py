@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sumwise.study.families.base import Study
 from sumwise.study.features import Features, bags_of, column_kind, learn_features, level_texts
 from sumwise.study.sources import open_source
 from sumwise.study.telling.distribution import tell
+from sumwise.study.work import told_once
 
 __all__ = ["STUDY", "Distribution"]
 
@@ -213,8 +213,7 @@ class Distribution(Study):
         target = self._target()
         order = self.rng("folds").permutation(len(self.bags))
         out = np.zeros_like(target, dtype=float)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with told_once():
             for fold in np.array_split(order, min(FOLDS, len(order))):
                 rest = np.setdiff1d(order, fold)
                 part = np.sort(fold)

@@ -95,7 +95,16 @@ class Proportions(Study):
             if self.labels is None and label is not None:
                 self._count_labels(sheet, label)
             self._subgroup_columns(sheet)
+        self.survey = None if p.file("survey_file", needed=False) is None else self._survey()
         self._note()
+
+    def _survey(self) -> pd.DataFrame:
+        """Shares of subgroups by the survey."""
+        p, names = self.problem, ["group", "level", "class"]
+        sheet = open_source(p, p.file("survey_file"), [*names, "share"], names)
+        with p.blamed(("data", "survey_file")):
+            told = {name: sheet.ids(name).astype(str).to_numpy() for name in names}
+            return pd.DataFrame({**told, "survey": sheet.numbers(["share"])[:, 0]})
 
     def _with_labels(self, sheet: Sheet, label: str | None) -> Sheet:
         """Leave out individuals whose label is missing, where labels are counted."""

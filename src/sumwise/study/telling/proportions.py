@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 from sumwise import diagnostics
 from sumwise.errors import DataError
 from sumwise.report.summary import Summary, bullets, figure, note, table, text
+from sumwise.study.work import told_once
 
 KINDS = {
     "share": "share",
@@ -61,7 +61,7 @@ def tell(study: Any, summary: Summary) -> None:
         "found", figure("subgroups", numbers, _caption(study, level), table(frame, "Shares of subgroups", KINDS))
     )
     summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv"))
-    if study.problem.file("survey_file", needed=False) is not None:
+    if study.survey is not None:
         tell_survey(study, summary, frame)
     tell_coefficients(study, summary)
     tell_certainty(study, summary, frame)
@@ -115,14 +115,9 @@ def _caption(study: Any, level: float) -> str:
 
 def tell_survey(study: Any, summary: Summary, frame: Any) -> None:
     """Subgroup shares beside those of a survey."""
-    from sumwise.study.sources import open_source
-
     p = study.problem
-    sheet = open_source(p, p.file("survey_file"), ["group", "level", "class", "share"], ["group", "level", "class"])
-    survey = pd.DataFrame({k: sheet.ids(k).astype(str).to_numpy() for k in ("group", "level", "class")})
-    survey["survey"] = sheet.numbers(["share"])[:, 0]
     both: Any = frame.assign(**{k: frame[k].astype(str) for k in ("group", "level", "class")}).merge(
-        survey, on=["group", "level", "class"]
+        study.survey, on=["group", "level", "class"]
     )
     if both.empty:
         raise DataError(
@@ -228,8 +223,7 @@ def held_out(study: Any) -> pd.DataFrame:
     order = study.rng("folds").permutation(len(study.bags))
     predicted = np.zeros(len(study.bags))
     sums = study.counts.sum(axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with told_once():
         for fold in np.array_split(order, FOLDS):
             rest = np.setdiff1d(order, fold)
             model = study.configured(study.chosen).fit(study.bags[rest], study.target[rest])
