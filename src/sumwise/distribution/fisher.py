@@ -6,13 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.widths import sample_rows
-from sumwise.kernels.segments import block_means
+from sumwise.kernels.mixture import mean_gradients
 
 __all__ = ["FisherVector"]
 
@@ -78,22 +77,15 @@ class FisherVector(Embedding):
         self.shares_, self.means_ = mixture.weights_, mixture.means_
         self.deviations_ = np.sqrt(mixture.covariances_)
 
-    def _gradients(self, values: np.ndarray) -> np.ndarray:
-        """Gradients at each row, (n_rows, K (2 d + 1)): by shares, means and deviations."""
-        rows = self.columns_.numbers(values)
-        scaled = (rows[:, None] - self.means_) / self.deviations_
-        logs = np.log(np.maximum(self.shares_, 1e-300)) - np.log(self.deviations_).sum(axis=1)
-        part = softmax(logs - 0.5 * (scaled**2).sum(axis=2), axis=1)
-        root = np.sqrt(np.maximum(self.shares_, 1e-12))
-        by_share = (part - self.shares_) / root
-        by_mean = (part / root)[:, :, None] * scaled
-        by_deviation = (part / (root * np.sqrt(2)))[:, :, None] * (scaled**2 - 1)
-        return np.hstack([by_share, by_mean.reshape(len(rows), -1), by_deviation.reshape(len(rows), -1)])
-
     def _embed(self, bags: Bags) -> np.ndarray:
         weights = bags.weights if bags.weighted else None
-        width = len(self.shares_) * (2 * self.columns_.dimension + 1)
-        out = block_means(bags.values, bags.offsets, weights, self._gradients, width)
+        mixture = self.shares_, self.means_, self.deviations_
+        columns = self.columns_
+        options = {"columns": columns.numeric, "centre": columns.centre, "scale": columns.scale}
+        found = mean_gradients(bags.values, bags.offsets, weights, mixture, **options)
+        d, n = columns.dimension, len(bags)
+        parts = [found[:, :, 0], found[:, :, 1 : d + 1].reshape(n, -1), found[:, :, d + 1 :].reshape(n, -1)]
+        out = np.hstack(parts)
         if self.power:
             out = np.sign(out) * np.sqrt(np.abs(out))
         if self.normalize:

@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.widths import sample_rows
-from sumwise.kernels.segments import block_means
+from sumwise.kernels.segments import block_means, blocks_of_rows
 
 __all__ = ["BagOfWords"]
 
@@ -90,16 +90,32 @@ class BagOfWords(Embedding):
         """Squared distances to the words, (n_rows, n_words)."""
         return (rows**2).sum(axis=1)[:, None] + (self.words_**2).sum(axis=1) - 2 * (rows @ self.words_.T)
 
-    def _membership(self, values: np.ndarray) -> np.ndarray:
+    def _nearness(self, values: np.ndarray) -> np.ndarray:
+        """Soft counts of each row, (n_rows, n_words)."""
         squares = self._squares(self.columns_.numbers(values))
-        if self.counts == "soft":
-            near = np.exp((squares.min(axis=1, keepdims=True) - squares) / (2 * self.width_**2))
-            return near / near.sum(axis=1, keepdims=True)
-        out = np.zeros(squares.shape)
-        out[np.arange(len(out)), squares.argmin(axis=1)] = 1.0
-        return out
+        near = np.exp((squares.min(axis=1, keepdims=True) - squares) / (2 * self.width_**2))
+        return near / near.sum(axis=1, keepdims=True)
+
+    def _count(self, bags: Bags) -> np.ndarray:
+        """Weighted shares of rows by nearest word, (n_bags, n_words)."""
+        n_words = len(self.words_)
+        half = 0.5 * (self.words_**2).sum(axis=1)
+        counts = np.zeros(len(bags) * n_words)
+        index, weights = bags.bag_index, bags.weights if bags.weighted else None
+        for begin, end, _ in blocks_of_rows(bags.offsets, n_words):
+            closeness = self.columns_.numbers(bags.values[begin:end]) @ self.words_.T
+            closeness -= half
+            cell = index[begin:end] * n_words + closeness.argmax(axis=1)
+            first = int(cell.min()) // n_words * n_words
+            found = np.bincount(cell - first, None if weights is None else weights[begin:end])
+            counts[first : first + len(found)] += found
+        out = counts.reshape(len(bags), n_words)
+        return out / out.sum(axis=1, keepdims=True)
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        weights = bags.weights if bags.weighted else None
-        shares = block_means(bags.values, bags.offsets, weights, self._membership, len(self.words_))
+        if self.counts == "hard":
+            shares = self._count(bags)
+        else:
+            weights = bags.weights if bags.weighted else None
+            shares = block_means(bags.values, bags.offsets, weights, self._nearness, len(self.words_))
         return np.sqrt(np.maximum(shares, 0.0)) if self.root else shares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numba as nb
 import numpy as np
@@ -12,7 +12,7 @@ from sumwise.kernels.cardinality_threads import over_bags
 
 BLOCK = 2**22  # numbers held at once
 
-__all__ = ["block_means", "read_only", "segment_means", "segment_moments"]
+__all__ = ["block_means", "blocks_of_rows", "read_only", "segment_means", "segment_moments"]
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -98,17 +98,34 @@ def block_means(
     """
     out = np.zeros((len(offsets) - 1, width))
     mass = np.zeros(len(out))
-    step = max(1, BLOCK // max(width, 1))
-    for begin in range(0, int(offsets[-1]), step):
-        end = min(begin + step, int(offsets[-1]))
-        first, last = np.searchsorted(offsets, begin, side="right") - 1, np.searchsorted(offsets, end, side="left")
-        cuts = np.clip(offsets[first : last + 1], begin, end) - begin
+    for begin, end, pieces in blocks_of_rows(offsets, width):
         features = feature(values[begin:end])
         part = np.ones(end - begin) if weights is None else weights[begin:end]
-        for i, (a, b) in enumerate(itertools.pairwise(cuts), start=int(first)):
+        for i, a, b in pieces:
             out[i] += part[a:b] @ features[a:b]
             mass[i] += part[a:b].sum()
     return out / np.where(mass > 0, mass, 1.0)[:, None]
+
+
+def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+    """Yield blocks of rows, (begin, end, pieces): about four million numbers at `width` each.
+
+    A piece (i, a, b) says that rows begin + a to begin + b belong to segment i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.kernels.segments import blocks_of_rows
+    >>> list(blocks_of_rows(np.array([0, 2, 3]), 1))
+    [(0, 3, [(0, 0, 2), (1, 2, 3)])]
+    """
+    step = max(1, BLOCK // max(width, 1))
+    for begin in range(0, int(offsets[-1]), step):
+        end = min(begin + step, int(offsets[-1]))
+        first = int(np.searchsorted(offsets, begin, side="right")) - 1
+        last = int(np.searchsorted(offsets, end, side="left"))
+        cuts = (np.clip(offsets[first : last + 1], begin, end) - begin).tolist()
+        yield begin, end, [(i, a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts), start=first)]
 
 
 def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple:
