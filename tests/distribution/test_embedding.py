@@ -44,6 +44,14 @@ def test_categorical_columns_enter_as_shares(kind, mixed_bags):
 
 
 @pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_features_that_are_used_are_the_same_alone(kind, mixed_bags):
+    embedding = made(kind).fit(mixed_bags)
+    whole = embedding.transform(mixed_bags)
+    for used in [*embedding.candidates(whole.shape[1]), np.array([0, whole.shape[1] - 1])]:
+        assert np.array_equal(embedding.transform_used(mixed_bags, used), whole[:, used])
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
 def test_single_precision_and_large_values_survive(kind):
     rng = np.random.default_rng(0)
     parts = [rng.normal(m, 1, (20, 2)) for m in rng.normal(0, 1, 8)]

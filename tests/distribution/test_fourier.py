@@ -3,7 +3,7 @@ import pytest
 
 import brute_distribution as brute
 from sumwise import Bags, synthetic
-from sumwise.distribution import FourierEmbedding
+from sumwise.distribution import FourierEmbedding, fourier
 from sumwise.errors import DataError, ModelWarning
 
 
@@ -44,6 +44,17 @@ def test_unit_is_the_median_distance_of_scaled_rows():
     rows = values[np.random.default_rng(1).choice(len(values), 500)] / values.std(axis=0)
     distances = np.linalg.norm(rows[:, None] - rows, axis=-1)[np.triu_indices(500, 1)]
     assert FourierEmbedding(random_state=0).fit(bags).unit_ == pytest.approx(np.median(distances), rel=0.05)
+
+
+def test_widths_that_are_not_used_are_not_computed(mixed_bags, monkeypatch):
+    embedding = FourierEmbedding(3, widths=(1, 0.5, 0.3, 0.25), random_state=0).fit(mixed_bags)
+    whole, asked = embedding.transform(mixed_bags), []
+    plain = fourier.mean_waves
+    monkeypatch.setattr(fourier, "mean_waves", lambda *given, **k: asked.append(given[4]) or plain(*given, **k))
+    for used, doublings in ((np.arange(12), [1]), (np.array([3, 20, 25]), [0, 0]), (np.array([24]), [])):
+        asked.clear()
+        assert np.array_equal(embedding.transform_used(mixed_bags, used), whole[:, used])
+        assert asked == doublings
 
 
 def test_a_column_of_equal_values_is_said(weighted_bags):

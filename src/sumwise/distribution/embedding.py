@@ -70,6 +70,11 @@ class Embedding(Estimator):
         numbers = self._embed(bags) if self.columns_.dimension else np.zeros((len(bags), 0))
         return np.hstack([numbers, self.columns_.shares(bags)]) if self.columns_.levels else numbers
 
+    def transform_used(self, bags: Bags, used: np.ndarray) -> np.ndarray:
+        """Return the features `used` of each bag, (n_bags, len(used)): what an estimator that chose some needs."""
+        features = self.transform(bags)
+        return features if len(used) == features.shape[1] else features[:, used]
+
     def fit_transform(self, bags: Bags, y: Any = None) -> np.ndarray:
         """Learn from bags and return their vectors."""
         return self.fit(bags, y).transform(bags)

@@ -112,23 +112,45 @@ class FourierEmbedding(Embedding):
         return out, np.concatenate([weight for _, weight in drawn])
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        parts, start = [], 0
+        return self._waves(bags, [doublings for _, doublings in self.chains_.tolist()])
+
+    def _waves(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
+        """Return the features of each chain up to so many doublings; none of a chain that has -1."""
+        parts, start = [np.zeros((len(bags), 0))], 0
         weights = bags.weights if bags.weighted else None
-        for m, doublings in self.chains_.tolist():
+        for (m, _), last in zip(self.chains_.tolist(), doublings):
             part = slice(start, start + m)
             start += m
+            if last < 0:
+                continue
             means = mean_waves(
                 bags.values,
                 bags.offsets,
                 weights,
                 self.frequencies_[:, part],
-                doublings,
+                last,
                 columns=self.columns_.numeric,
                 centre=self.columns_.centre,
             )
             means *= self.amplitudes_[part]
             parts.append(means.reshape(len(bags), -1))
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
+        return parts[1] if len(parts) == 2 else np.hstack(parts)
+
+    def transform_used(self, bags: Bags, used: np.ndarray) -> np.ndarray:
+        """Return the features `used` of each bag, (n_bags, len(used)); widths that none of them has aren't computed."""
+        self._fitted("columns_")
+        if not self.columns_.dimension:
+            return super().transform_used(bags, used)
+        bags = self.columns_.check(bags)
+        made, doublings, start = [], [], 0
+        for m, last in self.chains_.tolist():
+            levels = (used[(used >= start) & (used < start + 2 * m * (last + 1))] - start) // (2 * m)
+            doublings.append(int(levels.max(initial=-1)))
+            made.append(start + np.arange(2 * m * (doublings[-1] + 1)))
+            start += 2 * m * (last + 1)
+        features = np.hstack([self._waves(bags, doublings), self.columns_.shares(bags)])
+        made.append(start + np.arange(features.shape[1] - sum(map(len, made))))
+        return features[:, np.searchsorted(np.concatenate(made), used)]
 
     def candidates(self, dimension: int) -> list[np.ndarray]:
         """Return the features of the largest width, of the two largest, and so on: what an estimator may choose among.

@@ -96,9 +96,9 @@ class BagRidge(BagRegressor):
         return *best, tried
 
     def _predict(self, bags: Bags) -> np.ndarray:
-        features = self.embedding_.transform(bags)
+        features = self.embedding_.transform_used(bags, self.used_)
         warn_remote(self._remoteness(features))
-        return features @ self.coef_ + self.intercept_
+        return features @ self.coef_[self.used_] + self.intercept_
 
     def remoteness(self, bags: Bags) -> np.ndarray:
         """Return how far each bag lies from the training bags, (n_bags,); above 1 the prediction extrapolates.
@@ -106,9 +106,9 @@ class BagRidge(BagRegressor):
         It is the bag's leverage relative to the largest leverage of a training bag for the model of the others.
         """
         self._fitted("coef_")
-        return self._remoteness(self.embedding_.transform(bags))
+        return self._remoteness(self.embedding_.transform_used(bags, self.used_))
 
     def _remoteness(self, features: np.ndarray) -> np.ndarray:
-        centred = features[:, self.used_] - self.mean_
+        centred = features - self.mean_
         seen = ((centred @ self.axes_) ** 2).sum(axis=1)
         return ((centred**2).sum(axis=1) / self.least_ - seen) / max(self.limit_, 1e-300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class Path(NamedTuple):
 
     def leave_one_out(self, penalty: float) -> np.ndarray:
         """Errors y_i - f_{-i}(x_i) of every unit at one penalty, (n, k); the intercept is refitted too."""
-        return _left_out(self, penalty) / self.root[:, None]
+        return np.hstack(list(_left_out(self, np.array([penalty])))) / self.root[:, None]
 
     def dual(self, penalty: float) -> np.ndarray:
         """Coefficients (n, k) of the units, times their root weights; none where the features have no spread."""
@@ -110,7 +111,7 @@ def gram_path(gram: np.ndarray, targets: np.ndarray, penalties: np.ndarray | Non
 
 def _judged(path: Path, penalties: np.ndarray | None) -> Path:
     grid = GRID * path.top if penalties is None else np.asarray(penalties, dtype=float)
-    errors = np.array([np.mean(_left_out(path, penalty) ** 2, axis=0) for penalty in grid])
+    errors = np.column_stack([np.mean(each**2, axis=0) for each in _left_out(path, grid)])
     return path._replace(penalties=grid, errors=errors)
 
 
@@ -131,17 +132,21 @@ def _decompose(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centred @ right[:, kept] / np.sqrt(squares), squares
 
 
-def _left_out(path: Path, penalty: float) -> np.ndarray:
-    """Leave-one-out errors times root weights, (n, k).
+def _left_out(path: Path, penalties: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield, output by output, leave-one-out errors times root weights at each penalty, (n, p).
 
     Residual and 1 - h both vanish where the fit interpolates; from penalty / (s^2 + penalty) they keep their ratio.
     """
-    kept = penalty / (path.squares + penalty)
-    product = path.left.T @ path.targets
-    residual = path.left @ (kept[:, None] * product)
+    kept = penalties / (path.squares[:, None] + penalties)  # (r, p)
     weight = path.left**2
-    spare = weight @ kept - path.root**2 / len(path.root)
-    if path.left.shape[1] < len(path.left):  # what no feature reaches stays in the residual
-        residual += path.targets - path.left @ product
-        spare += 1.0 - weight.sum(axis=1)
-    return residual / np.maximum(spare, 1e-13)[:, None]
+    spare = weight @ kept - (path.root**2 / len(path.root))[:, None]
+    unreached = path.left.shape[1] < len(path.left)  # what no feature reaches stays in the residual
+    if unreached:
+        spare += (1.0 - weight.sum(axis=1))[:, None]
+    np.maximum(spare, 1e-13, out=spare)
+    for target in path.targets.T:
+        product = path.left.T @ target
+        residual = path.left @ (kept * product[:, None])
+        if unreached:
+            residual += (target - path.left @ product)[:, None]
+        yield residual / spare
