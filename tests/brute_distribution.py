@@ -28,12 +28,13 @@ def ridge(features, y, penalty, weights=None):
     return solution[:-1], solution[-1]
 
 
-def leave_one_out(features, y, penalty, weights=None):
-    """Errors of each unit predicted by a fit to all others; the weights of the others stay as they are."""
+def leave_one_out(features, y, penalty, weights=None, groups=None):
+    """Errors of each unit predicted by a fit to all others (of other groups); the others' weights stay as they are."""
+    groups = np.arange(len(y)) if groups is None else groups
     weights = np.ones(len(y)) if weights is None else weights * len(y) / weights.sum()
     errors = []
     for i in range(len(y)):
-        others = np.arange(len(y)) != i
+        others = groups != groups[i]
         w = weights[others]
         design = np.column_stack([features[others], np.ones(others.sum())])
         system = (design * w[:, None]).T @ design

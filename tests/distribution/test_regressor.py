@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import brute_distribution as brute
 from sumwise import Bags
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.distribution.regressor import check_response, warn_remote
@@ -61,3 +62,17 @@ def test_remote_bags_are_said_when_many_or_far():
     for far in (np.array([2.1]), np.r_[np.full(6, 2.1), np.zeros(94)]):
         with pytest.warns(ModelWarning, match=f"of {len(far)} bags lie more than twice as far"):
             warn_remote(far)
+
+
+def test_groups_are_left_out_together():
+    bags, y = line()
+    groups = np.repeat(list("abcde"), 4)
+    model = BagRidge(LinearEmbedding(), penalty=0.1).fit(bags, y, groups=groups)
+    features = model.embedding_.transform(bags)
+    errors = brute.leave_one_out(features, y, 0.1 * ((features - features.mean()) ** 2).sum(), groups=groups)
+    assert model.loo_error_[0] == pytest.approx(np.mean(errors**2))
+    alone = BagRidge(LinearEmbedding(), penalty=0.1).fit(bags, y)
+    assert BagRidge(LinearEmbedding(), penalty=0.1).fit(bags, y, groups=range(20)).loo_error_ == alone.loo_error_
+    for bad, message in (([0] * 20, "There are 1 groups"), ([0, 1], r"groups has shape \(2,\)"), (3, "groups")):
+        with pytest.raises(DataError, match=message):
+            BagRidge().fit(bags, y, groups=bad)

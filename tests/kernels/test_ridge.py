@@ -7,11 +7,13 @@ from sumwise.kernels.ridge import gram_path, ridge_path
 
 @pytest.mark.parametrize("shape", [(9, 3), (9, 9), (9, 30), (40, 1)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_path_agrees_with_refitting_without_each_unit(shape, weighted):
+@pytest.mark.parametrize("grouped", [False, True])
+def test_path_agrees_with_refitting_without_each_unit(shape, weighted, grouped):
+    groups = np.arange(shape[0]) ** 2 % 5 if grouped else None  # of one, two and more, and not in order
     rng = np.random.default_rng(0)
     features, y = rng.normal(2, 1, shape), rng.normal(size=(shape[0], 2))
     weights = rng.uniform(0.2, 3, shape[0]) if weighted else None
-    path = ridge_path(features, y, weights, penalties=np.array([1e-2, 1.0, 30.0]))
+    path = ridge_path(features, y, weights, penalties=np.array([1e-2, 1.0, 30.0]), groups=groups)
     scaled = np.ones(shape[0]) if weights is None else weights * shape[0] / weights.sum()
     for p, penalty in enumerate(path.penalties):
         coef = path.coefficients(features, penalty)
@@ -19,7 +21,7 @@ def test_path_agrees_with_refitting_without_each_unit(shape, weighted):
             expected, intercept = brute.ridge(features, y[:, k], penalty, weights)
             assert np.allclose(coef[:, k], expected)
             assert path.level[k] - path.mean @ coef[:, k] == pytest.approx(intercept)
-            errors = brute.leave_one_out(features, y[:, k], penalty, weights)
+            errors = brute.leave_one_out(features, y[:, k], penalty, weights, groups)
             assert np.allclose(path.leave_one_out(penalty)[:, k], errors)
             assert path.errors[p, k] == pytest.approx(np.mean(scaled * errors**2))
 
@@ -49,3 +51,15 @@ def test_gram_path_is_ridge_path_on_the_features():
     new = rng.normal(size=(3, 4))
     assert np.allclose((new @ features.T - path.mean) @ path.dual(0.3), (new - features.mean(axis=0)) @ coef)
     assert abs(least) < 1e-12
+
+
+def test_predictions_of_smooth_kernels_are_those_that_were_judged():
+    x = np.random.default_rng(3).uniform(-1, 1, (300, 1))
+    gram = np.exp(-1e-3 * (x - x.T) ** 2)  # nearly all eigenvalues are rounding errors
+    y = np.sin(3 * x)
+    path, _ = gram_path(gram, y)
+    for penalty in path.penalties[path.penalties > 1e-9 * path.top]:
+        residual = y - (gram - path.mean) @ path.dual(penalty) - path.level
+        kept = penalty / (path.squares + penalty)
+        expected = path.left @ (kept[:, None] * (path.left.T @ path.targets))
+        assert np.allclose(residual, expected, atol=1e-4)

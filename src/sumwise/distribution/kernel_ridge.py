@@ -52,7 +52,7 @@ class BagKernelRidge(BagRegressor):
     dual_, intercept_ : arrays of shape (n_bags or n_landmarks, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
     loo_error_ : array of shape (n_outputs,)
-        Mean squared leave-one-out error.
+        Mean squared leave-one-out error; with groups, the error without the bag's group.
     least_eigenvalue_ : float
         Of the centred Gram matrix, relative to the largest; clearly below 0 where the kernel is not positive
         semidefinite, which is said by a warning.
@@ -87,21 +87,23 @@ class BagKernelRidge(BagRegressor):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         for name in ("n_tuning", "max_bags", "n_landmarks"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
-        history, whole = self._tune(kept, y, rng)
+        history, whole = self._tune(kept, y, groups, rng)
         many = len(bags) > self.max_bags
-        path = self._learn_landmarks(kept, y, rng) if many else self._learn_gram(kept, y, whole)
+        path = self._learn_landmarks(kept, y, groups, rng) if many else self._learn_gram(kept, y, groups, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top
         self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
-    def _tune(self, kept: Any, y: np.ndarray, rng: np.random.Generator) -> tuple[dict, tuple[Path, float] | None]:
+    def _tune(
+        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
+    ) -> tuple[dict, tuple[Path, float] | None]:
         """Set the kernel's gamma; return what was tried, and the winner's path if it was made from all bags."""
         widths = checks.positive(self.widths, "widths", ndim=1)
         gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))
@@ -112,16 +114,20 @@ class BagKernelRidge(BagRegressor):
         scale = np.maximum(y.var(axis=0), 1e-300)
         errors, best = [], None
         for gamma in gammas.tolist():
-            found = gram_path(self.kernel_._similarities(distances, gamma), y[some])
+            gram = self.kernel_._similarities(distances, gamma)
+            found = gram_path(gram, y[some], groups=None if groups is None else groups[some])
             error = float(np.mean(found[0].errors.min(axis=0) / scale))
             if best is None or error < min(errors):
                 best, self.kernel_.gamma_ = found, gamma
             errors.append(error)
         return {"gamma": gammas.tolist(), "error": errors}, best if len(some) == n else None
 
-    def _learn_gram(self, kept: Any, y: np.ndarray, whole: tuple[Path, float] | None) -> Path:
+    def _learn_gram(
+        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, whole: tuple[Path, float] | None
+    ) -> Path:
         if whole is None:
-            whole = gram_path(self.kernel_._similarities(self.kernel_._scaled(kept, kept), self.kernel_.gamma_), y)
+            gram = self.kernel_._similarities(self.kernel_._scaled(kept, kept), self.kernel_.gamma_)
+            whole = gram_path(gram, y, groups=groups)
         path, self.least_eigenvalue_ = whole
         if self.least_eigenvalue_ < NEGATIVE:
             warnings.warn(
@@ -136,7 +142,9 @@ class BagKernelRidge(BagRegressor):
         self.intercept_ = path.level - path.mean @ self.dual_
         return path
 
-    def _learn_landmarks(self, kept: Any, y: np.ndarray, rng: np.random.Generator) -> Path:
+    def _learn_landmarks(
+        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
+    ) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
         self.reference_ = kept[np.sort(rng.choice(len(y), min(self.n_landmarks, len(y)), replace=False))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
@@ -144,7 +152,7 @@ class BagKernelRidge(BagRegressor):
         good = squares > 1e-10 * squares[-1]
         root = vectors[:, good] / np.sqrt(squares[good])
         features = np.vstack([self._similar(kept[i : i + BLOCK]) @ root for i in range(0, len(y), BLOCK)])
-        path = ridge_path(features, y)
+        path = ridge_path(features, y, groups=groups)
         chosen = choose_penalty(path, self.penalty)
         coefficients = np.column_stack([path.coefficients(features, p)[:, k] for k, p in enumerate(chosen)])
         self.dual_ = root @ coefficients

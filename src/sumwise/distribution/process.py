@@ -92,7 +92,7 @@ class BagGaussianProcess(BagRegressor):
         self.places_ = None if coordinates is None else _places(coordinates, len(bags))
         return super().fit(bags, y)
 
-    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
         self.reference_ = self.kernel_._fit_represent(bags)

@@ -65,9 +65,9 @@ def warn_remote(remoteness: np.ndarray) -> None:
 
 
 class BagRegressor(Estimator):
-    """Base of the regressors on bags: a subclass gives ``_learn(bags, y)`` and ``_predict(bags)``.
+    """Base of the regressors on bags: a subclass gives ``_learn(bags, y, groups)`` and ``_predict(bags)``.
 
-    Both hold responses as (n_bags, n_outputs) arrays.
+    Both hold responses as (n_bags, n_outputs) arrays; groups is None, or an array (n_bags,) of codes from 0.
 
     Examples
     --------
@@ -80,19 +80,22 @@ class BagRegressor(Estimator):
     n_outputs_: int
     flat_: bool
 
-    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         raise NotImplementedError
 
     def _predict(self, bags: Bags) -> np.ndarray:
         raise NotImplementedError
 
-    def fit(self, bags: Bags, y: Any) -> Any:
+    def fit(self, bags: Bags, y: Any, groups: Any = None) -> Any:
         """Learn from bags and their responses.
 
         Parameters
         ----------
         bags : Bags
         y : array of shape (n_bags,) or (n_bags, n_outputs)
+        groups : sequence of length n_bags, optional
+            Bags that belong together (samples of one patient, parts of one region). They are left out together when
+            settings are chosen: siblings that stay would make a model look good that has learned them by heart.
 
         Returns
         -------
@@ -101,7 +104,7 @@ class BagRegressor(Estimator):
         bags, response = check_response(bags, y)
         self.n_outputs_ = response.shape[1]
         self.flat_ = np.ndim(y) == 1
-        self._learn(bags, response)
+        self._learn(bags, response, _codes(groups, len(bags)))
         return self
 
     def predict(self, bags: Bags) -> np.ndarray:
@@ -124,3 +127,19 @@ class BagRegressor(Estimator):
         if (spread == 0).any():
             raise DataError("The responses are all the same, so R squared has no meaning.", hint="score on more bags.")
         return float(np.mean(1.0 - error / spread))
+
+
+def _codes(groups: Any, n: int) -> np.ndarray | None:
+    """Codes from 0 of the groups; None where every bag is a group of its own."""
+    if groups is None:
+        return None
+    told = np.asarray(checks.listing(groups, "groups"))
+    if told.shape != (n,):
+        raise DataError(f"groups has shape {told.shape} for {n} bags.", hint="give one group per bag.")
+    found, codes = np.unique(told, return_inverse=True)
+    if len(found) < 3:
+        raise DataError(
+            f"There are {len(found)} groups; at least 3 are needed, since each is predicted from the others.",
+            hint="leave groups out if bags don't belong together.",
+        )
+    return None if len(found) == n else codes

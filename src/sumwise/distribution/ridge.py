@@ -39,7 +39,7 @@ class BagRidge(BagRegressor):
     penalty_ : array of shape (n_outputs,)
         Relative, as the parameter.
     loo_error_ : array of shape (n_outputs,)
-        Mean squared leave-one-out error at the penalty.
+        Mean squared leave-one-out error at the penalty; with groups, the error without the bag's group.
     used_ : array of int
         Which features are used: an embedding with several widths is cut to the widest ones that serve best.
     mean_, least_, axes_, limit_
@@ -63,10 +63,10 @@ class BagRidge(BagRegressor):
         self.penalty = penalty
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state)
         features = self.embedding_.fit_transform(bags)
-        path, used, errors = self._choose(features, y)
+        path, used, errors = self._choose(features, y, groups)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
         for k, penalty in enumerate(chosen):
@@ -81,12 +81,14 @@ class BagRidge(BagRegressor):
         self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
-    def _choose(self, features: np.ndarray, y: np.ndarray) -> tuple[Path, np.ndarray, dict]:
+    def _choose(
+        self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None
+    ) -> tuple[Path, np.ndarray, dict]:
         """Return the path of the candidate features with the least leave-one-out error, and what was tried."""
         scale = np.maximum(y.var(axis=0), 1e-300)
         tried, best = {"n_features": [], "error": []}, None
         for used in self.embedding_.candidates(features.shape[1]):
-            path = ridge_path(features[:, used], y)
+            path = ridge_path(features[:, used], y, groups=groups)
             error = float(np.mean(path.errors.min(axis=0) / scale))
             if best is None or error < min(tried["error"]):
                 best = path, used

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.ridge import BagRidge
 from sumwise.fit import Fit
 
 __all__ = ["SizeMatched"]
+
+DEFAULT = {"max_bags": 1200, "n_landmarks": 600}  # a second per size
 
 
 class SizeMatched(BagRegressor):
@@ -25,13 +27,13 @@ class SizeMatched(BagRegressor):
 
     Parameters
     ----------
-    estimator : BagRegressor, default BagRidge on a marginal FourierEmbedding
-        What is fitted at each size.
+    estimator : BagRegressor, default BagKernelRidge(max_bags=1200, n_landmarks=600)
+        What is fitted at each size: kernel ridge with a Wasserstein kernel, on landmarks where subsamples are many.
     n_sizes : int, default 8
         Sizes of the training bags are used as they are if there are at most so many, else a geometric grid of so many.
-    n_copies : int, default 4
-        A training bag gives up to so many disjoint subsamples.
-    max_bags : int, default 4000
+    n_copies : int, default 10
+        A training bag gives up to so many disjoint subsamples, which are left out together when settings are chosen.
+    max_bags : int, default 8000
         Subsamples per size at most, each bag giving about the same number.
     random_state : int, numpy.random.Generator or None
 
@@ -54,8 +56,8 @@ class SizeMatched(BagRegressor):
         self,
         estimator: BagRegressor | None = None,
         n_sizes: int = 8,
-        n_copies: int = 4,
-        max_bags: int = 4000,
+        n_copies: int = 10,
+        max_bags: int = 8000,
         random_state: Any = None,
     ):
         self.estimator = estimator
@@ -64,21 +66,23 @@ class SizeMatched(BagRegressor):
         self.max_bags = max_bags
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         for name in ("n_sizes", "n_copies", "max_bags"):
             checks.at_least(getattr(self, name), name, 1)
         rng = checks.generator(self.random_state)
         self.sizes_ = _grid(bags.sizes, int(self.n_sizes))
-        given = BagRidge(FourierEmbedding(16, (1.0, 0.5), marginal=True)) if self.estimator is None else self.estimator
+        given = BagKernelRidge(**DEFAULT) if self.estimator is None else self.estimator
+        kin = np.arange(len(bags)) if groups is None else groups
         seed = int(rng.integers(2**31))
         self.models_ = []
         for size in self.sizes_.tolist():
             part, owner = subsampled(bags, size, int(self.n_copies), int(self.max_bags), rng=rng)
-            model = fresh(given, BagRidge, None, BagRegressor)
-            for name in ("random_state", "embedding__random_state"):
+            model = fresh(given, BagKernelRidge, None, BagRegressor)
+            for name in ("random_state", "embedding__random_state", "kernel__random_state"):
                 if name in model.get_params() and model.get_params()[name] is None:
                     model.set_params(**{name: seed})
-            self.models_.append(model.fit(part, y[owner]))
+            takes_groups = "groups" in inspect.signature(model.fit).parameters
+            self.models_.append(model.fit(part, y[owner], **({"groups": kin[owner]} if takes_groups else {})))
         errors = [float(np.mean(model.loo_error_)) for model in self.models_ if hasattr(model, "loo_error_")]
         history = {"error": errors}
         self.fit_ = Fit(None, float(np.mean(errors or [np.nan])), None, len(self.models_), True, history)

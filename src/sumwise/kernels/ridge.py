@@ -24,6 +24,7 @@ class Path(NamedTuple):
     root: np.ndarray  # (n,) root weights, of mean square 1
     penalties: np.ndarray  # (p,)
     errors: np.ndarray  # (p, k) weighted mean squared leave-one-out errors
+    groups: np.ndarray | None = None  # (n,) units of the same number are left out together
 
     @property
     def top(self) -> float:
@@ -31,13 +32,15 @@ class Path(NamedTuple):
         return float(self.squares.max(initial=0.0)) or 1.0
 
     def leave_one_out(self, penalty: float) -> np.ndarray:
-        """Errors y_i - f_{-i}(x_i) of every unit at one penalty, (n, k); the intercept is refitted too."""
+        """Errors y_i - f_{-i}(x_i) of every unit at one penalty, (n, k), or without its group; also of the intercept."""
         return np.hstack(list(_left_out(self, np.array([penalty])))) / self.root[:, None]
 
     def dual(self, penalty: float) -> np.ndarray:
         """Coefficients (n, k) of the units, times their root weights; none where the features have no spread."""
         share = np.where(self.squares > 0, 1.0 / (self.squares + penalty), 0.0)
-        return self.left @ (share[:, None] * (self.left.T @ self.targets))
+        dual = self.left @ (share[:, None] * (self.left.T @ self.targets))
+        # They sum to 0. Of a smooth kernel's many eigenvalues near 0 rounding keeps some, and these alone need not.
+        return dual - np.outer(self.root, self.root @ dual / len(self.root))
 
     def leverages(self, penalty: float) -> np.ndarray:
         """Leverage of each unit for a fit to all others, h / (1 - h), (n,)."""
@@ -57,14 +60,19 @@ class Path(NamedTuple):
 
 
 def ridge_path(
-    features: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, penalties: np.ndarray | None = None
+    features: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None = None,
+    penalties: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Path:
     """Decompose once, then evaluate leave-one-out errors at every penalty.
 
     Minimises ``sum_i w_i |y_i - b - B'f_i|^2 + penalty |B|^2``. features (n, D), targets (n, k), weights (n,).
     With F the weighted, centred features, F = U S V', and h_i(l) = sum_k U_ik^2 s_k^2 / (s_k^2 + l), the error of
     unit i predicted from all others is r_i(l) / (1 - h_i(l) - w_i / sum w), r the residual. Costs
-    O(n D min(n, D)), then O(n r) per penalty.
+    O(n D min(n, D)), then O(n r) per penalty. With groups (n,) the units of a group are left out together: the errors
+    of group g are (I - H_gg)^-1 r_g, H the whole smoother, which costs O(n c r) per penalty for groups of c.
 
     Examples
     --------
@@ -81,11 +89,17 @@ def ridge_path(
     mean, level = scaled @ features / n, scaled @ targets / n
     centred = (features - mean) * root[:, None]
     left, squares = _decompose(centred)
-    path = Path(left, squares, (targets - level) * root[:, None], mean, level, root, np.zeros(0), np.zeros((0, 0)))
+    centred_targets = (targets - level) * root[:, None]
+    path = Path(left, squares, centred_targets, mean, level, root, np.zeros(0), np.zeros((0, 0)), groups)
     return _judged(path, penalties)
 
 
-def gram_path(gram: np.ndarray, targets: np.ndarray, penalties: np.ndarray | None = None) -> tuple[Path, float]:
+def gram_path(
+    gram: np.ndarray,
+    targets: np.ndarray,
+    penalties: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> tuple[Path, float]:
     """The same from a Gram matrix (n, n): kernel ridge regression with a free intercept.
 
     Also returns the least eigenvalue of the centred matrix relative to the largest. Where it is clearly below 0 the
@@ -105,7 +119,9 @@ def gram_path(gram: np.ndarray, targets: np.ndarray, penalties: np.ndarray | Non
     mean, level = gram.mean(axis=0), targets.mean(axis=0)
     squares, left = np.linalg.eigh(gram - mean - mean[:, None] + mean.mean())
     top = max(squares[-1], 1e-300)
-    path = Path(left, _cleared(squares), targets - level, mean, level, np.ones(n), np.zeros(0), np.zeros((0, 0)))
+    none = np.zeros(0), np.zeros((0, 0))
+    rounding = n * np.finfo(float).eps * np.abs(np.diag(gram)).max(initial=0.0)  # large beside the spread of smooth kernels
+    path = Path(left, _cleared(squares, rounding), targets - level, mean, level, np.ones(n), *none, groups)
     return _judged(path, penalties), float(squares[0] / top)
 
 
@@ -115,9 +131,9 @@ def _judged(path: Path, penalties: np.ndarray | None) -> Path:
     return path._replace(penalties=grid, errors=errors)
 
 
-def _cleared(squares: np.ndarray) -> np.ndarray:
+def _cleared(squares: np.ndarray, rounding: float = 0.0) -> np.ndarray:
     """Eigenvalues with those that are rounding errors, or negative, set to 0."""
-    return np.where(squares > 1e-14 * max(squares.max(initial=0.0), 1e-300), squares, 0.0)
+    return np.where(squares > max(1e-14 * squares.max(initial=0.0), rounding, 1e-300), squares, 0.0)
 
 
 def _decompose(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,15 +154,47 @@ def _left_out(path: Path, penalties: np.ndarray) -> Iterator[np.ndarray]:
     Residual and 1 - h both vanish where the fit interpolates; from penalty / (s^2 + penalty) they keep their ratio.
     """
     kept = penalties / (path.squares[:, None] + penalties)  # (r, p)
-    weight = path.left**2
-    spare = weight @ kept - (path.root**2 / len(path.root))[:, None]
+    members = _members(path.groups, len(path.left))
+    spare = [_spare(path, kept, each) for each in members]
     unreached = path.left.shape[1] < len(path.left)  # what no feature reaches stays in the residual
-    if unreached:
-        spare += (1.0 - weight.sum(axis=1))[:, None]
-    np.maximum(spare, 1e-13, out=spare)
     for target in path.targets.T:
         product = path.left.T @ target
         residual = path.left @ (kept * product[:, None])
         if unreached:
             residual += (target - path.left @ product)[:, None]
-        yield residual / spare
+        for each, room in zip(members, spare):
+            if each.shape[1] == 1:
+                residual[each[:, 0]] /= room[:, :, 0, 0]
+            else:
+                residual[each] = np.linalg.solve(room, residual[each].swapaxes(1, 2)[..., None])[..., 0].swapaxes(1, 2)
+        yield residual
+
+
+def _members(groups: np.ndarray | None, n: int) -> list[np.ndarray]:
+    """Positions of the members of each group, one array (number of groups, c) for every size c of a group."""
+    if groups is None:
+        return [np.arange(n)[:, None]]
+    _, counts = np.unique(groups, return_counts=True)
+    order, starts = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
+    return [order[starts[counts == c][:, None] + np.arange(c)] for c in np.unique(counts).tolist()]
+
+
+def _spare(path: Path, kept: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """I - H of each group at each penalty, (number of groups, p, c, c): what of a response a fit to it doesn't take."""
+    c = members.shape[1]
+    parts = [path.left[members[:, a]] for a in range(c)]
+    roots = path.root[members] / np.sqrt(len(path.root))
+    unreached = path.left.shape[1] < len(path.left)
+    out = np.empty((len(members), kept.shape[1], c, c))
+    for a in range(c):
+        for b in range(a, c):
+            product = parts[a] * parts[b]
+            each = product @ kept - (roots[:, a] * roots[:, b])[:, None]
+            if unreached:
+                each += (float(a == b) - product.sum(axis=1))[:, None]
+            out[:, :, a, b] = out[:, :, b, a] = each
+    own = np.arange(c)
+    if c == 1:
+        return np.maximum(out, 1e-13)
+    out[:, :, own, own] = (1 + 1e-10) * np.maximum(out[:, :, own, own], 1e-13)  # members that are the same row
+    return out
