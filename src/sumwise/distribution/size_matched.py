@@ -16,7 +16,7 @@ from sumwise.fit import Fit
 
 __all__ = ["SizeMatched"]
 
-DEFAULT = {"max_bags": 1200, "n_landmarks": 600}  # a second per size
+MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
 
 
 class SizeMatched(BagRegressor):
@@ -71,7 +71,7 @@ class SizeMatched(BagRegressor):
             checks.at_least(getattr(self, name), name, 1)
         rng = checks.generator(self.random_state)
         self.sizes_ = _grid(bags.sizes, int(self.n_sizes))
-        given = BagKernelRidge(**DEFAULT) if self.estimator is None else self.estimator
+        given = BagKernelRidge(max_bags=MAX_BAGS, n_landmarks=N_LANDMARKS) if self.estimator is None else self.estimator
         kin = np.arange(len(bags)) if groups is None else groups
         seed = int(rng.integers(2**31))
         self.models_ = []
