@@ -35,3 +35,11 @@ def test_hadamard_is_its_own_inverse_up_to_size():
     x = np.random.default_rng(0).normal(size=(8, 3))
     assert np.allclose(hadamard(hadamard(x)), 8 * x)
     assert np.allclose(np.abs(hadamard(np.eye(8))), 1)
+
+
+@pytest.mark.parametrize(("n", "reach"), [(32, 8.0), (64, 14.0), (128, 20.0)])
+def test_more_nodes_on_a_line_reach_farther(n, reach):
+    waves, weights = draw_frequencies("quadrature", 1, n, rng=np.random.default_rng(0))
+    apart = np.linspace(0, reach, 50)
+    assert np.allclose(np.cos(np.outer(apart, waves[0])) @ weights, np.exp(-(apart**2) / 2), atol=1e-9)
+    assert waves.shape == (1, n)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -22,7 +24,7 @@ def test_gradients_are_means_of_each_rows(weighted):
     gradients = np.concatenate(
         [(part - shares)[:, :, None], part[:, :, None] * u, part[:, :, None] * (u**2 - 1) / np.sqrt(2)], axis=2
     ) / np.sqrt(shares)[:, None]  # fmt: skip
-    for i, (a, b) in enumerate(zip(offsets[:-1], offsets[1:])):
+    for i, (a, b) in enumerate(itertools.pairwise(offsets)):
         if a < b:
             mine = None if weights is None else weights[a:b]
             assert np.allclose(found[i], np.average(gradients[a:b], axis=0, weights=mine), atol=1e-12)

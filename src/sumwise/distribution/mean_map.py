@@ -117,7 +117,8 @@ class MarginalKernel(BagKernel):
     width : float, default 1.0
         Multiple of the median distance between rows, per column.
     n_nodes : int, default 64
-        Nodes of Gauss-Hermite quadrature (an even number; half of them are computed): 64 are exact to many digits.
+        Nodes of Gauss-Hermite quadrature (an even number; half of them are computed). 64 are exact to nine digits for
+        rows up to 10 widths apart and misjudge pairs beyond 12; 128 reach 15 widths, 256 reach 20.
 
     Examples
     --------

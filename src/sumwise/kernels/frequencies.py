@@ -73,7 +73,7 @@ def _quadrature(d: int, n: int, rng: np.random.Generator) -> tuple[np.ndarray, n
 
     w and -w give the same cosine, so one of each pair is kept with twice the weight.
     """
-    per_axis = min(64, int(np.floor((2 * n) ** (1 / d) + 1e-9)))  # 64 nodes are exact for all that bags can tell
+    per_axis = min(256, int(np.floor((2 * n) ** (1 / d) + 1e-9)))  # exact up to 20 widths; more lose digits
     if per_axis < 8:
         nodes, weights = np.polynomial.hermite_e.hermegauss(16)
         drawn = rng.choice(len(nodes), size=(d, n), p=weights / weights.sum())

@@ -1,0 +1,1 @@
+"""The parts of `benchmarks/distribution.py`: one file per experiment, and what they share."""

@@ -1,0 +1,187 @@
+"""Four population statistics (Sun 2019, section 4.3.1), and linear against kernel ridge on two of them.
+
+Training bags come in spans: the first 128, the next 128, the next 256 and so on to 65,536, each from a seed of its
+own, so that a larger training set holds the smaller ones. An embedding is learned on the first 128 bags (65,536 rows),
+and the vectors of a span are kept in `results/distribution`: every size then costs its ridge regression only. The
+seconds of a size are those of embedding all its bags and of the regression.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge
+
+from sumwise import Bags, synthetic
+from sumwise.distribution import BagKernelRidge, BagRidge, DeepSets, EmbeddingKernel
+
+from .cells import Cell, timed
+from .methods import EMBEDDINGS, Vectors, as_bags, embedding, error
+
+__all__ = ["ridge_cells", "statistics_cells"]
+
+TASKS = ("rotation", "correlation", "rank1", "random")
+BLOCK = 1024  # bags drawn at once
+EXACT = 4096  # bags up to which kernel ridge uses the whole Gram matrix, then 1,024 landmarks
+KERNELS = {"BOW, Laplace kernel": ("BOW", "laplace"), "moments, Gaussian kernel": ("moments", "gaussian")}
+
+
+def statistics_cells(options: Any) -> Iterator[Cell]:
+    """Errors on 512 test bags by task, number of training bags and method."""
+    powers = range(7, 17) if options.full else (7, 9, 11)
+    for power in (p for p in powers if 2**p <= options.most):
+        for task in TASKS if options.tasks is None else options.tasks:
+            yield Cell("statistics", {"task": task, "bags": 0, "method": "reference"}, lambda t=task: _reference(t))
+            for name in (*EMBEDDINGS, *KERNELS):
+                key, half = ({"task": task, "bags": 2**p, "method": name} for p in (power, power - 1))
+                yield Cell("statistics", key, lambda k=key: _fixed(k, options.folder), half=half)
+            key, half = ({"task": task, "bags": 2**p, "method": "DeepSets"} for p in (power, power - 1))
+            yield Cell("statistics", key, lambda k=key: _network(k, options.device), True, half)
+
+
+def ridge_cells(options: Any) -> Iterator[Cell]:
+    """Linear and kernel ridge on the same vectors (thesis figure 4.4), with the conditioning of the Gram matrices."""
+    for task in ("rotation", "random"):
+        for power in (7, 9, 11) if options.full else (7, 9):
+            for name in ("Fourier", "BOW", "Fisher"):
+                key = {"task": task, "bags": 2**power, "embedding": name}
+                yield Cell("ridge", key, lambda k=key: _both_ridges(k, options.folder))
+
+
+@cache
+def _base(task: str) -> Any:
+    return None if task == "random" else synthetic.statistics(task, 1, random_state=0).base
+
+
+@lru_cache(maxsize=4)
+def _test(task: str) -> Any:
+    return synthetic.statistics(task, 512, random_state=1, dtype="float32", base=_base(task))
+
+
+def _span(task: str, power: int) -> Iterator[Any]:
+    """Yield the training bags from 2^(power - 1) to 2^power in blocks (power 7: the first 128)."""
+    n = 2**power if power == 7 else 2 ** (power - 1)
+    for k in range(0, n, BLOCK):
+        rng = np.random.default_rng([2, power, k])
+        yield synthetic.statistics(task, min(n, BLOCK), random_state=rng, dtype="float32", base=_base(task))
+
+
+def _reference(task: str) -> dict:
+    test = _test(task)
+    bayes = None if test.base is None else test.bayes_error
+    return {"variance": float(test.response.var()), "bayes": bayes, "seconds": 0.0}
+
+
+@cache
+def _learned(task: str, name: str) -> tuple[Any, float]:
+    """An embedding of the first 128 bags, and the seconds of learning it."""
+    first = next(_span(task, 7))
+    return timed(lambda: embedding(name).fit(first.bags))
+
+
+@cache
+def _responses(task: str, power: int, folder: Path) -> np.ndarray:
+    _vectors_of_span(task, "means", power, folder)
+    return np.load(folder / f"{task}-means-{power}.npz")["response"]
+
+
+def _vectors_of_span(task: str, name: str, power: int, folder: Path) -> tuple[np.ndarray, float]:
+    """Vectors of a span of bags, and the seconds that they took; from a file where they were made before."""
+    path = folder / f"{task}-{name}-{power}.npz"
+    if not path.exists():
+        (made, _), vectors, response, spent = _learned(task, name), [], [], 0.0
+        for part in _span(task, power):
+            rows, seconds = timed(lambda p=part: made.transform(p.bags))
+            vectors.append(rows.astype(np.float32))
+            response.append(part.response)
+            spent += seconds
+        folder.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".part.npz")
+        np.savez(half, vectors=np.vstack(vectors), response=np.concatenate(response), seconds=spent)
+        half.replace(path)
+    with np.load(path) as kept:
+        return kept["vectors"], float(kept["seconds"])
+
+
+def _ready(task: str, name: str, bags: int, folder: Path) -> tuple[tuple, tuple, Any, float]:
+    """Training and test bags as vectors, an embedding that takes them as they are, and the seconds of embedding."""
+    made, fit_seconds = _learned(task, name)
+    powers = range(7, int(np.log2(bags)) + 1)
+    spans = [_vectors_of_span(task, name, power, folder) for power in powers]
+    vectors = np.vstack([v for v, _ in spans])
+    y = np.concatenate([_responses(task, power, folder) for power in powers])
+    test = _test(task)
+    tested = as_bags(made.transform(test.bags).astype(np.float32)), test.response
+    sets = made.candidates(vectors.shape[1])
+    return (as_bags(vectors), y), tested, Vectors(sets), fit_seconds + sum(s for _, s in spans)
+
+
+def _fixed(key: dict, folder: Path) -> dict:
+    name, kind = KERNELS.get(key["method"], (key["method"], ""))
+    train, test, vectors, spent = _ready(key["task"], name, key["bags"], folder)
+    if kind:
+        kernel = EmbeddingKernel(Vectors(), kind)
+        model: Any = BagKernelRidge(kernel, max_bags=EXACT, n_landmarks=1024, random_state=0)
+    else:
+        model = BagRidge(vectors)
+    found = error(model, train, test)
+    return {**found, "seconds": found["seconds"] + spent}
+
+
+def _network(key: dict, device: str) -> dict:
+    parts = [part for power in range(7, int(np.log2(key["bags"])) + 1) for part in _span(key["task"], power)]
+    values = np.vstack([part.bags.values for part in parts])
+    bags = Bags(values, np.arange(key["bags"] + 1) * 512)
+    y, test = np.concatenate([part.response for part in parts]), _test(key["task"])
+    del parts
+    net = DeepSets.preset("statistics", device=device)
+    return error(net, (bags, y), (test.bags, test.response), device)
+
+
+def _both_ridges(key: dict, folder: Path) -> dict:
+    train, test, vectors, _ = _ready(key["task"], key["embedding"], key["bags"], folder)
+    linear = error(BagRidge(vectors), train, test)["mse"]
+    model: Any = BagKernelRidge(EmbeddingKernel(Vectors()), random_state=0)
+    gaussian = error(model, train, test)["mse"]
+    gram = model.kernel_.gram(train[0])
+    values = np.linalg.eigvalsh(gram)
+    centred = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
+    added = float(model.penalty_[0] * np.linalg.eigvalsh(centred)[-1])  # penalties are relative to the centred matrix
+    return {
+        "linear": linear,
+        "kernel": gaussian,
+        "condition": float(values[-1] / max(abs(values[0]), 1e-300)),
+        "with_penalty": float((values[-1] + added) / (max(values[0], 0.0) + added)),
+        **_plain_kernel_ridge(model, train, test),
+        "seconds": 0.0,
+    }
+
+
+def _plain_kernel_ridge(model: Any, train: tuple, test: tuple) -> dict:
+    """scikit-learn's kernel ridge over a grid of widths and small penalties: errors, conditions and its warnings."""
+    chosen = model.kernel_.gamma_
+    errors, conditions, told = [], [], 0
+    for width in model.widths:
+        model.kernel_.gamma_ = width
+        gram, other = model.kernel_.gram(train[0]), model.kernel_.gram(test[0], train[0])
+        values = np.linalg.eigvalsh(gram)
+        conditions.append(float(values[-1] / max(abs(values[0]), 1e-300)))
+        for alpha in (1e-12, 1e-9, 1e-6, 1e-3):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                plain = KernelRidge(alpha=alpha, kernel="precomputed").fit(gram, train[1])
+            told += bool(caught)
+            errors.append(float(np.mean((other @ plain.dual_coef_ - test[1]) ** 2)))
+    model.kernel_.gamma_ = chosen
+    return {
+        "plain_best": min(errors),
+        "plain_worst": max(errors),
+        "condition_widest": max(conditions),
+        "warned": told,
+        "tried": len(errors),
+    }

@@ -1,0 +1,190 @@
+"""Tables of what was measured: one function per section, from cells to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .cells import Store
+
+__all__ = ["TABLES", "TITLES", "show"]
+
+GAMMA = {
+    "Fourier": 0.7497,
+    "marginal kernel": 0.5268,
+    "pyramid kernel": 0.3698,
+    "W1 kernel": 0.2448,
+    "DeepSets": 0.2433,
+}
+GAUSSIAN = {
+    "Fourier": (0.0037, 0.0012, 0.0053, 0.0006),
+    "marginal kernel": (0.0038, 0.0007, 0.0006, 0.0004),
+    "pyramid kernel": (0.0468, 0.0209, 0.0268, 0.0209),
+    "W1 kernel": (0.0015, 0.0004, 0.0261, 0.0078),
+    "DeepSets": (0.0023, 0.0004, 0.0005, 0.0002),
+}
+"""What the theses report."""
+
+TITLES = {
+    "statistics": "Population statistics: test MSE by number of training bags (Sun 2019, section 4.3.1)",
+    "ridge": "Linear and kernel ridge (thesis figure 4.4); plain: scikit-learn, 6 widths, penalties 1e-12 to 1e-3",
+    "gamma": "Gamma, fixed bags, means over seeds (Lemus Gonzalez, section 5.1.1)",
+    "variable": "Gamma, variable bags, means over seeds",
+    "gaussian": "Gaussian regions: MSE of the shares of category A (Lemus Gonzalez, section 5.1.2)",
+    "clouds": "Point clouds, accuracy (Sun 2019, section 4.3.2)",
+    "instances": "Multiple-instance sets, accuracy over folds",
+    "election": "Election by region, means over trials (Sun 2019, section 4.3.3)",
+    "dimension": "Election, 979 regions, by number of components: test MSE, means over trials",
+    "subgroups": "Shares of D by subgroup over all regions (Lemus Gonzalez, section 5.2.2)",
+}
+
+
+def show(name: str, rows: list[dict]) -> None:
+    """Print a table."""
+    if not rows:
+        return
+    print(f"\n{TITLES[name]}")
+    names = list(dict.fromkeys(n for r in rows for n in r))
+    shown = [[_text(r.get(n)) for n in names] for r in rows]
+    widths = [max(len(n), *(len(s[k]) for s in shown)) for k, n in enumerate(names)]
+    for line in [names, *shown]:
+        print("  " + "  ".join(text.rjust(w) for text, w in zip(line, widths)))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _grouped(rows: Iterable[dict], by: tuple[str, ...]) -> dict[tuple, list[dict]]:
+    groups: dict[tuple, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[k] for k in by), []).append(row)
+    return groups
+
+
+def _mean(rows: list[dict], name: str) -> float:
+    return float(np.mean([r[name] for r in rows]))
+
+
+def statistics(store: Store, full: bool) -> list[dict]:
+    """One row per task and method, one column per number of bags."""
+    rows = []
+    for (task, method), each in _grouped(store.rows("statistics"), ("task", "method")).items():
+        if method == "reference":
+            for name in ("variance", "bayes"):
+                rows.append({"task": task, "method": name, "all": each[0][name]})
+            continue
+        by_size = sorted(each, key=lambda r: r["bags"])
+        row = {"task": task, "method": method} | {str(r["bags"]): r["mse"] for r in by_size}
+        rows.append(row | {"seconds": by_size[-1]["seconds"], "device": by_size[-1]["device"]})
+    return sorted(rows, key=lambda r: ("rotation", "correlation", "rank1", "random").index(r["task"]))
+
+
+def ridge(store: Store, full: bool) -> list[dict]:
+    """As measured."""
+    return [{k: v for k, v in r.items() if k != "seconds"} for r in store.rows("ridge")]
+
+
+def gamma(store: Store, full: bool) -> list[dict]:
+    """Means over seeds, beside the thesis' errors."""
+    kept = (r for r in store.rows("gamma") if r["rows"] == (1000 if full else 200))
+    return [_over_bayes(each, {"method": key[0]}) | {"thesis": GAMMA.get(key[0])} for key, each in
+            _grouped(kept, ("method",)).items()]  # fmt: skip
+
+
+def variable(store: Store, full: bool) -> list[dict]:
+    """Means over seeds, by the share of bags of five."""
+    groups = _grouped(store.rows("variable"), ("small", "method"))
+    rows = [_over_bayes(each, {"bags of 5": key[0], "method": key[1]}) for key, each in groups.items()]
+    return sorted(rows, key=lambda r: r["bags of 5"])
+
+
+def _over_bayes(each: list[dict], head: dict) -> dict:
+    ratio = float(np.mean([r["mse"] / r["bayes"] for r in each]))
+    told = {"mse": _mean(each, "mse"), "over_bayes": ratio, "seconds": _mean(each, "seconds")}
+    return {**head, **told, "device": each[0]["device"], "seeds": len(each)}
+
+
+def gaussian(store: Store, full: bool) -> list[dict]:
+    """One row per method, one column per experiment, and the thesis' errors."""
+    kept = [r for r in store.rows("gaussian") if r["bags"] == (1000 if full else 300)]
+    rows = []
+    for (method,), each in _grouped(kept, ("method",)).items():
+        found = {str(r["experiment"]): r["mse"] for r in each}
+        thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
+        rows.append({"method": method, **found, **thesis})
+    for name in ("best", "half"):
+        first = {str(number): each[0][name] for (number,), each in _grouped(kept, ("experiment",)).items()}
+        rows.append({"method": {"best": "best possible", "half": "always 0.5"}[name], **first})
+    return rows if kept else []
+
+
+def clouds(store: Store, full: bool) -> list[dict]:
+    """One row per data and method, one column per number of points."""
+    kept = [r for r in store.rows("clouds") if (r["bags"] in (2000, 3991)) == full]
+    rows = []
+    for (data, method), each in _grouped(kept, ("data", "method")).items():
+        by_size = sorted(each, key=lambda r: r["points"])
+        found = {str(r["points"]): r["accuracy"] for r in by_size}
+        rows.append({"data": data, "method": method, **found, "seconds": by_size[-1]["seconds"]})
+        rows[-1]["device"] = by_size[-1]["device"]
+    return sorted(rows, key=lambda r: r["data"] != "shapes")
+
+
+def instances(store: Store, full: bool) -> list[dict]:
+    """Mean accuracy over folds, with its standard error."""
+    kept = (r for r in store.rows("instances") if r["folds"] == (10 if full else 5))
+    rows = []
+    for (data, method), each in _grouped(kept, ("data", "method")).items():
+        found = [r["accuracy"] for r in each]
+        rows.append({"data": data, "method": method, "accuracy": float(np.mean(found))})
+        rows[-1] |= {"se": float(np.std(found, ddof=1) / np.sqrt(len(found))), "folds": len(found)}
+    return rows
+
+
+def election(store: Store, full: bool) -> list[dict]:
+    """Means over trials, with the standard deviation of the error between trials."""
+    kept = [r for r in store.rows("election") if r["rows"] == (500 if full else 60)]
+    rows = []
+    for (regions, method), each in _grouped(kept, ("regions", "method")).items():
+        row = {"regions": regions, "method": method, "mse": _mean(each, "mse"), "explained": _mean(each, "explained")}
+        row |= {"sd": float(np.std([r["mse"] for r in each])), "seconds": _mean(each, "seconds")}
+        rows.append({**row, "device": each[0]["device"], "trials": len(each)})
+    for (regions,), each in _grouped(kept, ("regions",)).items():
+        rows.append({"regions": regions, "method": "mean share", "mse": _mean(each, "mean_share"), "explained": 0.0})
+    return sorted(rows, key=lambda r: (r["regions"], r["mse"]))
+
+
+def dimension(store: Store, full: bool) -> list[dict]:
+    """One row per method, one column per number of components."""
+    kept = [r for r in store.rows("dimension") if r["rows"] == (500 if full else 60)]
+    rows = []
+    for (method,), each in _grouped(kept, ("method",)).items():
+        row: dict[str, Any] = {"method": method}
+        for (components,), part in sorted(_grouped(each, ("components",)).items()):
+            row[f"mse {components}"] = _mean(part, "mse")
+            row[f"sd {components}"] = float(np.std([r["mse"] for r in part]))
+        rows.append({**row, "trials": len(part)})
+    return rows
+
+
+def subgroups(store: Store, full: bool) -> list[dict]:
+    """One row per subgroup, one column per method; last the mean absolute error."""
+    kept = {r["method"]: r for r in store.rows("subgroups") if r["rows"] == (500 if full else 60)}
+    truth = kept.get("truth")
+    if truth is None:
+        return []
+    groups = [k for k in truth if ": " in k]
+    rows = [{"subgroup": g} | {m: r[g] for m, r in kept.items()} for g in groups]
+    wrong = {m: float(np.mean([abs(r[g] - truth[g]) for g in groups])) for m, r in kept.items() if m != "truth"}
+    return [*rows, {"subgroup": "mean absolute error", **wrong}]
+
+
+TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
+    f.__name__: f
+    for f in (statistics, ridge, gamma, variable, gaussian, clouds, instances, election, dimension, subgroups)
+}
