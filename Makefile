@@ -19,6 +19,9 @@ export JDK_JAVA_OPTIONS := -Djava.io.tmpdir=$(CACHE)/tmp -XX:-UsePerfData
 export npm_config_cache := $(CACHE)/npm
 export PRE_COMMIT_HOME := $(CACHE)/pre-commit
 $(shell mkdir -p $(TMPDIR))
+# Two workers test at once; BLAS and torch with threads of their own would wait for each other's.
+test: export OMP_NUM_THREADS := 1
+test: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: help demo test check format bench docs clean
 help:  ## list the commands

@@ -7,9 +7,9 @@ width T - 1, so that a gradient costs hardly more than the pass itself.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sumwise.kernels.edges import log_sum_exp
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["balanced", "chain_moments", "fit_chain"]
 
@@ -117,5 +117,5 @@ def fit_chain(first, last, move, counts, n_steps, ridge, max_iter=30):
         return value / total, slope * scale / total
 
     options = {"maxiter": max_iter, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-10}
-    result = minimize(loss, start / scale, jac=True, method="L-BFGS-B", options=options)
+    result = minimise(loss, start / scale, jac=True, method="L-BFGS-B", options=options)
     return split(result.x * scale if result.fun <= loss(start / scale)[0] else start)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import qr
-from scipy.optimize import Bounds, LinearConstraint, minimize
+from scipy.optimize import Bounds, LinearConstraint
 
 from sumwise.kernels.edges import SparseEdge
+from sumwise.kernels.minimise import minimise
 from sumwise.kernels.proximal_counts import Solution
 
 __all__ = ["generic_counts"]
@@ -33,7 +34,7 @@ def generic_counts(problem, tol=1e-6, max_iter=2000):
     Solution
     """
     form = _Form(problem)
-    result = minimize(
+    result = minimise(
         form.value,
         form.start(),
         jac=True,

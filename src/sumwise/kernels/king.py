@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sumwise.kernels import truncated_normal as tn
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["KingData", "KingPriors", "log_posterior", "maximise", "resample", "simulate"]
 
@@ -96,7 +96,7 @@ def maximise(data: KingData, priors: KingPriors, max_iter: int = 500, starts: in
     for start in STARTS[:starts]:
         first = np.zeros(size)
         first[:5] = start
-        done = minimize(loss, first, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-5})
+        done = minimise(loss, first, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-5})
         course.append(-float(done.fun))
         if best is None or done.fun < best.fun - 1e-8:
             best = done

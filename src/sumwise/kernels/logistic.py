@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax
+
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["LogisticSolution", "cross_entropy", "fit_logistic"]
 
@@ -69,7 +70,7 @@ def fit_logistic(
     begin = np.zeros((d + 1) * k) if start is None else np.concatenate([start.coef.ravel(), start.intercept])
     history: list[float] = []
     options = {"maxiter": max_iter, "gtol": tol, "ftol": 0.0, "maxcor": 20}
-    found = minimize(
+    found = minimise(
         value, begin, jac=True, method="L-BFGS-B", options=options, callback=lambda x: history.append(value(x)[0])
     )
     coef, intercept = found.x[: d * k].reshape(d, k), found.x[d * k :]

@@ -7,7 +7,8 @@ it is the M step of a population whose individuals move by ``P(j | i) prop. to e
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
+
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["fit_rows", "loss_and_slope", "row_log_probabilities"]
 
@@ -74,5 +75,5 @@ def fit_rows(parts, weights, ridge=0.0, tol=1e-9, max_iter=50):
 
     first = loss(np.zeros(len(weights)))[0]
     options = {"maxiter": max_iter, "ftol": 1e-16, "gtol": tol * max(1.0, np.sqrt(abs(first)))}
-    result = minimize(loss, np.zeros(len(weights)), jac=True, method="L-BFGS-B", options=options)
+    result = minimise(loss, np.zeros(len(weights)), jac=True, method="L-BFGS-B", options=options)
     return weights + turn @ result.x if result.fun <= first else weights

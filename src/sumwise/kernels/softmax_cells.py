@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from sumwise.kernels.loglinear import log_sum
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["cell_design", "fit_softmax", "fit_sums"]
 
@@ -49,7 +49,7 @@ def fit_softmax(design, counts: np.ndarray, penalty: np.ndarray, max_iter: int =
         return value, np.concatenate([gradient.ravel(), residual.sum(axis=0)])
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tol * float(totals.sum()), "ftol": 1e-13}
-    result = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options)
+    result = minimise(loss, begin, jac=True, method="L-BFGS-B", options=options)
     theta, offsets = result.x[: n_scores * n_params].reshape(n_scores, n_params), result.x[n_scores * n_params :]
     offsets = np.concatenate([[0.0], offsets]) if n_classes == 2 else offsets - offsets[0]
     return theta, offsets, float(result.fun), int(result.nit)
@@ -80,7 +80,7 @@ def fit_sums(design, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np
         return value, np.concatenate([gradient.ravel(), p.sum(axis=0) - n * shares[kept]])
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-5 * n, "ftol": 1e-13}
-    result = minimize(loss, begin, jac=True, method="L-BFGS-B", options=options)
+    result = minimise(loss, begin, jac=True, method="L-BFGS-B", options=options)
     theta, offsets = result.x[: sums.size].reshape(n_scores, n_params), result.x[sums.size :]
     offsets = np.concatenate([[0.0], offsets]) if n_scores == 1 else offsets - offsets[0]
     return theta, offsets, float(result.fun), int(result.nit), bool(result.success)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sumwise.errors import DataError
 from sumwise.kernels.contrastive import (
@@ -20,6 +19,7 @@ from sumwise.kernels.contrastive import (
     shared_pace,
     steps,
 )
+from sumwise.kernels.minimise import minimise
 from sumwise.maxent.engines import Exact, Gibbs, Parameters
 from sumwise.maxent.sufficient import Sufficient
 
@@ -223,7 +223,7 @@ def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parame
 
     first = np.concatenate([begin.mu, begin.theta.ravel(), begin.offsets]) * root
     options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "gtol": 1e-7 * np.sqrt(n), "ftol": 1e-15, "maxcor": 20}
-    result = minimize(loss, first, jac=True, method="L-BFGS-B", callback=record, options=options)
+    result = minimise(loss, first, jac=True, method="L-BFGS-B", callback=record, options=options)
     value, gradient = loss(result.x)
     record(result.x)
     answer = unpack(result.x)

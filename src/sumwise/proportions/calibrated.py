@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.kernels.minimise import minimise
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import drop_empty, observe
@@ -117,7 +117,7 @@ class CalibratedBagClassifier(BagClassifier):
             return -total / likelihood.n_bags, -gradient / likelihood.n_bags
 
         start = np.append(1.0, np.zeros(1 if two else logits.shape[1] - 1))
-        found = minimize(cost, start, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 200})
+        found = minimise(cost, start, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 200})
         self.slope_, self.offset_ = float(found.x[0]), np.append(0.0, found.x[1:])
         moves = 1e-4 * np.eye(len(start))
         curvature = np.stack([(cost(found.x + m)[1] - cost(found.x - m)[1]) / 2e-4 for m in moves])

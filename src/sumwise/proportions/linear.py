@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
 from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.kernels.minimise import minimise
 from sumwise.proportions.likelihood import BagLikelihood, Value
 
 __all__ = ["Coordinates", "LinearProblem", "ShareLikelihood", "Solution", "maximise", "mean_embedding_start"]
@@ -195,7 +195,7 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500) -> Solution:
         if problem.random_intercept:
             last = theta[-1]
             bounds = [(None, None)] * (problem.n_params - 1) + [(SMALLEST_SCALE - last, LARGEST_SCALE - last)]
-        found = minimize(
+        found = minimise(
             cost,
             np.zeros(problem.n_params),
             jac=True,
