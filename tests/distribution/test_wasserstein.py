@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from sumwise import Bags
-from sumwise.distribution import WassersteinKernel
+from sumwise import Bags, synthetic
+from sumwise.distribution import BagKernelRidge, WassersteinKernel
 from sumwise.errors import DataError
 
 
@@ -21,6 +21,31 @@ def test_sum_and_product_over_columns(parts):
     pair = [wasserstein_distance(parts[0][:, j], parts[2][:, j]) / scale[j] for j in range(2)]
     assert total.gram(bags)[0, 2] == pytest.approx(np.mean(np.exp(-0.7 * np.array(pair))))
     assert product.gram(bags)[0, 2] == pytest.approx(np.exp(-0.7 * np.mean(pair)))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_spreads_are_compared_by_their_logarithms(parts, order):
+    parts[1] = parts[1] * 3
+    bags = Bags.from_arrays(parts)
+    options = {"n_quantiles": 20, "gamma": 0.7}
+    plain, kernel = (WassersteinKernel(order, spread=spread, **options).fit(bags) for spread in (False, True))
+    spreads = np.log([p.std(axis=0) / kernel.columns_.scale + 1e-6 for p in parts])
+    similar = np.exp(-0.7 * np.abs(spreads[:, None] - spreads) ** order).mean(axis=2)
+    assert np.allclose(kernel.gram(bags), (plain.gram(bags) + similar) / 2)
+    assert np.linalg.eigvalsh(kernel.gram(bags))[0] > 0
+
+
+def test_bags_of_one_row_have_spreads_too():
+    bags = Bags.from_arrays([[0.0], [1.0], [0.0, 2.0], [5.0, 5.0]])
+    assert np.isfinite(WassersteinKernel(spread=True).fit(bags).gram(bags)).all()
+
+
+@pytest.mark.parametrize("seed", [1, 10])  # variances of the axes have ratios of 34 and 3,200
+def test_the_entropy_of_rotated_bags_is_found_by_default(seed):
+    base = synthetic.statistics("rotation", 1, random_state=seed).base
+    train, test = (synthetic.statistics("rotation", n, base=base, random_state=n) for n in (128, 256))
+    said = BagKernelRidge().fit(train.bags, train.response).predict(test.bags)
+    assert np.mean((said - test.response) ** 2) < 0.001
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -67,3 +92,5 @@ def test_bad_settings_are_refused(parts, mixed_bags):
             WassersteinKernel(**settings).fit(bags)
     with pytest.raises(DataError, match="columns of numbers only"):
         WassersteinKernel(exact=True).fit(mixed_bags)
+    with pytest.raises(DataError, match="no spread on lines"):
+        WassersteinKernel(exact=True, spread=True).fit(bags)

@@ -15,7 +15,6 @@ from sumwise.distribution.logistic import BagLogistic
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.ridge import BagRidge
-from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.distribution.words import BagOfWords
 
 __all__ = ["FEW_BAGS", "default_candidates"]
@@ -65,7 +64,7 @@ def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]
     if len(bags) <= MANY_BAGS:
         words = EmbeddingKernel(BagOfWords(), "laplace")
         found["words, Laplace kernel"] = BagKernelRidge(words, random_state=seed)
-        found["Wasserstein kernel"] = BagKernelRidge(WassersteinKernel(), random_state=seed)
+        found["Wasserstein kernel"] = BagKernelRidge(random_state=seed)
     else:
         reasons.append(f"Kernel ridge was not tried: {len(bags)} bags take minutes ({MANY_BAGS} at most).")
     return found, reasons

@@ -11,7 +11,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.parts import fresh
-from sumwise.distribution.wasserstein import WassersteinKernel
+from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 
 __all__ = ["KernelEmbedding"]
 
@@ -23,7 +23,7 @@ class KernelEmbedding(Embedding):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel()
+    kernel : BagKernel, default WassersteinKernel(spread=True)
     n_landmarks : int, default 1000
         Training bags that others are compared with, drawn at random; all where there are fewer.
     random_state : int, numpy.random.Generator or None
@@ -48,7 +48,7 @@ class KernelEmbedding(Embedding):
         """Choose landmarks among training bags; the response is not used."""
         checks.at_least(self.n_landmarks, "n_landmarks", 1)
         rng = checks.generator(self.random_state)
-        self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
         self.columns_ = self.kernel_.columns_
         n = len(bags)

@@ -14,7 +14,7 @@ from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.wasserstein import WassersteinKernel
+from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
 from sumwise.kernels.ridge import Path, gram_path, ridge_path
@@ -33,7 +33,7 @@ class BagKernelRidge(BagRegressor):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel()
+    kernel : BagKernel, default WassersteinKernel(spread=True)
     penalty : "loo" or float, default "loo"
         Relative to the largest eigenvalue of the centred Gram matrix.
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
@@ -91,7 +91,7 @@ class BagKernelRidge(BagRegressor):
         for name in ("n_tuning", "max_bags", "n_landmarks"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
-        self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
         history, whole = self._tune(kept, y, groups, rng)
         many = len(bags) > self.max_bags

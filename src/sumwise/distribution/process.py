@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.wasserstein import WassersteinKernel
+from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.kernels.evidence_path import evidence_path
@@ -34,7 +34,7 @@ class BagGaussianProcess(BagRegressor):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel()
+    kernel : BagKernel, default WassersteinKernel(spread=True)
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried.
     random_state : int, numpy.random.Generator or None
@@ -94,7 +94,7 @@ class BagGaussianProcess(BagRegressor):
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         widths = checks.positive(self.widths, "widths", ndim=1)
-        self.kernel_ = fresh(self.kernel, WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         self.reference_ = self.kernel_._fit_represent(bags)
         distances = self.kernel_._scaled(self.reference_, self.reference_)
         gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))

@@ -182,7 +182,7 @@ class Distribution(Study):
         if method == "DeepSets":
             return d.DeepSets(task="regression")
         if method == "wasserstein":
-            return d.BagKernelRidge(d.WassersteinKernel())
+            return d.BagKernelRidge()
         parts = {
             "means": d.LinearEmbedding,
             "moments": d.MomentEmbedding,
