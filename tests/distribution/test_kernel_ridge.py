@@ -9,7 +9,6 @@ from sumwise.distribution import (
     EmbeddingKernel,
     LinearEmbedding,
     MomentEmbedding,
-    WassersteinKernel,
 )
 from sumwise.errors import DataError, ModelWarning
 

@@ -3,6 +3,7 @@ import pytest
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagGaussianProcess, EmbeddingKernel, LinearEmbedding
+from sumwise.distribution.shrunk import effective_sizes
 from sumwise.errors import DataError
 
 
@@ -10,12 +11,13 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     y = np.random.default_rng(0).normal(size=12)
     model = BagGaussianProcess().fit(weighted_bags[:9], y[:9])
     gram = model.kernel_.gram(weighted_bags)
-    inside = gram[:9, :9] + model.noise_ * np.eye(9)
+    inflation = 1 + model.rows_[0] / (effective_sizes(weighted_bags) + model.rows_[1])
+    inside = gram[:9, :9] + model.noise_ * np.diag(inflation[:9])
     mean = y[:9].mean() + gram[9:, :9] @ np.linalg.solve(inside, y[:9] - y[:9].mean())
     cover = gram[9:, 9:] - gram[9:, :9] @ np.linalg.solve(inside, gram[:9, 9:])
     scale = (y[:9] - y[:9].mean()) @ np.linalg.solve(inside, y[:9] - y[:9].mean()) / 9
     assert np.allclose(model.predict(weighted_bags[9:]), mean)
-    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, scale * (np.diag(cover) + model.noise_))
+    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, scale * (np.diag(cover) + model.noise_ * inflation[9:]))
 
 
 def test_intervals_cover_as_they_say():
@@ -26,12 +28,16 @@ def test_intervals_cover_as_they_say():
         assert np.mean((low <= test.response) & (test.response <= high)) == pytest.approx(level, abs=0.07)
 
 
-def test_places_help_where_neighbours_are_alike():
-    rng = np.random.default_rng(0)
-    places = rng.uniform(0, 1, (160, 2))
-    centre = rng.normal(size=160)
+def neighbours(seed):
+    """Bags whose response is their centre and a surface over places."""
+    rng = np.random.default_rng(seed)
+    places, centre = rng.uniform(0, 1, (160, 2)), rng.normal(size=160)
     bags = Bags.from_arrays([rng.normal(m, 1, (40, 1)) for m in centre])
-    y = centre + 2 * np.sin(6 * places[:, 0])
+    return bags, centre + 2 * np.sin(6 * places[:, 0]), places
+
+
+def test_places_help_where_neighbours_are_alike():
+    bags, y, places = neighbours(0)
     kernel = EmbeddingKernel(LinearEmbedding())
     plain = BagGaussianProcess(kernel).fit(bags[:100], y[:100])
     spatial = BagGaussianProcess(kernel).fit(bags[:100], y[:100], places[:100])
@@ -40,8 +46,36 @@ def test_places_help_where_neighbours_are_alike():
     assert errors[1] < 0.3 * errors[0]
     assert spatial.spatial_[0] > 0
     assert spatial.log_evidence_ > plain.log_evidence_
-    low, high = spatial.predict_interval(bags[100:], 0.95, places[100:])
-    assert np.mean((low <= y[100:]) & (y[100:] <= high)) > 0.8
+
+
+def test_intervals_over_places_cover_as_they_say():
+    inside = {0.9: [], 0.95: []}
+    for seed in range(12):  # 60 bags of one draw alone would cover 95% give or take 6
+        bags, y, places = neighbours(seed)
+        model = BagGaussianProcess(EmbeddingKernel(LinearEmbedding())).fit(bags[:100], y[:100], places[:100])
+        for level, found in inside.items():
+            low, high = model.predict_interval(bags[100:], level, places[100:])
+            found.extend((low <= y[100:]) & (y[100:] <= high))
+    for level, found in inside.items():
+        assert np.mean(found) == pytest.approx(level, abs=0.03)
+
+
+def test_intervals_of_small_and_large_bags_cover_alike():
+    inside = {5: [], 20: [], 100: [], 200: []}
+    for seed in range(3):
+        data = synthetic.gamma(600, 200, small=0.25, random_state=seed)
+        model = BagGaussianProcess().fit(data.bags[:300], data.response[:300])
+        assert model.rows_[0] > 0
+        low, high = model.predict_interval(data.bags[300:], 0.9)
+        for size, found in inside.items():
+            here = data.bags[300:].sizes == size
+            found.extend(((low <= data.response[300:]) & (data.response[300:] <= high))[here])
+    assert [np.mean(found) for found in inside.values()] == pytest.approx([0.9] * 4, abs=0.07)
+
+
+def test_noise_that_does_not_depend_on_size_is_left_so():
+    bags, y, _ = neighbours(1)
+    assert BagGaussianProcess(EmbeddingKernel(LinearEmbedding())).fit(bags, y).rows_ == (0.0, 0.0)
 
 
 def test_places_that_do_not_fit_are_refused(weighted_bags):

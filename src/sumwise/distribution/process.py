@@ -15,6 +15,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.shrunk import effective_sizes
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
@@ -23,14 +24,20 @@ from sumwise.kernels.evidence_path import evidence_path
 __all__ = ["BagGaussianProcess"]
 
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
+ALIKE = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
+ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag
+N_SIZES = 300  # bags on which they are tried
 SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of places
 
 
 class BagGaussianProcess(BagRegressor):
     """Gaussian process regression with a bag kernel; places on a map may add a smooth surface (Flaxman et al. 2015).
 
-    The response is a constant + f(bag) + g(place) + noise. The width of the bag kernel, the amplitude and length of the
-    spatial part and the noise have the largest marginal likelihood on a grid, the scale of all in closed form.
+    The response is a constant + f(bag) + g(place) + noise. A bag of few rows tells less of its distribution, so the
+    variance of the noise is proportional to 1 + c / (n + m) for a bag of n rows (of the same information, where rows
+    have weights); it is bounded, since the response of a bag of no rows can be told to lie where responses lie. The
+    width of the bag kernel, c and m, the amplitude and length of the spatial part and the noise have the largest
+    marginal likelihood on a grid, the scale of all in closed form.
 
     Parameters
     ----------
@@ -44,7 +51,9 @@ class BagGaussianProcess(BagRegressor):
     ----------
     kernel_ : BagKernel
     noise_ : float
-        Variance of the noise relative to that of f.
+        Variance of the noise of a very large bag relative to that of f.
+    rows_ : tuple of two floats
+        The numbers c and m of rows; (0, 0) where all bags are of similar size, or size says nothing of the noise.
     scale_ : array of shape (n_outputs,)
         Variance of f.
     spatial_ : tuple of two floats
@@ -100,27 +109,52 @@ class BagGaussianProcess(BagRegressor):
         gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))
         self.level_ = y.mean(axis=0)
         centred = y - self.level_
-        tried = [(float(g), *evidence_path(self.kernel_._similarities(distances, g), centred)) for g in gammas]
-        gamma, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
-        self.kernel_.gamma_ = gamma
-        gram = self.kernel_._similarities(distances, gamma)
+        sizes = effective_sizes(bags)
+        tried = self._add_rows(distances, gammas, centred, sizes)
+        gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
+        inflation = _inflation(sizes, self.rows_)
         self.spatial_ = (0.0, 0.0)
         if self.places_ is not None:
-            gram = self._add_space(gram, centred, self.places_)
-        self.factor_, lower = cho_factor(gram + self.noise_ * np.eye(len(y)), lower=True)
+            gram = self._add_space(gram, centred, self.places_, inflation)
+        self.factor_, lower = cho_factor(gram + np.diag(self.noise_ * inflation), lower=True)
         self.dual_ = cho_solve((self.factor_, lower), centred)
         self.scale_ = np.maximum((centred * self.dual_).sum(axis=0) / len(y), 1e-300)
         history = {"gamma": [t[0] for t in tried], "log_evidence": [t[1] for t in tried]}
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
 
-    def _add_space(self, gram: np.ndarray, centred: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def _add_rows(self, distances: np.ndarray, gammas: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> list:
+        """Choose the width of the kernel and how noise depends on size, in turn; return the widths tried last."""
+        self.rows_, tried = (0.0, 0.0), []
+        alike = sizes.max() < ALIKE * sizes.min()
+        for _ in range(1 if alike else 2):
+            if tried:
+                self.rows_ = self._choose_rows(distances, centred, sizes)
+            inflation = _inflation(sizes, self.rows_)
+            tried = [
+                (float(g), *evidence_path(self.kernel_._similarities(distances, g), centred, inflation)) for g in gammas
+            ]
+            self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
+        return tried
+
+    def _choose_rows(self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+        """Return c and m of the noise by evidence on some bags, evenly spread."""
+        some = np.unique(np.linspace(0, len(sizes) - 1, N_SIZES).astype(np.int64))
+        gram = self.kernel_._similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
+        least = float(sizes.min())
+        pairs = [(0.0, 0.0), *((c * least, m * least) for c in ROWS for m in (0.0, *ROWS) if m <= c)]
+        found = [evidence_path(gram, centred[some], _inflation(sizes[some], pair))[0] for pair in pairs]
+        return pairs[int(np.argmax(found))]
+
+    def _add_space(
+        self, gram: np.ndarray, centred: np.ndarray, places: np.ndarray, inflation: np.ndarray
+    ) -> np.ndarray:
         """Choose the spatial part by evidence; leave it out where it doesn't help."""
         distances = cdist(places, places)
         middle = float(np.median(pdist(places)))
         for length in (share * middle for share in SPATIAL_LENGTHS):
             surface = np.exp(-0.5 * (distances / length) ** 2)
             for share in SPATIAL_SHARES:
-                evidence, noise = evidence_path(gram + share * surface, centred)
+                evidence, noise = evidence_path(gram + share * surface, centred, inflation)
                 if evidence > self.log_evidence_:
                     self.log_evidence_, self.noise_, self.spatial_ = evidence, noise, (share, length)
         share, length = self.spatial_
@@ -146,7 +180,7 @@ class BagGaussianProcess(BagRegressor):
         self._fitted("dual_")
         similar, own = self._similar(bags, coordinates)
         seen = (similar * cho_solve((self.factor_, True), similar.T).T).sum(axis=1)
-        variance = np.maximum(own - seen, 0.0) + self.noise_
+        variance = np.maximum(own - seen, 0.0) + self.noise_ * _inflation(effective_sizes(bags), self.rows_)
         return self._shaped(np.sqrt(variance[:, None] * self.scale_))
 
     def _similar(self, bags: Bags, coordinates: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -168,6 +202,11 @@ class BagGaussianProcess(BagRegressor):
             places = _places(coordinates, len(bags))
             similar = similar + share * np.exp(-0.5 * (cdist(places, self.places_) / length) ** 2)
         return similar, own + share
+
+
+def _inflation(sizes: np.ndarray, rows: tuple[float, float]) -> np.ndarray:
+    """Variance of the noise of bags of such sizes, relative to that of a very large one."""
+    return 1.0 + rows[0] / (sizes + rows[1])
 
 
 def _places(coordinates: Any, n: int) -> np.ndarray:
