@@ -17,7 +17,8 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     cover = gram[9:, 9:] - gram[9:, :9] @ np.linalg.solve(inside, gram[:9, 9:])
     scale = (y[:9] - y[:9].mean()) @ np.linalg.solve(inside, y[:9] - y[:9].mean()) / 9
     assert np.allclose(model.predict(weighted_bags[9:]), mean)
-    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, scale * (np.diag(cover) + model.noise_ * inflation[9:]))
+    variance = scale * (np.diag(cover) + model.noise_ * inflation[9:])
+    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, variance)
 
 
 def test_intervals_cover_as_they_say():

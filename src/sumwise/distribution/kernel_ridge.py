@@ -142,9 +142,7 @@ class BagKernelRidge(BagRegressor):
         self.intercept_ = path.level - path.mean @ self.dual_
         return path
 
-    def _learn_landmarks(
-        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
-    ) -> Path:
+    def _learn_landmarks(self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
         self.reference_ = kept[np.sort(rng.choice(len(y), min(self.n_landmarks, len(y)), replace=False))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))

@@ -81,9 +81,7 @@ class BagRidge(BagRegressor):
         self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
-    def _choose(
-        self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None
-    ) -> tuple[Path, np.ndarray, dict]:
+    def _choose(self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> tuple[Path, np.ndarray, dict]:
         """Return the path of the candidate features with the least leave-one-out error, and what was tried."""
         scale = np.maximum(y.var(axis=0), 1e-300)
         tried, best = {"n_features": [], "error": []}, None

@@ -10,9 +10,7 @@ NOISE = 10.0 ** np.arange(-8, 2.01, 0.25)
 """Noise variances that are tried, relative to the mean diagonal of the kernel matrix."""
 
 
-def evidence_path(
-    gram: np.ndarray, targets: np.ndarray, inflation: np.ndarray | None = None
-) -> tuple[float, float]:
+def evidence_path(gram: np.ndarray, targets: np.ndarray, inflation: np.ndarray | None = None) -> tuple[float, float]:
     """Largest log marginal likelihood over noise levels l, and the best l.
 
     y ~ N(0, s (K + l D)) with s in closed form: s = y'(K + l D)^-1 y / n, so that the log likelihood is

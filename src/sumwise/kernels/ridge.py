@@ -32,7 +32,7 @@ class Path(NamedTuple):
         return float(self.squares.max(initial=0.0)) or 1.0
 
     def leave_one_out(self, penalty: float) -> np.ndarray:
-        """Errors y_i - f_{-i}(x_i) of every unit at one penalty, (n, k), or without its group; also of the intercept."""
+        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, at one penalty, (n, k); so is the intercept."""
         return np.hstack(list(_left_out(self, np.array([penalty])))) / self.root[:, None]
 
     def dual(self, penalty: float) -> np.ndarray:
@@ -120,7 +120,7 @@ def gram_path(
     squares, left = np.linalg.eigh(gram - mean - mean[:, None] + mean.mean())
     top = max(squares[-1], 1e-300)
     none = np.zeros(0), np.zeros((0, 0))
-    rounding = n * np.finfo(float).eps * np.abs(np.diag(gram)).max(initial=0.0)  # large beside the spread of smooth kernels
+    rounding = n * np.finfo(float).eps * np.abs(np.diag(gram)).max(initial=0.0)  # not small beside smooth kernels
     path = Path(left, _cleared(squares, rounding), targets - level, mean, level, np.ones(n), *none, groups)
     return _judged(path, penalties), float(squares[0] / top)
 
