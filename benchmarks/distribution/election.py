@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def election_cells(options: Any) -> Iterator[Cell]:
         for trial in range(trials):
             for name in (*_methods(), *NETWORKS):
                 key = {"regions": regions, "rows": rows, "trial": trial, "method": name}
-                yield Cell("election", key, lambda k=key: _trial(k, options.device), name in NETWORKS)
+                yield Cell("election", key, lambda k=key: _trial(k, options), name in NETWORKS)
 
 
 def dimension_cells(options: Any) -> Iterator[Cell]:
@@ -54,7 +55,7 @@ def dimension_cells(options: Any) -> Iterator[Cell]:
         for trial in range(trials):
             for name in EMBEDDINGS:
                 key = {"regions": 979, "rows": rows, "components": components, "trial": trial, "method": name}
-                yield Cell("dimension", key, lambda k=key: _trial(k, options.device))
+                yield Cell("dimension", key, lambda k=key: _trial(k, options))
 
 
 def subgroups_cells(options: Any) -> Iterator[Cell]:
@@ -108,35 +109,45 @@ def _reduced(bags: Bags, dimension: int) -> tuple[Bags, float]:
 
 
 @lru_cache(maxsize=2 * len(EMBEDDINGS))
-def _vectors(regions: int, rows: int, name: str, components: int) -> tuple[Any, Bags, float]:
-    """An embedding of all regions, their vectors, and the seconds that took."""
-    bags = _draw(regions, rows)[2]
-    if components < bags.n_features:
-        bags = bags.with_values(np.ascontiguousarray(bags.values[:, -components:]))  # the leading ones come last
-    made: Any = clone(EMBEDDINGS[name])
-    vectors, spent = quietly(lambda: made.fit_transform(bags))
-    return made, as_bags(vectors), spent
+def _vectors(regions: int, rows: int, name: str, components: int, folder: Path) -> dict[str, Any]:
+    """Vectors of all regions and the seconds that they took, with shares and facts of the draw; kept in a file."""
+    path = folder / f"election-{regions}-{rows}-{components}-{name}.npz"
+    if not path.exists():
+        data, y, bags, kept = _draw(regions, rows)
+        if components < bags.n_features:
+            bags = bags.with_values(np.ascontiguousarray(bags.values[:, -components:]))  # the leading ones come last
+        made: Any = clone(EMBEDDINGS[name])
+        vectors, spent = quietly(lambda: made.fit_transform(bags))
+        folder.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".part.npz")
+        np.savez(half, vectors=vectors, y=y, kept=kept, columns=data.bags.n_features, seconds=spent)
+        half.replace(path)
+    with np.load(path) as found:
+        return dict(found)
 
 
-def _trial(key: dict, device: str) -> dict:
-    data, y, bags, kept = _draw(key["regions"], key["rows"])
-    order = np.random.default_rng(key["trial"]).permutation(len(y))
-    cut, name, spent = round(0.7 * len(y)), key["method"], 0.0
-    rest, held = np.sort(order[:cut]), np.sort(order[cut:])
+def _trial(key: dict, options: Any) -> dict:
+    name, where = key["method"], "cpu"
     if name in NETWORKS:
-        model, where = _network(name, key["trial"], device), device
+        data, y, bags, kept = _draw(key["regions"], key["rows"])
+        model, where = _network(name, key["trial"], options.device), options.device
+        facts = {"y": y, "kept": kept, "columns": data.bags.n_features, "seconds": 0.0}
     else:
-        (vectors, model), where = _methods()[name], "cpu"
-        _, bags, spent = _vectors(key["regions"], key["rows"], vectors, key.get("components", 100))
-    said, more = quietly(lambda: model.fit(bags[rest], y[rest]).predict(bags[held]), where)
+        vectors, model = _methods()[name]
+        facts = _vectors(key["regions"], key["rows"], vectors, key.get("components", 100), options.folder)
+        y, bags = facts["y"], as_bags(facts["vectors"])
+    order = np.random.default_rng(key["trial"]).permutation(len(y))
+    cut = round(0.7 * len(y))
+    rest, held = np.sort(order[:cut]), np.sort(order[cut:])
+    said, spent = quietly(lambda: model.fit(bags[rest], y[rest]).predict(bags[held]), where)
     wrong = y[held] - said
     return {
         "mse": float(np.mean(wrong**2)),
         "explained": float(1 - wrong.var() / y[held].var()),
         "mean_share": float(np.mean((y[held] - y[rest].mean()) ** 2)),
-        "kept": kept,
-        "columns": data.bags.n_features,
-        "seconds": spent + more,
+        "kept": float(facts["kept"]),
+        "columns": int(facts["columns"]),
+        "seconds": float(facts["seconds"]) + spent,
         "device": where,
     }
 

@@ -84,41 +84,41 @@ def _learned(task: str, name: str) -> tuple[Any, float]:
     return timed(lambda: embedding(name).fit(first.bags))
 
 
-@cache
-def _responses(task: str, power: int, folder: Path) -> np.ndarray:
-    _vectors_of_span(task, "means", power, folder)
-    return np.load(folder / f"{task}-means-{power}.npz")["response"]
+def _kept(task: str, name: str, power: int, folder: Path) -> dict[str, np.ndarray]:
+    """Vectors and responses of a span of bags (power 0: of the test bags), and the seconds that they took.
 
-
-def _vectors_of_span(task: str, name: str, power: int, folder: Path) -> tuple[np.ndarray, float]:
-    """Vectors of a span of bags, and the seconds that they took; from a file where they were made before."""
+    From a file where they were made before. That of the test bags also holds the sets of features that an estimator
+    may choose among, one row each, and the seconds of learning the embedding.
+    """
     path = folder / f"{task}-{name}-{power}.npz"
     if not path.exists():
-        (made, _), vectors, response, spent = _learned(task, name), [], [], 0.0
-        for part in _span(task, power):
+        made, learning = _learned(task, name)
+        found, response, spent = [], [], 0.0
+        for part in _span(task, power) if power else [_test(task)]:
             rows, seconds = timed(lambda p=part: made.transform(p.bags))
-            vectors.append(rows.astype(np.float32))
+            found.append(rows.astype(np.float32))
             response.append(part.response)
             spent += seconds
+        told = {"vectors": np.vstack(found), "response": np.concatenate(response), "seconds": spent}
+        if power == 0:
+            width = told["vectors"].shape[1]
+            told |= {"sets": np.array([np.isin(np.arange(width), s) for s in made.candidates(width)])}
+            told["seconds"] = learning
         folder.mkdir(parents=True, exist_ok=True)
         half = path.with_suffix(".part.npz")
-        np.savez(half, vectors=np.vstack(vectors), response=np.concatenate(response), seconds=spent)
+        np.savez(half, **told)
         half.replace(path)
     with np.load(path) as kept:
-        return kept["vectors"], float(kept["seconds"])
+        return dict(kept)
 
 
 def _ready(task: str, name: str, bags: int, folder: Path) -> tuple[tuple, tuple, Any, float]:
     """Training and test bags as vectors, an embedding that takes them as they are, and the seconds of embedding."""
-    made, fit_seconds = _learned(task, name)
-    powers = range(7, int(np.log2(bags)) + 1)
-    spans = [_vectors_of_span(task, name, power, folder) for power in powers]
-    vectors = np.vstack([v for v, _ in spans])
-    y = np.concatenate([_responses(task, power, folder) for power in powers])
-    test = _test(task)
-    tested = as_bags(made.transform(test.bags).astype(np.float32)), test.response
-    sets = made.candidates(vectors.shape[1])
-    return (as_bags(vectors), y), tested, Vectors(sets), fit_seconds + sum(s for _, s in spans)
+    tested, *spans = (_kept(task, name, power, folder) for power in (0, *range(7, int(np.log2(bags)) + 1)))
+    train = as_bags(np.vstack([s["vectors"] for s in spans])), np.concatenate([s["response"] for s in spans])
+    vectors = Vectors([np.flatnonzero(chosen) for chosen in tested["sets"]])
+    spent = float(sum(s["seconds"] for s in (tested, *spans)))
+    return train, (as_bags(tested["vectors"]), tested["response"]), vectors, spent
 
 
 def _fixed(key: dict, folder: Path) -> dict:
