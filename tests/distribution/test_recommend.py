@@ -95,3 +95,12 @@ def test_bad_input_is_refused():
         recommend(bags, y, candidates={})
     with pytest.raises(DataError, match="bags"):
         recommend(bags, y[:-1])
+
+
+def test_responses_that_no_candidate_could_learn_are_refused_once():
+    bags, _ = draws(spread=True, n=20)
+    with pytest.raises(DataError, match="are numbers; the first one is 'a'.*task='classification' takes labels"):
+        recommend(bags, ["a", "b"] * 10, n_folds=2)
+    for task, same in (("regression", np.ones(20)), ("classification", ["a"] * 20)):
+        with pytest.raises(DataError, match="All 20 responses are the same"):
+            recommend(bags, same, task=task, n_folds=2)

@@ -67,8 +67,9 @@ def test_subgroups_far_from_training_are_said():
     data = synthetic.gamma(150, 100, noise=0, random_state=0)
     model = BagRidge(FourierEmbedding(8, (1.0,), random_state=0)).fit(data.bags, data.response)
     low = data.bags.subset(data.bags.values[:, 0] < np.median(data.bags.values[:, 0])).drop_empty()
-    with pytest.warns(ModelWarning, match=r"of 150 bags lie more than twice as far .* extrapolate"):
+    with pytest.warns(ModelWarning, match=r"of 150 bags lie more than twice as far .* extrapolate") as caught:
         model.predict(low)
+    assert caught[0].filename == __file__  # the warning points at the user's line
     assert model.remoteness(low).min() > 1
     random = data.bags.subset(np.random.default_rng(0).random(data.bags.n_rows) < 0.9)
     assert np.mean(model.remoteness(random) > 1) < 0.05

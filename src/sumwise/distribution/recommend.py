@@ -130,6 +130,7 @@ def recommend(
     checks.choice(task, "task", tuple(SCORES))
     truth = np.asarray(checks.listing(y, "y"))
     checks.same_length(bags=bags, y=truth)
+    _check_responses(truth, task)
     rng = checks.generator(random_state)
     seed = int(rng.integers(2**31))
     splitter = BagKFold(n_folds, random_state=seed)
@@ -147,6 +148,19 @@ def recommend(
     if places is not None:
         told.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
     return Recommendation(best, clone(candidates[best]), scores, seconds, tuple(told), SCORES[task])
+
+
+def _check_responses(truth: np.ndarray, task: str) -> None:
+    """Refuse what no candidate could learn from, before any is tried."""
+    if task == "regression" and truth.dtype.kind in "USO":
+        raise DataError(
+            f"The responses of a regression are numbers; the first one is {checks.plain(truth.flat[0])!r}.",
+            hint="task='classification' takes labels.",
+        )
+    if truth.size and (truth == truth[:1]).all():
+        raise DataError(
+            f"All {len(truth)} responses are the same, {checks.plain(truth.flat[0])!r}: no method can be told from another."
+        )
 
 
 def _tried(candidates, bags, truth, folds, verbose):

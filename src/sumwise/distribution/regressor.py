@@ -60,7 +60,7 @@ def warn_remote(remoteness: np.ndarray) -> None:
             f"each other (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
             "behave like whole bags.",
             ModelWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
