@@ -32,7 +32,7 @@ class Path(NamedTuple):
         return float(self.squares.max(initial=0.0)) or 1.0
 
     def leave_one_out(self, penalty: float) -> np.ndarray:
-        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, at one penalty, (n, k); so is the intercept."""
+        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, at one penalty, (n, k)."""
         return np.hstack(list(_left_out(self, np.array([penalty])))) / self.root[:, None]
 
     def dual(self, penalty: float) -> np.ndarray:
