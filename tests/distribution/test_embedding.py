@@ -21,7 +21,7 @@ def made(kind):
     return kind(random_state=0) if "random_state" in kind().get_params() else kind()
 
 
-@pytest.mark.parametrize("kind", [k for k in EMBEDDINGS if k.__name__ != "ShrunkEmbedding"])  # counts observations
+@pytest.mark.parametrize("kind", EMBEDDINGS)
 def test_weights_are_replicated_rows(kind, weighted_bags):
     embedding = made(kind).fit(weighted_bags)
     assert np.allclose(embedding.transform(weighted_bags), embedding.transform(replicated(weighted_bags)), atol=1e-10)

@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.shrunk import effective_sizes
+from sumwise.distribution.shrunk import total_weights
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
@@ -34,8 +34,8 @@ class BagGaussianProcess(BagRegressor):
     """Gaussian process regression with a bag kernel; places on a map may add a smooth surface (Flaxman et al. 2015).
 
     The response is a constant + f(bag) + g(place) + noise. A bag of few rows tells less of its distribution, so the
-    variance of the noise is proportional to 1 + c / (n + m) for a bag of n rows (of the same information, where rows
-    have weights); it is bounded, since the response of a bag of no rows can be told to lie where responses lie. The
+    variance of the noise is proportional to 1 + c / (n + m) for a bag of n rows (or of weights that sum
+    to n); it is bounded, since the response of a bag of no rows can be told to lie where responses lie. The
     width of the bag kernel, c and m, the amplitude and length of the spatial part and the noise have the largest
     marginal likelihood on a grid, the scale of all in closed form.
 
@@ -109,7 +109,7 @@ class BagGaussianProcess(BagRegressor):
         gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))
         self.level_ = y.mean(axis=0)
         centred = y - self.level_
-        sizes = effective_sizes(bags)
+        sizes = total_weights(bags)
         tried = self._add_rows(distances, gammas, centred, sizes)
         gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
         inflation = _inflation(sizes, self.rows_)
@@ -180,7 +180,7 @@ class BagGaussianProcess(BagRegressor):
         self._fitted("dual_")
         similar, own = self._similar(bags, coordinates)
         seen = (similar * cho_solve((self.factor_, True), similar.T).T).sum(axis=1)
-        variance = np.maximum(own - seen, 0.0) + self.noise_ * _inflation(effective_sizes(bags), self.rows_)
+        variance = np.maximum(own - seen, 0.0) + self.noise_ * _inflation(total_weights(bags), self.rows_)
         return self._shaped(np.sqrt(variance[:, None] * self.scale_))
 
     def _similar(self, bags: Bags, coordinates: Any) -> tuple[np.ndarray, np.ndarray]:

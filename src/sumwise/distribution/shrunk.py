@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
 from sumwise.kernels.shrinkage import Shrinkage, shrink, shrinkage
 
-__all__ = ["ShrunkEmbedding"]
+__all__ = ["ShrunkEmbedding", "effective_sizes", "total_weights"]
+
+N_PARTS = 16  # that a bag is cut into, to see the noise within it
 
 
 class ShrunkEmbedding(Embedding):
     """Posterior means of bags' vectors: what is seen of a bag of n rows has noise of covariance within / n.
 
     Bags' true vectors are taken to be normal about the population's, with the covariance that is left of the spread
-    between bags when the noise is taken away; the noise is seen by comparing two halves of each bag. Both are estimated
+    between bags when the noise is taken away; the noise is seen by comparing parts of each bag. Both are estimated
     from training bags (an empirical Bayes version of Law et al. 2018). Large bags stay as they are, small ones move
     towards the population, along those directions that they say least about.
 
@@ -29,8 +32,11 @@ class ShrunkEmbedding(Embedding):
     ----------
     embedding : Embedding, default FourierEmbedding()
         One whose vectors are means over rows: Fourier, linear, word shares without roots.
+    survey : bool, default False
+        Weights are those of a survey: a row of weight two is one observation, which stands for two people. By default
+        it is two observations that happen to be equal, as if the row stood there twice.
     random_state : int, numpy.random.Generator or None
-        For the halves, and for the embedding where it draws.
+        For the parts, and for the embedding where it draws.
 
     Examples
     --------
@@ -45,44 +51,72 @@ class ShrunkEmbedding(Embedding):
     True
     """
 
-    def __init__(self, embedding: Embedding | None = None, random_state: Any = None):
+    def __init__(self, embedding: Embedding | None = None, survey: bool = False, random_state: Any = None):
         self.embedding = embedding
+        self.survey = survey
         self.random_state = random_state
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Learn the covariances within and between bags; the response is not used."""
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state).fit(bags)
         self.columns_ = self.embedding_.columns_
-        rng = checks.generator(self.random_state)
-        pairs = np.flatnonzero(bags.sizes > 1)
-        if len(pairs) < 2:
+        several = np.flatnonzero(bags.sizes > 1)
+        if len(several) < 2:
             raise DataError(
-                f"{len(pairs)} of {len(bags)} bags have more than one row: the noise within bags can't be seen.",
+                f"{len(several)} of {len(bags)} bags have more than one row: the noise within bags can't be seen.",
                 hint="use the embedding without shrinkage.",
             )
-        first, second = _halves(bags[pairs], rng)
-        differences = self.embedding_.transform(first) - self.embedding_.transform(second)
-        counts = 1.0 / effective_sizes(first) + 1.0 / effective_sizes(second)
         vectors = self.embedding_.transform(bags)
-        found = shrinkage(vectors, effective_sizes(bags), differences / np.sqrt(counts)[:, None])
-        self.mean_, self.axes_, self.back_, self.between_ = found
+        within = self._within(bags[several], vectors[several], checks.generator(self.random_state))
+        self.mean_, self.axes_, self.back_, self.between_ = shrinkage(vectors, self._sizes(bags), within)
         return self
+
+    def _sizes(self, bags: Bags) -> np.ndarray:
+        return effective_sizes(bags) if self.survey else total_weights(bags)
+
+    def _within(self, bags: Bags, vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the covariance of the vector of one observation, (D, D), from parts of bags at random.
+
+        With sizes n of a bag and p of a part that holds the share a of its weight, the part's vector differs from
+        the bag's by noise of covariance (1 / p - 2 a / p + 1 / n) within.
+        """
+        total, room = np.zeros((vectors.shape[1],) * 2), 0.0
+        sizes, whole = effective_sizes(bags), total_weights(bags)
+        for part in _parts(bags, rng):
+            there = np.flatnonzero(part.sizes > 0)
+            part = part[there]
+            n, share = effective_sizes(part), total_weights(part) / whole[there]
+            differences = self.embedding_.transform(part) - vectors[there]
+            total += (differences * n[:, None]).T @ differences
+            room += float(np.sum(n * ((1.0 - 2.0 * share) / n + 1.0 / sizes[there])))
+        return total / room
 
     def transform(self, bags: Bags) -> np.ndarray:
         """Return one vector per bag, shrunk by its size, (n_bags, dimension)."""
         self._fitted("between_")
         found = Shrinkage(self.mean_, self.axes_, self.back_, self.between_)
-        return shrink(self.embedding_.transform(bags), effective_sizes(bags), found)
+        return shrink(self.embedding_.transform(bags), self._sizes(bags), found)
 
     def candidates(self, dimension: int) -> list[np.ndarray]:
         """Return the sets of features that an estimator may choose among: those of the embedding."""
         return self.embedding_.candidates(dimension)
 
 
+def total_weights(bags: Bags) -> np.ndarray:
+    """Return the sum of the weights of each bag: its number of rows, where rows have none.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.shrunk import total_weights
+    >>> total_weights(Bags.from_arrays([[1.0, 2.0]], weights=[[2.0, 1.0]]))
+    array([3.])
+    """
+    return np.add.reduceat(bags.weights, bags.offsets[:-1]) if bags.weighted else bags.sizes.astype(float)
+
+
 def effective_sizes(bags: Bags) -> np.ndarray:
     """Return the number of equally weighted rows with the same noise, (sum w)^2 / sum w^2.
-
-    A row of weight two isn't two observations: it counts as one, so repeated rows shrink less than weighted ones.
 
     Examples
     --------
@@ -93,15 +127,16 @@ def effective_sizes(bags: Bags) -> np.ndarray:
     """
     if not bags.weighted:
         return bags.sizes.astype(float)
-    total, squares = (np.add.reduceat(bags.weights**p, bags.offsets[:-1]) for p in (1, 2))
-    return total**2 / squares
+    return total_weights(bags) ** 2 / np.add.reduceat(bags.weights**2, bags.offsets[:-1])
 
 
-def _halves(bags: Bags, rng: np.random.Generator) -> tuple[Bags, Bags]:
-    """Return two disjoint halves of every bag, rows shuffled."""
+def _parts(bags: Bags, rng: np.random.Generator) -> Iterator[Bags]:
+    """Yield disjoint parts of all bags, rows shuffled: the first of each bag, the second, ... while there are rows."""
     order = np.lexsort((rng.random(bags.n_rows), bags.bag_index))
     place = np.arange(bags.n_rows) - bags.offsets[bags.bag_index]
+    sizes = bags.sizes[bags.bag_index]
+    part = place * np.minimum(sizes, N_PARTS) // sizes
     weights = bags.weights[order] if bags.weighted else None
     mixed = Bags(bags.values[order], bags.offsets, weights, None, bags.features, bags.levels)
-    low = place < (bags.sizes // 2)[bags.bag_index]
-    return mixed.subset(low), mixed.subset(~low)
+    for k in range(int(part.max()) + 1):
+        yield mixed.subset(part == k)

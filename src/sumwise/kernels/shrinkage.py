@@ -18,30 +18,31 @@ class Shrinkage(NamedTuple):
     between: np.ndarray
 
 
-def shrinkage(vectors: np.ndarray, sizes: np.ndarray, noise: np.ndarray) -> Shrinkage:
+def shrinkage(vectors: np.ndarray, sizes: np.ndarray, within: np.ndarray) -> Shrinkage:
     """Estimate how vectors v_i = t_i + e_i, t_i ~ N(m, B), e_i ~ N(0, W / n_i) shrink.
 
-    vectors (n, D), sizes (n,) with n_i; noise (k, D) are draws from N(0, W). In axes where W is white and the spread
-    diagonal, B has variances max(0, total - mean(1 / n_i)).
+    vectors (n, D), sizes (n,) with n_i, within (D, D) is W. In axes where W is white and the spread diagonal, B has
+    variances max(0, total - mean(1 / n_i)). Means over units are weighted by n_i / (n_i + median): the spread of small
+    units is mostly noise.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.kernels.shrinkage import shrinkage
-    >>> rng = np.random.default_rng(0)
-    >>> found = shrinkage(rng.normal(0, 2.0, (4000, 1)), np.ones(4000), rng.normal(0, 1.0, (4000, 1)))
+    >>> found = shrinkage(np.random.default_rng(0).normal(0, 2.0, (4000, 1)), np.ones(4000), np.eye(1))
     >>> bool(abs(found.between[0] - 3.0) < 0.3)
     True
     """
-    mean = vectors.mean(axis=0)
-    within = noise.T @ noise / len(noise)
+    weights = sizes / (sizes + np.median(sizes))
+    weights = weights / weights.sum()
+    mean = weights @ vectors
     values, turn = np.linalg.eigh(within)
     floor = 1e-3 * max(values[-1], 1e-300)
     root = np.sqrt(np.maximum(values, floor))  # directions of little noise get some: axes stay well apart
     white = turn / root
-    scaled = (vectors - mean) @ white
-    total, rotation = np.linalg.eigh(scaled.T @ scaled / len(vectors))
-    between = np.maximum(total - np.mean(1.0 / sizes), 0.0)
+    scaled = ((vectors - mean) @ white) * np.sqrt(weights)[:, None]
+    total, rotation = np.linalg.eigh(scaled.T @ scaled)
+    between = np.maximum(total - weights @ (1.0 / sizes), 0.0)
     return Shrinkage(mean, white @ rotation, rotation.T @ (turn * root).T, between)
 
 
