@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from sumwise.kernels.cardinality_saddlepoint import saddlepoint
+from sumwise.kernels.cardinality import count_posterior, exact_counts
+from sumwise.kernels.cardinality_saddlepoint import log_normaliser, saddlepoint
 
 
 @pytest.mark.parametrize("n", [50, 500, 5000])
@@ -29,3 +30,26 @@ def test_posterior_is_the_gradient_of_log_prob():
             saddlepoint(up, sizes, 11.5, np.nan, scratch)[0] - saddlepoint(down, sizes, 11.5, np.nan, scratch)[0]
         ) / 2e-5
         assert slope == pytest.approx(sizes[i] * (posterior[i] - 1 / (1 + np.exp(-logits[i]))), abs=1e-7)
+
+
+@pytest.mark.parametrize("apart", [8.0, 30.0, 300.0])
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_nearly_certain_labels(apart, extra):
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=50) + np.where(np.arange(50) < 20, apart, -apart) / 2
+    count = exact_counts([20 + extra])
+    exact = count_posterior(logits, [0, 50], count, method="direct")
+    found = count_posterior(logits, [0, 50], count, method="saddlepoint")
+    assert abs(found.log_prob[0] - exact.log_prob[0]) < 0.05
+    assert np.abs(found.posterior - exact.posterior).max() < 0.02
+
+
+@pytest.mark.parametrize("var", [1e-9, 0.01, 0.3, 1.0, 3.0, 9.9, 20.0])
+def test_normaliser_has_its_slope_and_both_ends(var):
+    step = 1e-5
+    slope = (log_normaliser(var * np.exp(step))[0] - log_normaliser(var * np.exp(-step))[0]) / step
+    np.testing.assert_allclose(log_normaliser(var)[1], slope, rtol=1e-5, atol=1e-9)
+    if var < 0.1:
+        np.testing.assert_allclose(log_normaliser(var)[0], -np.log(special.ive(0, var)), rtol=1e-5)
+    if var >= 9:
+        np.testing.assert_allclose(log_normaliser(var)[0], 0.5 * np.log(2 * np.pi * var), atol=1e-4)

@@ -10,6 +10,8 @@ from numba import njit
 
 from sumwise.kernels.cardinality_tilt import sigmoid, softplus
 
+CERTAIN = 0.3  # variance of a count below which flips of nearly certain labels are counted
+
 
 @njit(cache=True, error_model="numpy")
 def _tilt_weighted(logits, sizes, target, start):
@@ -37,6 +39,30 @@ def _tilt_weighted(logits, sizes, target, start):
         new = t - gap / var if var > 0.0 else math.nan
         t = new if low < new < high else 0.5 * (low + high)
     return t
+
+
+@njit(cache=True, error_model="numpy")
+def log_normaliser(var):
+    """-log P(sum = its mean) to first order, and twice its derivative in log(var).
+
+    log sqrt(2 pi var) where labels are in doubt. Where nearly all are certain, flips up and flips down are rare and
+    Poisson, var / 2 each, and P = exp(-var) I_0(var) that they are as many. In between a mean of the two, 1 / (1 +
+    var^4) of it the latter.
+    """
+    if var > 10.0:
+        return 0.5 * math.log(2.0 * math.pi * var), 1.0
+    var = max(var, 1e-200)
+    zeroth, first, term, k = 0.0, 0.0, 1.0, 0  # I_0 = sum_k (var / 2)^2k / k!^2, and I_1
+    while term > 1e-17 * zeroth:
+        zeroth += term
+        first += term * 0.5 * var / (k + 1.0)
+        k += 1
+        term *= (0.5 * var / k) ** 2
+    rare, rare_slope = var - math.log(zeroth), 2.0 * var * (1.0 - first / zeroth)
+    wide = 0.5 * math.log(2.0 * math.pi * var)
+    share = 1.0 / (1.0 + var**4)
+    turn = 8.0 * var**4 * share**2 * (wide - rare)
+    return share * rare + (1.0 - share) * wide, share * rare_slope + (1.0 - share) + turn
 
 
 @njit(cache=True, error_model="numpy")
@@ -72,6 +98,16 @@ def saddlepoint(logits, sizes, target, start, posterior):
         for i in range(logits.size):
             posterior[i] = sigmoid(logits[i] + t)
         return log_factor - t * target, t, 0.0
+    if k2 < CERTAIN:
+        log_norm, slope = log_normaliser(k2)
+        error = 0.0
+        for i in range(logits.size):
+            p = sigmoid(logits[i] + t)
+            v = p * (1.0 - p)
+            step = 0.5 * slope * (v * (1.0 - 2.0 * p) / k2 - k3 * v / k2**2)
+            error = max(error, k2 * v)
+            posterior[i] = min(max(p - step, 0.0), 1.0)
+        return log_factor - t * target - log_norm, t, error
     bend = k4 / (8.0 * k2**2) - 5.0 * k3**2 / (24.0 * k2**3)
     bend = min(max(bend, -0.5), 0.5)
     error = 0.0

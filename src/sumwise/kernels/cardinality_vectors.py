@@ -86,21 +86,23 @@ def _tilt_to(logs, outcomes, target, sizes, start, tol, probs):
     """Damped Newton for the t whose mean is the target; True if it got there.
 
     It minimises the convex K(t) - t . target. On the edge of what is possible t grows until the distance is below
-    ``tol`` deviations.
+    ``tol`` deviations, or below a billionth of a member: where a sum is nearly certain, its deviation is smaller still.
     """
+    rounding = 1e-13 * sizes.sum() + 1e-9
     d = outcomes.shape[1]
     t = start.copy()
     value, mean, cov = _tilted(logs, outcomes, t, sizes, probs)
     value -= dot(t, target)
     gap, new = np.empty(d), np.empty(d)
     for _ in range(100):
-        trace = 0.0
+        trace = farthest = 0.0
         for j in range(d):
             gap[j] = mean[j] - target[j]
+            farthest = max(farthest, abs(gap[j]))
             trace += cov[j, j]
         step = solve(cholesky(cov, 1e-12 + 1e-10 * trace), gap)
         decrement = dot(gap, step)
-        if decrement <= tol * tol:
+        if decrement <= tol * tol or farthest <= rounding:
             return t, value, cov, True
         length = 1.0
         for _half in range(40):

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from sumwise.kernels.cardinality_linear import cholesky, dot, inverse, log_det
+from sumwise.kernels.cardinality_linear import cholesky, dot, inverse
+from sumwise.kernels.cardinality_saddlepoint import log_normaliser
 
 SAMPLE = 4000  # members that the error estimate looks at
 
@@ -22,7 +23,7 @@ def _mean(probs, outcomes, mu):
 
 @njit(cache=True, error_model="numpy")
 def _distance(precision, dev):
-    """dev' A dev"""
+    """dev' B dev"""
     total = 0.0
     for j in range(dev.size):
         total += dot(precision[j], dev) * dev[j]
@@ -30,11 +31,35 @@ def _distance(precision, dev):
 
 
 @njit(cache=True, error_model="numpy")
-def _second_order(probs, outcomes, precision, sizes):  # noqa: C901 (plain loops compile best)
+def _normaliser(lower):
+    """Log normaliser of the sum whose covariance is L L', and W with W' W the derivative of twice it in the covariance.
+
+    Dimensions are taken one after the other, each with its variance given the ones before, L_jj^2.
+    """
+    d = lower.shape[0]
+    total = 0.0
+    white = np.zeros((d, d))  # diag(sqrt(slopes)) L^-1
+    for j in range(d):
+        white[j, j] = 1.0
+        for k in range(j):
+            for l in range(k + 1):
+                white[j, l] -= lower[j, k] * white[k, l]
+        for l in range(j + 1):
+            white[j, l] /= lower[j, j]
+    for j in range(d):
+        value, slope = log_normaliser(lower[j, j] ** 2)
+        total += value
+        root = math.sqrt(max(slope, 0.0))
+        for l in range(j + 1):
+            white[j, l] *= root
+    return total, white
+
+
+@njit(cache=True, error_model="numpy")
+def _second_order(probs, outcomes, white, sizes):  # noqa: C901 (plain loops compile best)
     """The size of the next term of the expansion of log P (McCullagh 1987, section 6.3), signs disregarded."""
     n, m = probs.shape
     d = outcomes.shape[1]
-    root = cholesky(precision, 0.0)
     step = max(1, n // SAMPLE)
     scale = sizes.sum() / sizes[::step].sum()
     skew = np.zeros((d, d, d))
@@ -50,8 +75,8 @@ def _second_order(probs, outcomes, precision, sizes):  # noqa: C901 (plain loops
         for a in range(m):
             for j in range(d):
                 y[j] = 0.0
-                for k in range(j, d):
-                    y[j] += (outcomes[a, k] - mu[k]) * root[k, j]
+                for k in range(j + 1):
+                    y[j] += (outcomes[a, k] - mu[k]) * white[j, k]
             quartic += probs[i, a] * dot(y, y) ** 2
             weight = scale * sizes[i] * probs[i, a]
             for j in range(d):
@@ -80,8 +105,9 @@ def saddlepoint(probs, outcomes, cov, sizes):
     """log P(sum) and posteriors to first order, where ``probs`` are tilted exactly to the target.
 
     log P = -log det(2 pi cov) / 2, and the posterior is the gradient of log P in the log-potentials:
-    q_ia = p_ia (1 - (r_ia - g_i - (v_a - mu_i) . A u) / 2) with A = cov^-1, r_ia = (v_a - mu_i)' A (v_a - mu_i),
-    g_i = sum_a p_ia r_ia and u = sum_ia p_ia (r_ia - g_i) (v_a - mu_i).
+    q_ia = p_ia (1 - (r_ia - g_i - (v_a - mu_i) . A u) / 2) with A = cov^-1, r_ia = (v_a - mu_i)' B (v_a - mu_i),
+    g_i = sum_a p_ia r_ia, u = sum_ia p_ia (r_ia - g_i) (v_a - mu_i), and B = A. Where the sum is nearly certain in
+    some direction, `log_normaliser` takes the place of log(2 pi variance) / 2, and B that of its derivative.
 
     Returns
     -------
@@ -93,6 +119,8 @@ def saddlepoint(probs, outcomes, cov, sizes):
     d = outcomes.shape[1]
     lower = cholesky(cov, 1e-12)
     precision = inverse(lower)
+    log_norm, white = _normaliser(lower)
+    bend = white.T @ white
     posterior = np.empty((n, m))
     pull, push = np.zeros(d), np.zeros(d)
     mu, dev = np.empty(d), np.empty(d)
@@ -103,7 +131,7 @@ def saddlepoint(probs, outcomes, cov, sizes):
         for a in range(m):
             for j in range(d):
                 dev[j] = outcomes[a, j] - mu[j]
-            posterior[i, a] = _distance(precision, dev)
+            posterior[i, a] = _distance(bend, dev)
             g += probs[i, a] * posterior[i, a]
         largest = max(largest, g)
         for a in range(m):
@@ -119,5 +147,5 @@ def saddlepoint(probs, outcomes, cov, sizes):
             for j in range(d):
                 turn += (outcomes[a, j] - mu[j]) * push[j]
             posterior[i, a] = max(probs[i, a] * (1.0 - 0.5 * (posterior[i, a] - turn)), 0.0)
-    error = _second_order(probs, outcomes, precision, sizes) * largest
-    return -0.5 * (d * math.log(2.0 * math.pi) + log_det(lower)), posterior, error
+    error = _second_order(probs, outcomes, white, sizes) * largest
+    return -log_norm, posterior, error
