@@ -1,15 +1,20 @@
 """Label proportions: every method on the same bags, with standard errors over seeds.
 
-    python benchmarks/proportions_rivals.py                          # all sections (hours); resumes where it stopped
+    python benchmarks/proportions_rivals.py                          # all sections, cheap methods first; resumes
     python benchmarks/proportions_rivals.py random occupation --sizes 100 1000 --seconds 1200
     python benchmarks/proportions_rivals.py franco puma --methods cardinality "proportion loss"
+    python benchmarks/proportions_rivals.py --methods DLLP MixBag network --device cuda --jobs 12
     python benchmarks/proportions_rivals.py --show                   # only the tables of what was run
+    python benchmarks/proportions_rivals.py --show --markdown        # as in the documentation
 
 Sections: random and occupation (Adult in bags of 10, 100, 1,000; test AUC), franco (published bag assignments of Adult
 beside the published runs; accuracy on held-out rows), puma (areas of the American Community Survey, bachelor's degree;
 test AUC). Every method runs with its default settings, chosen from bags alone. Each fit is written to
-benchmarks/results/proportions_rivals.json as soon as it is done, and not run again; `--seconds` bounds one call.
-Sections whose data are absent are skipped, with a line.
+benchmarks/results/proportions_rivals.json as soon as it is done, and not run again; `--seconds` bounds one call,
+`--again` runs anew. Sections whose data are absent are skipped, with a line.
+
+A cell says whether ours is the best of its kind (linear models; networks), or how far behind: the difference to the
+best rival is taken seed by seed, on the same bags, and printed with the standard error of its mean.
 """
 
 from __future__ import annotations
@@ -18,6 +23,8 @@ import argparse
 import json
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,27 +36,33 @@ from sumwise import proportions as p
 from sumwise.errors import DataError, NotConverged
 
 RESULTS = Path(__file__).parent / "results" / "proportions_rivals.json"
-OURS = "cardinality"
-METHODS = {
+OURS, OUR_NETWORK = "cardinality", "network"
+METHODS = {  # cheap ones first
     "oracle": p.Oracle(),
-    OURS: p.CardinalityClassifier(),
-    "own intercepts": p.CardinalityClassifier(random_intercept=True),
     "mean embedding": p.MeanEmbeddingClassifier(),
+    "inverse calibration": p.InverseCalibration(),
+    OURS: p.CardinalityClassifier(),
+    "proportion loss": p.ProportionLossClassifier(),
+    "central limit": p.CentralLimitClassifier(),
     "mean map": p.MeanMap(),
-    "Laplacian mean map": p.MeanMap(laplacian=True),
+    "easy LLP": p.EasyLLP(),
     "AMM min": p.AlternatingMeanMap(),  # with two classes also hard EM
     "AMM max": p.AlternatingMeanMap(variant="max"),
-    "proportion loss": p.ProportionLossClassifier(),
-    "easy LLP": p.EasyLLP(),
-    "central limit": p.CentralLimitClassifier(),
-    "inverse calibration": p.InverseCalibration(),
+    "Laplacian mean map": p.MeanMap(laplacian=True),
+    "own intercepts": p.CardinalityClassifier(random_intercept=True),
     "DLLP": p.ProportionLossNetwork(),
     "MixBag": p.MixBag(),
-    "network": p.CardinalityNetwork(),
+    OUR_NETWORK: p.CardinalityNetwork(),
     "network, own intercepts": p.CardinalityNetwork(random_intercept=True),
 }
-NETWORKS, NEURAL = ("network", "network, own intercepts"), ("DLLP", "MixBag")
-LINEAR = [m for m in METHODS if m not in ("oracle", OURS, "own intercepts", *NETWORKS, *NEURAL)]
+NEURAL = ("DLLP", "MixBag", OUR_NETWORK, "network, own intercepts")
+APART = ("oracle", "own intercepts", "network, own intercepts")  # sees labels; not the default settings
+KINDS = {
+    "linear": (OURS, [m for m in METHODS if m not in (*NEURAL, *APART, OURS)]),
+    "networks": (OUR_NETWORK, ["DLLP", "MixBag"]),
+}
+PUBLISHED = {"mean map": "mm", "Laplacian mean map": "lmm", "AMM min": "amm", "DLLP": "dllp"}
+SIZES = (10, 100, 1000)
 FRANCO = (
     "simple-large-not-equal-close",
     "simple-large-not-equal-far",
@@ -57,90 +70,105 @@ FRANCO = (
     "hard-large-not-equal-far",
     "intermediate-large-not-equal-far",
 )
+PUMA = "puma, bachelor's degree"
+SECTIONS = {
+    "random": [f"random {size}" for size in SIZES],
+    "occupation": [f"occupation {size}" for size in SIZES],
+    "franco": list(FRANCO),
+    "puma": [PUMA],
+}
 
 
-class Cell:
-    """One setting: gives bags, counts, individual labels and a score for each seed."""
-
-    def __init__(self, name, make):
-        self.name, self.make = name, make
-
-
-def adult_cells(sizes, by_occupation):
-    values, labels, groups, test_values, test_labels = adult_people()
-    for size in sizes:
-
-        def make(seed, size=size):
-            by = groups if by_occupation else None
-            bags, counts = make_bags(values, labels, size, seed, by)
-            marks, _ = make_bags(labels[:, None].astype(float), labels, size, seed, by)
-            return bags, counts, marks.values[:, 0], lambda m: _auc(m, test_values, test_labels)
-
-        yield Cell(f"{'occupation' if by_occupation else 'random'} {size}", make)
+def make(cell, seed):
+    """Bags, counts, individual labels and the score of one cell and seed."""
+    if cell in FRANCO:
+        return _franco(cell, seed)
+    return _puma(seed) if cell == PUMA else _adult(cell, seed)
 
 
-def franco_cells(sizes):
+def _adult(cell, seed):
+    values, labels, groups, test_values, test_labels = _once(adult_people)
+    kind, size = cell.split()
+    by = groups if kind == "occupation" else None
+    bags, counts = make_bags(values, labels, int(size), seed, by)
+    marks, _ = make_bags(labels[:, None].astype(float), labels, int(size), seed, by)
+    return bags, counts, marks.values[:, 0], lambda m: _auc(m, test_values, test_labels)
+
+
+def _franco(cell, seed):
     from sumwise import datasets
 
-    for name in datasets.franco_variants():
-        short = name.split("-global")[0]
-        if short not in FRANCO:
-            continue
-
-        def make(seed, name=name):
-            data = datasets.franco(name)
-            mask = np.random.default_rng(seed).random(data.bags.n_rows) < 0.75
-            counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
-            rest, truth = data.bags.values[~mask], data.labels[~mask]
-            return data.bags.subset(mask), counts, data.labels[mask], lambda m: float(np.mean(m.predict(rest) == truth))
-
-        yield Cell(short, make)
+    data = datasets.franco(cell)
+    mask = np.random.default_rng(seed).random(data.bags.n_rows) < 0.75
+    counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
+    rest, truth = data.bags.values[~mask], data.labels[~mask]
+    return data.bags.subset(mask), counts, data.labels[mask], lambda m: float(np.mean(m.predict(rest) == truth))
 
 
-def puma_cells(sizes):
-    people = puma_people()
-
-    def make(seed):
-        bags, counts, values, truth = puma_split(people, seed)
-        features, labels, groups = people
-        test = np.random.default_rng(seed).random(len(features)) < 0.3
-        own, _ = make_bags(labels[~test][:, None].astype(float), labels[~test], len(features), seed, groups[~test])
-        return bags, counts, own.values[:, 0], lambda m: _auc(m, values, truth)
-
-    yield Cell("puma, bachelor's degree", make)
+def _puma(seed):
+    people = _once(puma_people)
+    bags, counts, values, truth = puma_split(people, seed)
+    features, labels, groups = people
+    test = np.random.default_rng(seed).random(len(features)) < 0.3
+    own, _ = make_bags(labels[~test][:, None].astype(float), labels[~test], len(features), seed, groups[~test])
+    return bags, counts, own.values[:, 0], lambda m: _auc(m, values, truth)
 
 
-SECTIONS = {
-    "random": lambda sizes: adult_cells(sizes, False),
-    "occupation": lambda sizes: adult_cells(sizes, True),
-    "franco": franco_cells,
-    "puma": puma_cells,
-}
+@cache
+def _once(read):
+    return read()
 
 
 def _auc(model, values, truth):
     return float(roc_auc_score(truth, model.predict_proba(values)[:, 1]))
 
 
-def run(cell: Cell, method, seed):
+def run(cell, method, seed, device="cpu"):
     """Fit one method: score, CPU seconds, whether it converged."""
-    bags, counts, labels, score = cell.make(seed)
+    warnings.simplefilter("ignore", UserWarning)
+    warnings.simplefilter("ignore", NotConverged)
+    bags, counts, labels, score = make(cell, seed)
     model = clone(METHODS[method])
+    if device != "cpu" and method in NEURAL:
+        model.set_params(device=device)
     begin = time.process_time()
     model.fit(bags, labels if method == "oracle" else counts)
     spent = time.process_time() - begin
     return {"score": score(model), "cpu_s": spent, "converged": bool(model.fit_.converged)}
 
 
-def summary(done, cell):
-    """Mean and standard error of each method in one cell."""
-    out = {}
-    for method in METHODS:
-        scores = [v["score"] for k, v in done.items() if k.startswith(f"{cell}|{method}|")]
-        if scores:
-            error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else float("nan")
-            out[method] = (float(np.mean(scores)), error, len(scores))
-    return out
+def scores(done, cell):
+    """The scores of each method in one cell, by seed."""
+    out: dict[str, dict[int, float]] = {m: {} for m in METHODS}
+    for key, found in done.items():
+        where, method, seed = key.split("|")
+        if where == cell and method in out:
+            out[method][int(seed)] = found["score"]
+    return {method: found for method, found in out.items() if found}
+
+
+def mean_and_error(values):
+    """Mean, and standard error of the mean (not a number for one value)."""
+    array = np.asarray(list(values))
+    return float(array.mean()), float(array.std(ddof=1) / np.sqrt(array.size)) if array.size > 1 else float("nan")
+
+
+def verdict(found, ours, rivals):
+    """Our method against the best rival: word, the difference and its standard error, over the seeds both have."""
+    theirs = [m for m in rivals if m in found]
+    if ours not in found or not theirs:
+        return None
+    best = max(theirs, key=lambda m: mean_and_error(found[m].values())[0])
+    both = sorted(set(found[ours]) & set(found[best]))
+    if not both:
+        return None
+    gap, paired = mean_and_error([found[ours][s] - found[best][s] for s in both])
+    apart = float(np.nan_to_num([mean_and_error(found[m].values())[1] for m in (ours, best)]).max())
+    if gap >= 0:
+        word = "best"
+    else:
+        word = "within one standard error" if -gap <= max(np.nan_to_num(paired), apart) else "behind"
+    return {"word": word, "rival": best, "gap": gap, "paired": paired, "apart": apart, "seeds": len(both)}
 
 
 def published(cell):
@@ -154,58 +182,117 @@ def published(cell):
 
 
 def show(done):
-    """The tables: one row per method and cell, and whether ours is best or within one standard error of it."""
-    for cell in dict.fromkeys(key.split("|")[0] for key in done):
-        found = summary(done, cell)
+    """One list per cell: every method, best first, what is missing, and whether ours is the best of its kind."""
+    for cell in (c for cells in SECTIONS.values() for c in cells):
+        found = scores(done, cell)
+        if not found:
+            continue
         print(f"\n{cell}")
-        for method, (mean, error, n) in sorted(found.items(), key=lambda item: -item[1][0]):
-            print(f"  {method:24s} {mean:.4f}  se {error:.4f}  seeds {n}")
-        if cell in FRANCO:
-            print(f"  published, best setting of each: {published(cell)}")
-        verdict(found, [OURS], LINEAR)
-        verdict(found, NETWORKS, NEURAL)
+        theirs = published(cell) if cell in FRANCO else {}
+        for method in sorted(found, key=lambda m: -mean_and_error(found[m].values())[0]):
+            mean, error = mean_and_error(found[method].values())
+            stuck = sum(not done[f"{cell}|{method}|{s}"]["converged"] for s in found[method])
+            note = f"  published {theirs[PUBLISHED[method]]:.3f}" if PUBLISHED.get(method) in theirs else ""
+            note += f"  {stuck} not converged" if stuck else ""
+            print(f"  {method:24s} {mean:.4f}  se {error:.4f}  seeds {len(found[method])}{note}")
+        if theirs:
+            print(f"  published, best setting of each: {theirs}")
+        missing = [m for m in METHODS if m not in found]
+        if missing:
+            print(f"  not run: {', '.join(missing)}")
+        for kind, (ours, rivals) in KINDS.items():
+            v = verdict(found, ours, rivals)
+            if v:
+                print(
+                    f"  {kind}: {ours} is {v['word']}: {v['gap']:+.4f} against {v['rival']}, standard error "
+                    f"{v['paired']:.4f} paired over {v['seeds']} seeds, {v['apart']:.4f} unpaired"
+                )
 
 
-def verdict(found, ours, rivals):
-    """Say whether ours (the better of them) is best, or within one standard error of the best rival of its kind."""
-    mine, theirs = ([m for m in names if m in found] for names in (ours, rivals))
-    if mine and theirs:
-        one, other = (max(names, key=lambda m: found[m][0]) for names in (mine, theirs))
-        short = found[other][0] - found[one][0]
-        margin = max(np.nan_to_num(found[m][1]) for m in (one, other))
-        word = "best" if short <= 0 else ("within one standard error" if short <= margin else "behind")
-        print(f"  {one} is {word}: {-short:+.4f} against {other}")
+def markdown(done):
+    """The tables of the documentation; a star marks a cell in which ours is behind."""
+    for cells in ([*SECTIONS["random"], *SECTIONS["occupation"]], [*FRANCO, PUMA]):
+        found = {cell: scores(done, cell) for cell in cells}
+        print("\n| | " + " | ".join(cells) + " |\n|---" * 1 + "|" + "---|" * len(cells))
+        for method in METHODS:
+            row = []
+            for cell in cells:
+                values = found[cell].get(method, {})
+                mean, error = mean_and_error(values.values()) if values else (float("nan"), float("nan"))
+                few = "" if len(values) == 3 else f" ({len(values)})"
+                row.append(f"{mean:.4f} ± {error:.4f}{few}".replace("0.", ".") if values else "")
+            print(f"| {method} | " + " | ".join(row) + " |")
+        for kind, (ours, rivals) in KINDS.items():
+            row = []
+            for cell in cells:
+                v = verdict(found[cell], ours, rivals)
+                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})" if v else ""
+                row.append(f"**{told}**" if v and v["word"] == "behind" else told)
+            print(f"| *{kind}: ours* | " + " | ".join(row) + " |")
+
+
+def load():
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def keep(key, found):
+    """Add one result to the file; other calls may have added theirs meanwhile."""
+    print(f"{key} {found['score']:.4f} {found['cpu_s']:.1f} CPU s", flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    near = RESULTS.with_suffix(".part")
+    near.write_text(json.dumps(load() | {key: found}, indent=1))
+    near.replace(RESULTS)
+
+
+def work(pending, args, begin):
+    """Fit what is pending, here or in several processes, until the time is up."""
+    if args.jobs == 1:
+        for task in pending:
+            if time.monotonic() - begin < args.seconds and (args.again or _key(*task) not in load()):
+                keep(_key(*task), run(*task, args.device))
+        return
+    with ProcessPoolExecutor(args.jobs) as pool:
+        futures = {pool.submit(run, *task, args.device): task for task in pending}
+        try:
+            for future in as_completed(futures, timeout=args.seconds if np.isfinite(args.seconds) else None):
+                keep(_key(*futures[future]), future.result())
+        except TimeoutError:
+            print("The time is up.")
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+
+
+def _key(cell, method, seed):
+    return f"{cell}|{method}|{seed}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[10, 100, 1000])
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--device", default="cpu", help="of the networks")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds")
+    parser.add_argument("--again", action="store_true", help="run even what was run")
     parser.add_argument("--show", action="store_true", help="only print what was run")
+    parser.add_argument("--markdown", action="store_true", help="print tables for the documentation")
     args = parser.parse_args()
     begin = time.monotonic()
-    warnings.simplefilter("ignore", UserWarning)
-    warnings.simplefilter("ignore", NotConverged)
-    RESULTS.parent.mkdir(exist_ok=True)
+    cells = []
     for section in [] if args.show else args.sections:
         try:
-            cells = list(SECTIONS[section](args.sizes))
+            make(SECTIONS[section][0], 0)
+            sized = section in ("random", "occupation")
+            cells += [c for c in SECTIONS[section] if not sized or int(c.split()[1]) in args.sizes]
         except DataError as error:
             print(f"{section}: skipped. {error}")
-            continue
-        for cell, method, seed in ((c, m, s) for c in cells for m in args.methods for s in range(args.seeds)):
-            done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-            key = f"{cell.name}|{method}|{seed}"
-            if key in done or time.monotonic() - begin > args.seconds:
-                continue
-            found = run(cell, method, seed)
-            print(f"{key} {found['score']:.4f} {found['cpu_s']:.1f} CPU s", flush=True)
-            done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-            RESULTS.write_text(json.dumps(done | {key: found}, indent=1))
-    show(json.loads(RESULTS.read_text()) if RESULTS.exists() else {})
+    done = {} if args.again else load()
+    wanted = ((c, m, s) for m in METHODS if m in args.methods for c in cells for s in range(args.seeds))
+    work([task for task in wanted if _key(*task) not in done], args, begin)
+    (markdown if args.markdown else show)(load())
 
 
 if __name__ == "__main__":

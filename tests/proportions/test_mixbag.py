@@ -5,7 +5,7 @@ import pytest
 
 from sumwise import Bags
 from sumwise.proportions import MixBag
-from sumwise.proportions.mixbag import mixed_interval
+from sumwise.proportions.mixbag import interval_loss, mixed_interval
 
 
 def test_interval_covers_the_share_of_drawn_members():
@@ -19,6 +19,16 @@ def test_interval_covers_the_share_of_drawn_members():
     ]
     assert np.mean(drawn) == pytest.approx(centre[1], abs=0.002)
     assert np.std(drawn) * 1.96 == pytest.approx(width[1], rel=0.05)
+
+
+def test_loss_of_mixed_bags_counts_only_what_lies_outside():
+    """Asanomi et al. 2023: no loss inside the interval, else the proportion loss of the expected shares."""
+    torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
+    means = torch.tensor([[0.5, 0.5], [0.2, 0.8]], requires_grad=True)
+    loss = interval_loss(means, torch.tensor([[0.55, 0.45], [0.4, 0.6]]), torch.full((2, 2), 0.1))
+    assert loss.item() == pytest.approx(-(0.4 * np.log(0.2) + 0.6 * np.log(0.8)) / 2, rel=1e-5)
+    loss.backward()
+    np.testing.assert_allclose(means.grad, [[0.0, 0.0], [-1.0, -0.375]])
 
 
 def test_network_learns_from_mixed_bags():

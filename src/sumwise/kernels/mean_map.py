@@ -38,16 +38,16 @@ def class_means(means, shares, weights):
 
 
 def bag_similarity(means, n_neighbors=20):
-    """Similarity ``exp(-|m_b - m_c|^2 / (2 s^2))`` of bags, s the median distance; of all pairs up to 1,000 bags, else
-    of each bag's nearest.
+    """Similarity ``exp(-|m_b - m_c| / s)`` of bags, s the median distance; of all pairs up to 1,000 bags, else of each
+    bag's nearest (v^G,s of Patrini et al. 2014, eq. 9).
 
     Returns a symmetric sparse (n_bags, n_bags) matrix without a diagonal.
 
     Examples
     --------
     >>> bag_similarity(np.array([[0.0], [1.0]])).toarray().round(3)
-    array([[0.   , 0.607],
-           [0.607, 0.   ]])
+    array([[0.   , 0.368],
+           [0.368, 0.   ]])
     """
     n = len(means)
     k = n if n <= DENSE else min(n_neighbors + 1, n)
@@ -55,7 +55,7 @@ def bag_similarity(means, n_neighbors=20):
         return sparse.csc_matrix((n, n))
     distance, index = KDTree(means).query(means, k=k)
     spread = np.median(distance[:, 1:])
-    values = np.exp(-0.5 * (distance / (spread if spread > 0 else 1.0)) ** 2)
+    values = np.exp(-distance / (spread if spread > 0 else 1.0))
     graph = sparse.csc_matrix((values.ravel(), (np.repeat(np.arange(n), k), index.ravel())), shape=(n, n))
     graph = graph.maximum(graph.T).tolil()
     graph.setdiag(0.0)
@@ -68,7 +68,8 @@ def laplacian_class_means(means, shares, weights, similarity, smoothness=1.0):
     """Class means of each bag, alike in bags that are alike (Patrini et al. 2014, eq. 7).
 
     Minimises ``sum_b w_b |m_b - sum_c p_bc mu_bc|^2 + smoothness / 2 * sum_bb' v_bb' sum_c |mu_bc - mu_b'c|^2``, with
-    weights scaled to a mean of one and similarities to a mean degree of one.
+    weights scaled to a mean of one and similarities to a mean degree of one, so that gamma of the paper is
+    ``smoothness`` over the mean degree.
 
     Parameters
     ----------

@@ -8,15 +8,16 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.kernels.label_assignment import top_labels
-from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.linear import Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.mean_map import MeanMap
+from sumwise.proportions.mean_map import MeanMap, MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 __all__ = ["AlternatingMeanMap"]
 
 STARTS = ("mean embedding", "mean map", "laplacian")
+ROUNDS = 10  # of the greatest loss: its labels go to and fro
 
 
 class AlternatingMeanMap(ShareClassifier):
@@ -33,9 +34,9 @@ class AlternatingMeanMap(ShareClassifier):
     penalty : float or "auto", default "auto"
         As in `MeanEmbeddingClassifier`; of the regressions and of the start.
     totals : {"match", "scale", "rest"}, default "match"
-    max_iter : int, default 50
-        Rounds.
-    tol : float, default 1e-4
+    max_iter : int, default 100
+        Rounds of "min"; "max" doesn't converge and makes ten at most.
+    tol : float, default 1e-6
         Change of the mean loss per member at which it stops; it also stops when labels come back. The round with the
         least loss is kept.
     random_state : int, Generator or None, default 0
@@ -67,17 +68,13 @@ class AlternatingMeanMap(ShareClassifier):
         start="mean embedding",
         penalty: float | str = "auto",
         totals="match",
-        max_iter=50,
-        tol=1e-4,
+        max_iter=100,
+        tol=1e-6,
         random_state: Any = 0,
     ):
+        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
         self.variant = variant
         self.start = start
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _check(self):
         checks.choice(self.variant, "variant", ("min", "max"))
@@ -94,18 +91,20 @@ class AlternatingMeanMap(ShareClassifier):
         n, sign = len(data.values), 1.0 if self.variant == "min" else -1.0
         history: list[float] = []
         best, change, seen = Solution(theta, -np.inf, np.inf, 0, False), np.inf, set()
-        while len(history) < self.max_iter and change > self.tol:
-            logits = data.values @ theta[:-1] + theta[-1]
+        n_rounds = self.max_iter if self.variant == "min" else min(self.max_iter, ROUNDS)
+        while len(history) < n_rounds and change > self.tol:
+            logits = data.rows.times(theta[None, :-1])[:, 0]
             labels = top_labels(sign * logits, data.offsets, data.counts[:, 1], data.weights)
             mark = hash(labels.tobytes())
             if mark in seen:  # the rounds repeat from here on
                 change = 0.0
                 break
             seen.add(mark)
-            likelihood = ShareLikelihood(np.column_stack([1.0 - labels, labels]), data.weights)
-            found = maximise(LinearProblem(data.values, likelihood, penalty), theta, 1e-3, 100)
+            problem = MomentProblem(data.rows, data.weights, label_moments(data, labels), penalty)
+            found = maximise(problem, theta, 1e-3, 100)
             theta = found.theta
             change = abs(found.objective - history[-1]) / n if history else np.inf
             history.append(found.objective)
             best = max(best, found, key=lambda s: s.objective)
-        return Solution(best.theta, best.objective, change, len(history), change <= self.tol, history)
+        done = change <= self.tol or self.variant == "max"
+        return Solution(best.theta, best.objective, change, len(history), done, history)

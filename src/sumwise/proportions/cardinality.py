@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
 from sumwise.proportions.on_spark import on_spark
 from sumwise.proportions.penalty import PenaltySearch, reference_penalty, reference_shape, search_penalty
+from sumwise.proportions.rows import Rows
 from sumwise.proportions.weights import effective_sizes
 
 __all__ = ["CardinalityClassifier"]
@@ -37,7 +39,11 @@ class _Task:
     random_intercept: bool
 
     def problem(self, likelihood, penalty):
-        return LinearProblem(self.values, likelihood, penalty, self.n_classes, self.random_intercept)
+        return LinearProblem(self.rows, likelihood, penalty, self.n_classes, self.random_intercept)
+
+    @cached_property
+    def rows(self):
+        return Rows(self.values)
 
 
 class CardinalityClassifier(BagClassifier):
@@ -394,7 +400,7 @@ def _one_vs_rest(task: _Task, penalty) -> np.ndarray:
         )
         shares = part.observed.shares(np.diff(part.offsets))
         theta = mean_embedding_start(task.values, part.offsets, shares, penalty)
-        rows.append(maximise(LinearProblem(task.values, part, penalty), theta, tol=0.1, max_iter=50).theta)
+        rows.append(maximise(LinearProblem(task.rows, part, penalty), theta, tol=0.1, max_iter=50).theta)
     return np.concatenate(rows)
 
 

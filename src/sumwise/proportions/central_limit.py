@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import expit
 
@@ -71,14 +69,7 @@ class CentralLimitClassifier(ShareClassifier):
 
     _by_class = True
 
-    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=300, tol=1e-3, random_state: Any = 0):
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta
-        problem = LinearProblem(data.values, CentralLimitLikelihood(data), penalty)
+        problem = LinearProblem(data.rows, CentralLimitLikelihood(data), penalty)
         return maximise(problem, start, self.tol, self.max_iter)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+import numpy as np
+
+from sumwise.proportions.linear import Solution, maximise
+from sumwise.proportions.mean_map import MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
@@ -24,7 +27,8 @@ class EasyLLP(ShareClassifier):
     """Logistic (softmax) regression under the debiased loss of "Easy learning from label proportions".
 
     Each row is given the label n (share - overall share) + overall share, which may lie far outside 0 to 1 but is
-    right on average in bags drawn at random. In other bags it isn't, and the method fails.
+    right on average in bags drawn at random. In other bags it isn't, and the method fails. Bags count alike, whatever
+    their size.
 
     Parameters
     ----------
@@ -46,15 +50,9 @@ class EasyLLP(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=200, tol=1e-3, random_state: Any = 0):
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
     def _solve(self, data: BagShares, penalty: float) -> Solution:
-        problem = LinearProblem(
-            data.values, ShareLikelihood(debiased_labels(data), data.weights), penalty, data.n_classes
-        )
+        # bags count alike, as in the paper: only then do the labels of bags of several sizes average to the overall
+        # share, and the free intercept stays finite
+        alike = replace(data, weights=data.weights * np.repeat(data.sizes.mean() / data.sizes, data.sizes))
+        problem = MomentProblem(data.rows, alike.weights, label_moments(alike, debiased_labels(data)), penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -53,7 +53,7 @@ def em_linear(problem: LinearProblem, theta, tol=1e-4, max_iter=500, verbose=0) 
                 break
             value = likelihood.evaluate(problem.logits(theta))
             soft = ShareLikelihood(_soft_labels(value.posterior), weights)
-            inner = LinearProblem(problem.values, soft, problem.penalty, n_classes)
+            inner = LinearProblem(problem.rows, soft, problem.penalty, n_classes)
             theta = maximise(inner, theta, tol=max(0.1 * change, 0.1 * tol), max_iter=50).theta
     return Solution(problem.settled(theta), history[-1], change, len(history), change <= tol, history)
 

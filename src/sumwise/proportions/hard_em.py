@@ -62,12 +62,8 @@ class HardEM(ShareClassifier):
         tol=1e-4,
         random_state: Any = 0,
     ):
+        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
         self.classifier = classifier
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _chosen(self, data: BagShares) -> float:
         return reference_penalty(data.values) if self.classifier is not None else super()._chosen(data)
@@ -106,7 +102,7 @@ class HardEM(ShareClassifier):
         if self.classifier is not None:
             self.classifier_ = fit_weighted(self.classifier, data.values, labels, data.weights)
             return theta, log_probabilities(self.classifier_, data.values)
-        problem = LinearProblem(data.values, ShareLikelihood(labels, data.weights), penalty, data.n_classes)
+        problem = LinearProblem(data.rows, ShareLikelihood(labels, data.weights), penalty, data.n_classes)
         found = maximise(problem, theta, 1e-3, 100).theta
         return found, problem.logits(found)
 

@@ -18,10 +18,10 @@ CORNER = 0.02  # log-odds over which the corner of the loss is rounded, so that 
 
 
 class BandLikelihood(ShareLikelihood):
-    """Minus the bags' absolute errors in the log-odds beyond a band, each times its size; corners are rounded."""
+    """Minus the bags' absolute errors in the log-odds beyond a band, times their mean size; corners are rounded."""
 
     def __init__(self, data: BagShares, epsilon):
-        super().__init__(data.shares, data.sizes.astype(np.float64))
+        super().__init__(data.shares, np.full(data.n_bags, data.sizes.mean()))
         share = (data.counts[:, 1] + 0.5) / (data.sizes + 1.0)  # a bag of one class has finite odds
         self.target = np.log(share / (1.0 - share))
         self.epsilon = epsilon
@@ -45,7 +45,8 @@ class InverseCalibration(ShareClassifier):
     epsilon : float, default 0.1
         Error in the log-odds that costs nothing.
     penalty : float or "auto", default "auto"
-        ``penalty / 2`` times the squared coefficients is added to the bags' absolute errors, each times its size.
+        ``penalty / 2`` times the squared coefficients is added to the bags' absolute errors, times the mean size of a
+        bag: bags count alike.
     totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
 
     Attributes
@@ -76,12 +77,8 @@ class InverseCalibration(ShareClassifier):
         tol=1e-2,
         random_state: Any = 0,
     ):
+        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
         self.epsilon = epsilon
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _check(self):
         checks.at_least(self.epsilon, "epsilon", 0.0, whole_number=False)

@@ -11,6 +11,7 @@ from scipy.special import expit, log_softmax
 from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.likelihood import BagLikelihood, Value
+from sumwise.proportions.rows import Rows
 
 __all__ = ["Coordinates", "LinearProblem", "ShareLikelihood", "Solution", "maximise", "mean_embedding_start"]
 
@@ -41,11 +42,13 @@ class ShareLikelihood:
 
     def evaluate(self, logits, intercept_scale=None) -> Value:
         """Weighted log-likelihood of the shares as if each bag were ``weights`` independent labels."""
-        logs = log_softmax(np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits, axis=1)
-        prior, posterior = np.exp(logs), self.shares
         if logits.ndim == 1:
-            prior, posterior = prior[:, 1], posterior[:, 1]
-        log_prob = self.weights * (self.shares * logs).sum(axis=1)
+            prior, posterior = expit(logits), self.shares[:, 1]
+            log_prob = self.weights * (posterior * logits - np.logaddexp(0.0, logits))
+        else:
+            logs = log_softmax(logits, axis=1)
+            prior, posterior = np.exp(logs), self.shares
+            log_prob = self.weights * (self.shares * logs).sum(axis=1)
         return Value(log_prob, posterior, prior, np.zeros(len(log_prob)))
 
     def total_and_residual(self, value: Value):
@@ -59,7 +62,7 @@ class LinearProblem:
 
     Parameters
     ----------
-    values : (n_rows, n_features) array
+    values : (n_rows, n_features) array, or `Rows`
     likelihood : BagLikelihood or ShareLikelihood
     penalty : float, (n_features,) or (n_features, n_features) array
         P: a multiple of the identity, its diagonal, or all of it.
@@ -70,12 +73,13 @@ class LinearProblem:
     """
 
     def __init__(self, values, likelihood, penalty, n_classes=2, random_intercept=False):
-        self.values = values
+        self.rows = Rows.of(values)
+        self.values = self.rows.values
         self.likelihood: BagLikelihood | ShareLikelihood = likelihood
         self.penalty = np.asarray(penalty, dtype=np.float64)
         self.n_logits = 1 if n_classes == 2 else n_classes
         self.random_intercept = random_intercept
-        self.width = values.shape[1] + 1
+        self.width = self.values.shape[1] + 1
         self.n_params = self.n_logits * self.width + int(random_intercept)
 
     def split(self, theta):
@@ -95,9 +99,8 @@ class LinearProblem:
     def logits(self, theta):
         """Of every row."""
         coef, intercept, _ = self.split(theta)
-        if self.n_logits == 1:
-            return self.values @ coef[0] + intercept[0]
-        return self.values @ coef.T + intercept
+        logits = self.rows.times(coef) + intercept
+        return logits[:, 0] if self.n_logits == 1 else logits
 
     def pull(self, coef):
         """P w for the coefficients of each logit."""
@@ -121,7 +124,7 @@ class LinearProblem:
         total, residual = self.likelihood.total_and_residual(value)
         gradient = np.empty(self.n_params)
         table = gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)
-        table[:, :-1] = (residual @ self.values) if self.n_logits == 1 else (residual.T @ self.values)
+        table[:, :-1] = self.rows.summed(residual)
         pull = self.pull(coef)
         table[:, :-1] -= pull
         table[:, -1] = residual.sum(axis=0)
@@ -137,21 +140,26 @@ class LinearProblem:
         blocks = []
         for c in range(self.n_logits):
             spread = prior[:, c] * (1.0 - prior[:, c])
-            if isinstance(self.likelihood, ShareLikelihood):
-                spread = spread * self.likelihood.weights
-            slopes = weighted_sums(self.values, self.likelihood.offsets, spread)
-            variance = slopes[:, -1] + 1e-12
-            if scale is not None:
-                variance = variance * (1.0 + scale**2 * slopes[:, -1])
-            power = getattr(self.likelihood, "temper", None)
-            weight = (1.0 if power is None else power) / variance
-            if self.width > WIDE:
-                block = np.diag((weight[:, None] * slopes**2).sum(axis=0))
-            else:
-                block = slopes.T @ (weight[:, None] * slopes)
+            block = self._block(spread, scale)
             block[np.diag_indices(self.width)] += 1e-10 * (1.0 + np.trace(block) / self.width)
             blocks.append(block + self.penalty_block)
         return blocks
+
+    def _block(self, spread, scale):
+        """What the counts tell of one logit's parameters, rows' variances given."""
+        likelihood = self.likelihood
+        alone = isinstance(likelihood, ShareLikelihood)  # every row is a bag of its own
+        if alone and self.width <= WIDE:
+            return self.rows.gram(spread * likelihood.weights)
+        slopes = weighted_sums(self.values, likelihood.offsets, spread * likelihood.weights if alone else spread)
+        variance = slopes[:, -1] + 1e-12
+        if scale is not None:
+            variance = variance * (1.0 + scale**2 * slopes[:, -1])
+        power = getattr(likelihood, "temper", None)
+        weight = (1.0 if power is None else power) / variance
+        if self.width > WIDE:
+            return np.diag((weight[:, None] * slopes**2).sum(axis=0))
+        return slopes.T @ (weight[:, None] * slopes)
 
 
 class Coordinates:

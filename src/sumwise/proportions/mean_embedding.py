@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
@@ -24,8 +22,8 @@ class MeanEmbeddingClassifier(ShareClassifier):
         bags best.
     totals : {"match", "scale", "rest"}, default "match"
         As in `CardinalityClassifier`.
-    max_iter : int, default 200
-    tol : float, default 1e-4
+    max_iter : int, default 300
+    tol : float, default 1e-3
         Distance to the maximum, in standard errors, at which the fit stops.
     random_state : int, Generator or None, default 0
         Folds of the penalty's cross-validation.
@@ -45,13 +43,6 @@ class MeanEmbeddingClassifier(ShareClassifier):
     >>> MeanEmbeddingClassifier(penalty=0.1).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
     array([0, 1])
     """
-
-    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=200, tol=1e-4, random_state: Any = 0):
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         likelihood = ShareLikelihood(data.shares, data.sizes.astype(np.float64))

@@ -14,7 +14,7 @@ from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution,
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
-__all__ = ["MeanMap", "MomentProblem", "mean_map"]
+__all__ = ["MeanMap", "MomentProblem", "label_moments", "mean_map"]
 
 
 class MomentProblem(LinearProblem):
@@ -22,7 +22,7 @@ class MomentProblem(LinearProblem):
 
     Parameters
     ----------
-    values : (n_rows, n_features) array
+    values : (n_rows, n_features) array, or `Rows`
     weights : (n_rows,) array
     moments : (n_classes, n_features + 1) array
         The sum over members of each class of their features, and their number.
@@ -46,10 +46,19 @@ class MomentProblem(LinearProblem):
         else:
             norm, prob = logsumexp(logits, axis=1), np.exp(log_softmax(logits, axis=1))
         pull = prob * self.weights[:, None]
-        gradient = self.moments - np.column_stack([pull.T @ self.values, pull.sum(axis=0)])
+        gradient = self.moments - np.column_stack([self.rows.summed(pull), pull.sum(axis=0)])
         gradient[:, :-1] -= shrink
         total = float((self.moments * table).sum() - self.weights @ norm - 0.5 * (shrink * coef).sum())
         return total, gradient.ravel()
+
+
+def label_moments(data: BagShares, labels) -> np.ndarray:
+    """The sum over members of each class of their features, and their number: (n_classes, n_features + 1).
+
+    ``labels`` are those of class 1, (n_rows,), or (n_rows, n_classes); they needn't lie within 0 and 1.
+    """
+    marks = (np.column_stack([1.0 - labels, labels]) if labels.ndim == 1 else labels) * data.weights[:, None]
+    return np.column_stack([data.rows.summed(marks), marks.sum(axis=0)])
 
 
 def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
@@ -85,7 +94,8 @@ class MeanMap(ShareClassifier):
         Whether class means may differ between bags, less between bags that are alike: up to 1,000 bags all pairs are
         compared, beyond the 20 nearest.
     smoothness : float, default 1.0
-        How much alike they are, where ``laplacian``.
+        How much alike they are, where ``laplacian``: gamma of Patrini et al. times the mean over bags of their
+        similarities' sum.
     penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
 
     Attributes
@@ -111,17 +121,13 @@ class MeanMap(ShareClassifier):
         smoothness=1.0,
         penalty: float | str = "auto",
         totals="match",
-        max_iter=200,
-        tol=1e-4,
+        max_iter=300,
+        tol=1e-3,
         random_state: Any = 0,
     ):
+        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
         self.laplacian = laplacian
         self.smoothness = smoothness
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _check(self):
         checks.positive(self.smoothness, "smoothness")
@@ -129,5 +135,5 @@ class MeanMap(ShareClassifier):
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         moments = mean_map(data, self.laplacian, self.smoothness)
-        problem = MomentProblem(data.values, data.weights, moments, penalty)
+        problem = MomentProblem(data.rows, data.weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

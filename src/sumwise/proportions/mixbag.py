@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.proportions.share_network import ProportionLossNetwork
 
-__all__ = ["MixBag", "mixed_interval"]
+__all__ = ["MixBag", "interval_loss", "mixed_interval"]
 
 
 def mixed_interval(shares, sizes, drawn, confidence=0.95):
@@ -42,11 +42,21 @@ def mixed_interval(shares, sizes, drawn, confidence=0.95):
     return centre, norm.ppf(0.5 + confidence / 2.0) * np.sqrt(spread.sum(axis=0)) / drawn.sum()
 
 
+def interval_loss(means, centre, width):
+    """Cross-entropy of mixed bags: a class whose mean probability lies inside its interval adds nothing.
+
+    Tensors of shape (n_bags, n_classes); the mean over bags.
+    """
+    outside = (means.detach() - centre).abs() > width
+    return -(outside * centre * means.log()).sum(dim=1).mean()
+
+
 class MixBag(ProportionLossNetwork):
     """MixBag (Asanomi et al. 2023): the proportion-loss network, with bags mixed from two as further examples.
 
     At each step every bag is also mixed with another: a random part of each makes a new bag. Its shares are known up
-    to a confidence interval, inside which its loss has no gradient.
+    to a confidence interval: a class whose mean probability lies inside adds nothing to the loss, one outside the
+    cross-entropy with the middle of its interval.
 
     Parameters
     ----------
@@ -113,10 +123,8 @@ class MixBag(ProportionLossNetwork):
     def _loss(self, run, params, which):
         rows, index, centre, width = self._mix(run, which)
         means = run.mean_probabilities(params, rows, index, len(which))
-        low, high = (run.torch.as_tensor(centre + s * width, dtype=means.dtype, device=means.device) for s in (-1, 1))
-        target = means.detach().clamp(low, high)
-        target = target / target.sum(dim=1, keepdim=True)
-        return super()._loss(run, params, which) - (target * means.log()).sum(dim=1).mean()
+        centre, width = (run.torch.as_tensor(a, dtype=means.dtype, device=means.device) for a in (centre, width))
+        return super()._loss(run, params, which) + interval_loss(means, centre, width)
 
     def _mix(self, run, which):
         """A part of each bag with a part of another: rows, position, centre and half-width of shares."""

@@ -71,9 +71,7 @@ class Oracle(ShareClassifier):
     """
 
     def __init__(self, *, penalty: float = 1.0, max_iter=300, tol=1e-4):
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
+        super().__init__(penalty=penalty, max_iter=max_iter, tol=tol)
 
     def _check(self):
         checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
@@ -103,7 +101,7 @@ class Oracle(ShareClassifier):
         return super().score(bags, counts)
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
-        problem = LinearProblem(data.values, ShareLikelihood(data.shares, data.weights), penalty, data.n_classes)
+        problem = LinearProblem(data.rows, ShareLikelihood(data.shares, data.weights), penalty, data.n_classes)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import expit, log_softmax
 
@@ -68,14 +66,7 @@ class ProportionLossClassifier(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=300, tol=1e-3, random_state: Any = 0):
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta
-        problem = LinearProblem(data.values, ProportionLikelihood(data), penalty, data.n_classes)
+        problem = LinearProblem(data.rows, ProportionLikelihood(data), penalty, data.n_classes)
         return maximise(problem, start, self.tol, self.max_iter)

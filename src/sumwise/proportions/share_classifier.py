@@ -51,11 +51,14 @@ class ShareClassifier(BagClassifier):
     True
     """
 
-    penalty: float | str = "auto"
-    max_iter = 200
-    tol = 1e-4
-    random_state: Any = 0
     _by_class = False
+
+    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=300, tol=1e-3, random_state: Any = 0):
+        self.penalty = penalty
+        self.totals = totals
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         """Fit two classes, or all at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.proportions.counts import observe
+from sumwise.proportions.rows import Rows
 
 __all__ = ["BagShares", "bag_shares", "share_loss"]
 
@@ -33,6 +35,11 @@ class BagShares:
     offsets: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The values and their products."""
+        return Rows(self.values)
 
     @property
     def sizes(self) -> np.ndarray:
