@@ -82,9 +82,9 @@ class ShrunkEmbedding(Embedding):
         """
         total, room = np.zeros((vectors.shape[1],) * 2), 0.0
         sizes, whole = effective_sizes(bags), total_weights(bags)
-        for part in _parts(bags, rng):
-            there = np.flatnonzero(part.sizes > 0)
-            part = part[there]
+        for some in _parts(bags, rng):
+            there = np.flatnonzero(some.sizes > 0)
+            part = some[there]
             n, share = effective_sizes(part), total_weights(part) / whole[there]
             differences = self.embedding_.transform(part) - vectors[there]
             total += (differences * n[:, None]).T @ differences
