@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from sumwise import Bags, synthetic
-from sumwise.distribution import BagKernelRidge, WassersteinKernel
+from sumwise.distribution import BagGaussianProcess, BagKernelRidge, WassersteinKernel
 from sumwise.errors import DataError
 
 
@@ -33,6 +33,33 @@ def test_spreads_are_compared_by_their_logarithms(parts, order):
     similar = np.exp(-0.7 * np.abs(spreads[:, None] - spreads) ** order).mean(axis=2)
     assert np.allclose(kernel.gram(bags), (plain.gram(bags) + similar) / 2)
     assert np.linalg.eigvalsh(kernel.gram(bags))[0] > 0
+
+
+@pytest.mark.parametrize("spread", [False, True])
+@pytest.mark.parametrize("combine", ["sum", "product"])
+def test_the_variant_without_extra_slices_is_the_kernel_without_them(mixed_bags, spread, combine):
+    options = {"spread": spread, "combine": combine, "gamma": "median" if combine == "sum" else 0.5}
+    plain = WassersteinKernel(**options).fit(mixed_bags)
+    whole = WassersteinKernel(extra_slices=4, **options).fit(mixed_bags)
+    assert len(whole.gram(mixed_bags)) == 10
+    (first, kept), (second, _) = whole.variants(whole._represent(mixed_bags))
+    assert second is whole
+    assert first.directions_.shape == (2, 2)
+    assert whole.directions_.shape == (2, 6)
+    assert np.allclose(first.gram(mixed_bags), plain.gram(mixed_bags))
+    assert np.allclose(kept, first._represent(mixed_bags))
+    assert not np.allclose(whole.gram(mixed_bags), plain.gram(mixed_bags))
+
+
+def test_extra_slices_are_kept_where_they_help():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(-0.9, 0.9, 120)
+    together = Bags.from_arrays([rng.multivariate_normal([0, 0], [[1, r], [r, 1]], 60) for r in y])
+    for model in (BagKernelRidge(), BagGaussianProcess()):
+        assert model.fit(together[:80], y[:80]).score(together[80:], y[80:]) > 0.9
+        assert model.kernel_.n_extra_ == 10
+    apart = Bags.from_arrays([rng.normal(r, 1, (60, 2)) for r in y])
+    assert BagKernelRidge().fit(apart, y).kernel_.n_extra_ == 0
 
 
 def test_bags_of_one_row_have_spreads_too():
@@ -86,11 +113,12 @@ def test_bad_settings_are_refused(parts, mixed_bags):
         ({"order": 3}, "order is 3"),
         ({"n_quantiles": 0}, "n_quantiles is 0"),
         ({"slices": -1}, "slices is -1"),
+        ({"extra_slices": -1}, "extra_slices is -1"),
         ({"combine": "max"}, "combine is 'max'"),
     ):
         with pytest.raises(DataError, match=message):
             WassersteinKernel(**settings).fit(bags)
     with pytest.raises(DataError, match="columns of numbers only"):
         WassersteinKernel(exact=True).fit(mixed_bags)
-    with pytest.raises(DataError, match="no spread on lines"):
+    with pytest.raises(DataError, match="compares no lines"):
         WassersteinKernel(exact=True, spread=True).fit(bags)

@@ -76,6 +76,10 @@ class BagKernel(Estimator):
         """Whether the kernel has a width that can be tuned."""
         return True
 
+    def variants(self, kept: Any) -> list[tuple[BagKernel, Any]]:
+        """Return the fitted kernels that an estimator may choose among, each with what it keeps of training bags."""
+        return [(self, kept)]
+
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Learn columns, scales and the width from training bags.
 

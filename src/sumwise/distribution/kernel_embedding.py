@@ -23,7 +23,7 @@ class KernelEmbedding(Embedding):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel(spread=True)
+    kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     n_landmarks : int, default 1000
         Training bags that others are compared with, drawn at random; all where there are fewer.
     random_state : int, numpy.random.Generator or None

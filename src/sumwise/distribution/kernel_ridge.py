@@ -33,13 +33,14 @@ class BagKernelRidge(BagRegressor):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel(spread=True)
+    kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     penalty : "loo" or float, default "loo"
         Relative to the largest eigenvalue of the centred Gram matrix.
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried; ``(1,)`` takes the kernel as it is.
-    n_tuning : int, default 1000
-        Widths are compared on so many bags at most (drawn at random); the penalty is chosen on all.
+    n_tuning : int, default 500
+        Widths (and variants of the kernel) are compared on so many bags at most, drawn at random; the penalty is chosen
+        on all.
     max_bags : int, default 8192
         Above so many bags the Gram matrix is replaced by Nystroem features on `n_landmarks` bags.
     n_landmarks : int, default 2048
@@ -74,7 +75,7 @@ class BagKernelRidge(BagRegressor):
         kernel: BagKernel | None = None,
         penalty: Any = "loo",
         widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
-        n_tuning: int = 1000,
+        n_tuning: int = 500,
         max_bags: int = 8192,
         n_landmarks: int = 2048,
         random_state: Any = None,
@@ -93,7 +94,7 @@ class BagKernelRidge(BagRegressor):
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
-        history, whole = self._tune(kept, y, groups, rng)
+        history, kept, whole = self._tune(kept, y, groups, rng)
         many = len(bags) > self.max_bags
         path = self._learn_landmarks(kept, y, groups, rng) if many else self._learn_gram(kept, y, groups, whole)
         chosen = choose_penalty(path, self.penalty)
@@ -103,24 +104,27 @@ class BagKernelRidge(BagRegressor):
 
     def _tune(
         self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
-    ) -> tuple[dict, tuple[Path, float] | None]:
-        """Set the kernel's gamma; return what was tried, and the winner's path if it was made from all bags."""
+    ) -> tuple[dict, Any, tuple[Path, float] | None]:
+        """Choose the kernel and its gamma; return what was tried, what is kept, and the path if it is from all bags."""
         widths = checks.positive(self.widths, "widths", ndim=1)
-        gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))
         n = len(y)
         some = np.sort(rng.choice(n, self.n_tuning, replace=False)) if n > self.n_tuning else np.arange(n)
-        part = kept[some] if len(some) < n else kept
-        distances = self.kernel_._scaled(part, part)
+        kin = None if groups is None else groups[some]
         scale = np.maximum(y.var(axis=0), 1e-300)
-        errors, best = [], None
-        for gamma in gammas.tolist():
-            gram = self.kernel_._similarities(distances, gamma)
-            found = gram_path(gram, y[some], groups=None if groups is None else groups[some])
-            error = float(np.mean(found[0].errors.min(axis=0) / scale))
-            if best is None or error < min(errors):
-                best, self.kernel_.gamma_ = found, gamma
-            errors.append(error)
-        return {"gamma": gammas.tolist(), "error": errors}, best if len(some) == n else None
+        history, best = {"gamma": [], "error": []}, None
+        for kernel, whole in self.kernel_.variants(kept):
+            part = whole[some] if len(some) < n else whole
+            distances = kernel._scaled(part, part)
+            for gamma in (kernel.gamma_ * (widths if kernel.has_width else np.ones(1))).tolist():
+                found = gram_path(kernel._similarities(distances, gamma), y[some], groups=kin)
+                error = float(np.mean(found[0].errors.min(axis=0) / scale))
+                if best is None or error < min(history["error"]):
+                    best = kernel, gamma, whole, found
+                history["gamma"].append(gamma)
+                history["error"].append(error)
+        assert best is not None
+        self.kernel_, self.kernel_.gamma_, kept, found = best
+        return history, kept, found if len(some) == n else None
 
     def _learn_gram(
         self, kept: Any, y: np.ndarray, groups: np.ndarray | None, whole: tuple[Path, float] | None

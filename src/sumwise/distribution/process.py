@@ -41,7 +41,7 @@ class BagGaussianProcess(BagRegressor):
 
     Parameters
     ----------
-    kernel : BagKernel, default WassersteinKernel(spread=True)
+    kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried.
     random_state : int, numpy.random.Generator or None
@@ -104,13 +104,15 @@ class BagGaussianProcess(BagRegressor):
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
-        self.reference_ = self.kernel_._fit_represent(bags)
-        distances = self.kernel_._scaled(self.reference_, self.reference_)
-        gammas = self.kernel_.gamma_ * (widths if self.kernel_.has_width else np.ones(1))
+        kept = self.kernel_._fit_represent(bags)
         self.level_ = y.mean(axis=0)
         centred = y - self.level_
         sizes = total_weights(bags)
-        tried = self._add_rows(distances, gammas, centred, sizes)
+        self.rows_ = (0.0, 0.0)
+        distances, tried = self._choose_kernel(kept, centred, widths)
+        if sizes.max() >= ALIKE * sizes.min():
+            self.rows_ = self._choose_rows(distances, centred, sizes)
+            tried = self._choose_gamma(distances, centred, _inflation(sizes, self.rows_), [t[0] for t in tried])
         gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
         inflation = _inflation(sizes, self.rows_)
         self.spatial_ = (0.0, 0.0)
@@ -122,18 +124,26 @@ class BagGaussianProcess(BagRegressor):
         history = {"gamma": [t[0] for t in tried], "log_evidence": [t[1] for t in tried]}
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
 
-    def _add_rows(self, distances: np.ndarray, gammas: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> list:
-        """Choose the width of the kernel and how noise depends on size, in turn; return the widths tried last."""
-        self.rows_, tried = (0.0, 0.0), []
-        alike = sizes.max() < ALIKE * sizes.min()
-        for _ in range(1 if alike else 2):
-            if tried:
-                self.rows_ = self._choose_rows(distances, centred, sizes)
-            inflation = _inflation(sizes, self.rows_)
-            tried = [
-                (float(g), *evidence_path(self.kernel_._similarities(distances, g), centred, inflation)) for g in gammas
-            ]
-            self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
+    def _choose_kernel(self, kept: Any, centred: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, list]:
+        """Choose the variant of the kernel and its width; return its distances and the widths that were tried."""
+        best = None
+        for kernel, reference in self.kernel_.variants(kept):
+            self.kernel_, distances = kernel, kernel._scaled(reference, reference)
+            gammas = kernel.gamma_ * (widths if kernel.has_width else np.ones(1))
+            tried = self._choose_gamma(distances, centred, np.ones(len(centred)), gammas.tolist())
+            found = (self.log_evidence_, self.noise_, kernel, kernel.gamma_, reference, distances, tried)
+            best = found if best is None or found[0] > best[0] else best
+        assert best is not None
+        self.log_evidence_, self.noise_, self.kernel_, self.kernel_.gamma_, self.reference_, distances, tried = best
+        return distances, tried
+
+    def _choose_gamma(self, distances: np.ndarray, centred: np.ndarray, inflation: np.ndarray, gammas: list) -> list:
+        """Choose the kernel's gamma and the noise; return what was tried."""
+        tried = [
+            (gamma, *evidence_path(self.kernel_._similarities(distances, gamma), centred, inflation))
+            for gamma in gammas
+        ]
+        self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
         return tried
 
     def _choose_rows(self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sumwise.kernels.quantiles import line_distances
 
 __all__ = ["WassersteinKernel", "default_kernel"]
 
+SEED = 0  # of extra slices: estimators with default kernels give the same result each time
 NARROW = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
 
 
@@ -40,12 +42,15 @@ class WassersteinKernel(BagKernel):
         Add a part per column (or slice) that compares the logarithms of standard deviations, as far apart as they are
         (order 1) or squared (order 2). Wasserstein distances see that a narrow bag is narrow, and hardly by which
         factor; responses often follow the factor. Estimators whose kernel is left to them take it.
+    extra_slices : int, default 0
+        Compare projections on so many random directions beside the columns (or slices), where there are several
+        columns. An estimator keeps them if they lower its error; estimators whose kernel is left to them try ten.
     exact : bool, default False
         Transport between the rows themselves in all dimensions (the extra ``transport``; small bags only: a pair of
         bags of n rows costs about n^3). This kernel is not guaranteed to be positive definite.
     gamma : "median" or float, default "median"
     random_state : int, numpy.random.Generator or None
-        For the slices.
+        For the slices; extra ones are always the same.
 
     Examples
     --------
@@ -65,6 +70,7 @@ class WassersteinKernel(BagKernel):
         slices: int = 0,
         combine: str = "sum",
         spread: bool = False,
+        extra_slices: int = 0,
         exact: bool = False,
         gamma: Any = "median",
         random_state: Any = None,
@@ -74,6 +80,7 @@ class WassersteinKernel(BagKernel):
         self.slices = slices
         self.combine = combine
         self.spread = spread
+        self.extra_slices = extra_slices
         self.exact = exact
         self.gamma = gamma
         self.random_state = random_state
@@ -87,11 +94,32 @@ class WassersteinKernel(BagKernel):
         checks.choice(self.order, "order", (1, 2))
         checks.at_least(self.n_quantiles, "n_quantiles", 1)
         checks.at_least(self.slices, "slices", 0)
+        checks.at_least(self.extra_slices, "extra_slices", 0)
         if self.exact and self.columns_.levels:
             raise DataError("Exact transport needs columns of numbers only.", hint="drop categorical columns.")
-        if self.exact and self.spread:
-            raise DataError("Exact transport has no spread on lines.", hint="leave exact or spread out.")
-        self.directions_ = draw_slices(self.columns_.dimension, int(self.slices), self.random_state)
+        if self.exact and (self.spread or self.extra_slices):
+            raise DataError("Exact transport compares no lines.", hint="leave out exact, or spread and extra_slices.")
+        d, n = self.columns_.dimension, int(self.slices)
+        extra = int(self.extra_slices) if d > 1 else 0
+        self.directions_ = draw_slices(d, n, self.random_state)
+        if extra:
+            self.directions_ = np.hstack([self.directions_, draw_slices(d, extra, SEED)])
+        self.n_extra_ = extra
+
+    def variants(self, kept: Any) -> list[tuple[BagKernel, Any]]:
+        """Return the kernel without its extra slices, where it has some, and as it is, each with what it keeps."""
+        if not self.n_extra_:
+            return [(self, kept)]
+        m, n = self.directions_.shape[1], int(self.n_quantiles)
+        plain = copy(self)
+        plain.n_extra_, base = 0, m - self.n_extra_
+        plain.directions_ = self.directions_[:, :base]
+        lines = [np.arange(base * n), np.arange(m * n, m * n + base)] if self.spread else [np.arange(base * n)]
+        shares = np.arange(m * (n + 1) if self.spread else m * n, kept.shape[1])
+        if len(self.scale_) > 1:
+            parts = np.arange(len(self.scale_))
+            plain.scale_ = self.scale_[(parts >= 2 * m if self.spread else parts >= m) | (parts % m < base)]
+        return [(plain, kept[:, np.concatenate([*lines, shares])]), (self, kept)]
 
     def _represent(self, bags: Bags) -> Any:
         if self.exact:
@@ -119,15 +147,15 @@ class WassersteinKernel(BagKernel):
 
 
 def default_kernel(given: BagKernel | None) -> BagKernel:
-    """Return the kernel of an estimator: the one given, or a Wasserstein kernel with spreads.
+    """Return the kernel of an estimator: the one given, or a Wasserstein kernel with spreads and extra slices.
 
     Examples
     --------
     >>> from sumwise.distribution.wasserstein import default_kernel
     >>> default_kernel(None)
-    WassersteinKernel(spread=True)
+    WassersteinKernel(extra_slices=10, spread=True)
     """
-    return WassersteinKernel(spread=True) if given is None else given
+    return WassersteinKernel(spread=True, extra_slices=10) if given is None else given
 
 
 def _transport(a: Bags, b: Bags, order: int) -> np.ndarray:
