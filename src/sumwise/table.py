@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,38 @@ class Table:
         return float(np.nansum(self.counts))
 
     @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every count was observed."""
+        return not np.isnan(self.counts).any()
+
+    @property
+    def label_totals(self) -> np.ndarray:
+        """Sums over all cells of the 0/1 label (1,), or of each of K classes (K,); empty without a label."""
+        if self.label_sums is None:
+            return np.zeros(0)
+        return self.label_sums.reshape(self.n_cells, -1).sum(axis=0)
+
+    def filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Cells (positions in C order, ascending) that aren't 0, their counts and label sums.
+
+        Examples
+        --------
+        >>> from sumwise import Table
+        >>> Table("a", [0, 4, 2], [0, 1, 0]).filled()
+        (array([1, 2]), array([4., 2.]), array([1., 0.]))
+        """
+        sums = self.label_sums
+        sums = None if sums is None else sums.reshape(self.n_cells, *sums.shape[self.counts.ndim :])
+        any_sum = False if sums is None else (sums != 0).reshape(self.n_cells, -1).any(axis=1)
+        cells = np.flatnonzero((self.counts.ravel() != 0) | any_sum)
+        return cells, self.counts.ravel()[cells], None if sums is None else sums[cells]
+
+    @property
     def n_classes(self) -> int | None:
         """2 for sums of a 0/1 label, K for K classes, None without a label."""
         if self.label_sums is None:
@@ -152,10 +185,10 @@ class Table:
         return Table, tuple(getattr(self, f.name) for f in fields(self))
 
     def __repr__(self) -> str:
-        return facts_text("Table", self._facts())
+        return facts_text(type(self).__name__, self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Table", {**self._facts(), "classes": self.n_classes})
+        return facts_html(type(self).__name__, {**self._facts(), "classes": self.n_classes})
 
     def _facts(self) -> dict[str, Any]:
         return {"attributes": self.attributes, "shape": self.shape, "total": self.total, "noise": self.noise}
@@ -188,11 +221,12 @@ def _label_sums(given: Any, table: Table) -> np.ndarray | None:
     if sums.ndim > counts.ndim and sums.shape[-1] < 2:
         raise DataError(f"{told} have {sums.shape[-1]} classes; there must be at least 2.")
     if isinstance(table.noise, Exact):
-        _check_exact_sums(counts, sums, told)
+        check_exact_sums(counts, sums, told)
     return checks.frozen(sums)
 
 
-def _check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str) -> None:
+def check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str, cell: Any = lambda at: at) -> None:
+    """Refuse label sums above exact counts, or of all classes other than them; cell(index) names an entry's cell."""
     binary = sums.ndim == counts.ndim
     whole = sums if binary else sums.sum(axis=-1)
     bad = whole - counts > RTOL * np.maximum(counts, 1.0) if binary else np.abs(whole - counts) > RTOL * (1 + counts)
@@ -200,7 +234,7 @@ def _check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str) -> None:
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
         what = "exceed the counts" if binary else "over all classes differ from the counts"
         raise DataError(
-            f"{told} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, at))} has "
+            f"{told} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, cell(at)))} has "
             f"{whole[at]:.10g} against {counts[at]:.10g}.",
             hint="correct them, or state the noise of the table.",
         )

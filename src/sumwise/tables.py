@@ -137,7 +137,7 @@ class Tables:
             "tables": len(self.tables),
             "attributes": list(self.domain.attributes),
             "orders": orders,
-            "cells": int(sum(t.counts.size for t in self.tables)),
+            "cells": int(sum(t.n_cells for t in self.tables)),
             "n": self.n,
             "label": self.label,
             "classes": None if self.classes is None else list(self.classes),
@@ -201,7 +201,7 @@ def _check_on_domain(table: Any, i: int, domain: Domain) -> None:
 
 
 def _population(tables: tuple[Table, ...], given: Any) -> float | None:
-    exact = [t for t in tables if isinstance(t.noise, Exact) and not np.isnan(t.counts).any()]
+    exact = [t for t in tables if isinstance(t.noise, Exact) and t.complete]
     if given is not None:
         given = float(checks.at_least(given, "n", 0, whole_number=False))
     reference = given if given is not None else (exact[0].total if exact else None)
@@ -220,9 +220,11 @@ def _check_label_totals(tables: tuple[Table, ...]) -> None:
     """Check that exact tables, which count the same rows, agree on how many have the label."""
     first: tuple[np.ndarray, Table] | None = None
     for t in tables:
-        if t.label_sums is None or not isinstance(t.noise, Exact) or np.isnan(t.label_sums).any():
+        if t.n_classes is None or not isinstance(t.noise, Exact):
             continue
-        sums = t.label_sums.reshape(t.counts.size, -1).sum(axis=0)
+        sums = t.label_totals
+        if np.isnan(sums).any():
+            continue
         if first is None:
             first = sums, t
         elif len(sums) == len(first[0]) and (np.abs(sums - first[0]) > RTOL * np.maximum(sums, first[0])).any():

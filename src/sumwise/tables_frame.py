@@ -11,11 +11,12 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+from sumwise.sparse_table import table_of_cells
 from sumwise.table import Table, title
 
 __all__ = ["label_codes", "tables_from_frame"]
 
-LARGEST = 2**28  # cells of one table: 2 GiB of counts
+LARGEST = 2**40  # cells of one table: it is held sparse
 
 
 def tables_from_frame(
@@ -113,12 +114,9 @@ def _count(
             hint="merge rare levels with an Encoding, or lower the order.",
         )
     cell = np.ravel_multi_index(tuple(codes[a] for a in subset), shape)
-    counts = np.bincount(cell, weights=w, minlength=size).reshape(shape)
     if y is None:
-        return Table(subset, counts)
+        return table_of_cells(subset, shape, cell, w)
     if classes is None:
-        weighted = y if w is None else y * w
-        return Table(subset, counts, np.bincount(cell, weights=weighted, minlength=size).reshape(shape))
-    k = len(classes)
-    sums = np.bincount(cell * k + y.astype(np.int64), weights=w, minlength=size * k).reshape(*shape, k)
-    return Table(subset, sums.sum(axis=-1) if w is not None else counts, sums)
+        return table_of_cells(subset, shape, cell, w, y if w is None else y * w)
+    by_class = ((y == k) * (1.0 if w is None else w) for k in range(len(classes)))
+    return table_of_cells(subset, shape, cell, w, by_class)

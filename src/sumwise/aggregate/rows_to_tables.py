@@ -16,6 +16,7 @@ from sumwise.encoding_fit import fitted_rule, parsed_spec
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.progress import Progress
+from sumwise.sparse_table import table_of_arrays
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -205,10 +206,11 @@ def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted:
     tables = []
     n = float(counted[0][0].sum())
     for subset, (all_counts, all_sums) in zip(plan.wanted, counted):
-        counts, sums, bounds = all_counts, all_sums, None
         if plan.suppress_below:
             counts, sums, bounds = _suppressed(all_counts, all_sums, plan.suppress_below)
-        tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
+            tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
+        else:
+            tables.append(table_of_arrays(subset, all_counts, None if plan.label is None else all_sums))
     names = None if plan.label is None else (0, 1) if classes is None else classes
     domain = encoding.domain if plan.domain is None else plan.domain
     kept = None if plan.encoding is None else encoding

@@ -14,6 +14,7 @@ from sumwise.kernels.loglinear import Layout
 
 __all__ = ["Centring", "Moments", "centring", "gradients", "misfit", "preconditioned", "shared_pace", "steps"]
 
+CROWD = 3.0  # tables that list their cells, at one attribute, whose steps add up without harm
 LONGEST = 2.0  # no parameter moves by more than this before the step size is applied
 
 
@@ -25,10 +26,14 @@ class Moments(NamedTuple):
 
 
 class Centring(NamedTuple):
-    """For every axis of the cliques: which line along that axis a cell lies on, and how many lines there are."""
+    """For every axis of the cliques: which line along that axis a cell lies on, and how many lines there are.
+
+    Cells of tables with one axis, or that list their cells, are on none (-1). speed (n_cells,): see `_speeds`.
+    """
 
     lines: list[np.ndarray]
     n_lines: list[int]
+    speed: np.ndarray
 
 
 def centring(lay: Layout) -> Centring:
@@ -37,18 +42,32 @@ def centring(lay: Layout) -> Centring:
     lines, n_lines = [], []
     for axis in range(deepest if deepest > 1 else 0):
         parts, n = [], 0
-        for clique in lay.cliques:
+        for c, clique in enumerate(lay.cliques):
             shape = lay.shape(clique)
-            if axis < len(shape) and len(shape) > 1:
+            if axis >= len(shape) or len(shape) < 2 or lay.listing(c) is not None:
+                line = np.full(int(lay.starts[c + 1] - lay.starts[c]), -1, dtype=np.int64)
+            else:
                 flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
                 line = np.broadcast_to(flat, shape).ravel()
-            else:
-                line = np.zeros(int(np.prod(shape)), dtype=np.int64) - 1
             parts.append(np.where(line >= 0, n + line, -1))
             n += int(line.max()) + 1
         lines.append(np.concatenate(parts))
         n_lines.append(n)
-    return Centring(lines, n_lines)
+    return Centring(lines, n_lines, _speeds(lay))
+
+
+def _speeds(lay: Layout) -> np.ndarray:
+    """How fast each cell may go at what is its own: less where an attribute is in many tables that list their cells.
+
+    Such a table is taken for its own altogether: what its listed cells have in common is how far they outweigh the
+    others, which nothing else tells. But a level's main effect is in there too, once per table.
+    """
+    speed, listing = np.ones(lay.n_cells), lay.listing_by_term()
+    for c, clique in enumerate(lay.cliques):
+        if clique in listing:
+            most = max(sum(a in other for other in listing) for a in clique)
+            speed[lay.starts[c] : lay.starts[c + 1]] = min(1.0, CROWD / most)
+    return speed
 
 
 def gradients(data: Moments, model: Moments, rescale: bool) -> Moments:
@@ -102,7 +121,7 @@ def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.nd
         own = _without_means(own, h, lines.lines[axis], lines.n_lines[axis])
     out = fast * step
     slow = np.broadcast_to(slow, step.shape)[:n]
-    out[:n] = slow * step[:n] + (fast - slow) * own
+    out[:n] = slow * step[:n] + (fast - slow) * lines.speed * own
     return out
 
 

@@ -6,7 +6,6 @@ redrawn by multiplying rows of exponentiated tables (no exponential in the inner
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,22 +13,31 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from sumwise.kernels.gibbs_moves import (
+    FAST,
+    class_shares,
+    draw_class,
+    exact,
+    jump,
+    listed_pair,
+    multiply,
+    multiply_logs,
+    pair,
+    pair_logs,
+    pick,
+    pick_logs,
+    uniform,
+)
 from sumwise.kernels.gibbs_plan import Jump, Plan, plan
+from sumwise.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, ratios
 from sumwise.kernels.loglinear import Expectation
-from sumwise.kernels.row_products import multiply_rows, padded
+from sumwise.kernels.row_products import padded
 
 __all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "halfway", "plan", "sweep", "sweep_halves"]
 
 GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
 SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
 SMALL = 500  # chains below which threads don't pay
-HALF = 1.0 / 2**53
-FAST = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "arcp",
-}  # sums may be reordered (the same way every time); NaN and infinities count
 
 
 class Chains(NamedTuple):
@@ -77,8 +85,7 @@ def sweep_halves(
     n, n_cells, n_scores = len(chains.codes), weights.shape[1], len(theta)
     n_groups = _groups(n_cells, n_scores)
     sums = np.zeros((n_groups, n_cells, 1 + n_scores))
-    tables = (exponentials(plan, weights), np.ascontiguousarray(weights), np.ascontiguousarray(theta.T))
-    sweep_once(chains, plan, tables, offsets, sums, n_threads, marginal)
+    sweep_once(chains, plan, swept_tables(plan, weights, theta), offsets, sums, n_threads, marginal)
     first = halfway(n, n_cells, n_scores)
     totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
     return [
@@ -96,6 +103,12 @@ def halfway(n: int, n_cells: int, n_scores: int) -> int:
     return min(n, -(-n // n_groups) * (n_groups // 2))
 
 
+def swept_tables(plan: Plan, weights: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What `sweep_once` multiplies and adds up, of log-weights (K, n_cells) and label scores (C, n_cells)."""
+    rows, listed = exponentials(plan, weights), ratios(plan.sparse, weights)
+    return rows, listed, np.ascontiguousarray(weights), np.ascontiguousarray(theta.T)
+
+
 def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
     """Exponentiated tables (K, F) in the order of the plan, padding 0, each clique scaled to keep products in range."""
     scaled = np.full((len(weights), weights.shape[1] + 1), -np.inf)  # the last: what pads rows
@@ -108,7 +121,8 @@ def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
 def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int = 1, marginal: bool = True) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
     widest = int(plan.sizes.max())
-    pairs = [int(plan.sizes[a] * plan.sizes[b]) for a, b in plan.visits if b >= 0]
+    together = zip(plan.visits, plan.sparse.joint)
+    pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
     most = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
     room = padded(max([widest, *pairs]))
     arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, room, most, marginal)
@@ -122,215 +136,24 @@ def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int
             done.result()
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _uniform(state):
-    """A double in [0, 1) from a 64-bit state (the finaliser of splitmix64)."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * HALF
-
-
-@njit(forceinline=True, error_model="numpy")
-def _exact(share):
-    """Round to 30 bits, so that sums over up to 2**23 chains are exact in any order."""
-    return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _row(f, x, base, near, stride, far, far_attribute, far_stride):
-    """Where the row of factor `f` starts, given the levels x of its other attributes."""
-    start = base[f] + x[near[f]] * stride[f]
-    for q in range(far[f], far[f + 1]):
-        start += x[far_attribute[q]] * far_stride[q]
-    return start
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride):
-    """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
-    for f in range(first, last):
-        starts[f - first] = _row(f, x, base, near, stride, far, far_attribute, far_stride)
-    multiply_rows(table, starts, last - first, m, w)
-
-
-@njit(error_model="numpy", cache=True)
-def _multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride):
-    """As `_multiply`, with logs: for products that leave the range of doubles."""
-    for v in range(m):
-        w[v] = 0.0
-    for f in range(first, last):
-        o = _row(f, x, base, near, stride, far, far_attribute, far_stride)
-        for v in range(m):
-            w[v] += math.log(table[o + np.uint64(v)])
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _pick(w, m, u):
-    """Position of the draw `u` in [0, 1) among weights w[:m]; -1 if their sum is out of range."""
-    total = 0.0
-    for v in range(m):
-        total += w[v]
-    left = u * total
-    k = 0
-    acc = w[0]
-    while acc <= left and k < m - 1:
-        k += 1
-        acc += w[k]
-    return k if 1e-280 < total < 1e280 else -1
-
-
-@njit(error_model="numpy", cache=True)
-def _pick_logs(w, m, u):
-    """As `_pick`, from log-weights; all levels alike if none is finite."""
-    top = -np.inf
-    for v in range(m):
-        top = max(top, w[v])
-    for v in range(m):
-        w[v] = math.exp(w[v] - top) if top > -np.inf else 1.0
-    return _pick(w, m, u)
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _pair(parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride):
-    """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
-
-    One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
-    """
-    _multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
-    _multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
-    for v in range(m):
-        for t in range(n):
-            w[v * n + t] *= w2[t]
-    _multiply(parts[0, 0], parts[0, 1], m, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
-    total = 0.0
-    for v in range(m):
-        row = 0.0
-        for t in range(n):
-            row += w[v * n + t]
-        w2[v] *= row
-        total += w2[v]
-    if not 1e-280 < total < 1e280:
-        return -1
-    left = u * total
-    v = 0
-    while left >= w2[v] and v < m - 1:
-        left -= w2[v]
-        v += 1
-    row = 0.0
-    for t in range(n):
-        row += w[v * n + t]
-    left = min(left / w2[v], 1.0) * row if w2[v] > 0.0 else 0.0
-    t = 0
-    acc = w[v * n]
-    while acc <= left and t < n - 1:
-        t += 1
-        acc += w[v * n + t]
-    return v * n + t
-
-
-@njit(error_model="numpy", cache=True)
-def _pair_logs(parts, m, n, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride):
-    _multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, base, near, stride, far, far_attribute, far_stride)
-    _multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, base, near, stride, far, far_attribute, far_stride)
-    for v in range(m):
-        for t in range(n):
-            w[v * n + t] += w2[v]
-    _multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
-    for v in range(m):
-        for t in range(n):
-            w[v * n + t] += w2[t]
-    return _pick_logs(w, m * n, u)
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _jump(
-    j, x, proposed, state, step, weights, sizes,
-    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-    clique_start, clique_members, member_attribute, member_stride,
-):  # fmt: skip
-    """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
-    ratio, moved = 0.0, False
-    for a in range(x.size):  # a loop: assigning slices costs more than these few levels
-        proposed[a] = x[a]
-    for i in range(jumps[j], jumps[j + 1]):
-        a, parent = jump_attribute[i], jump_parent[i]
-        m = sizes[a]
-        old = jump_start[i] + (m * x[parent] if parent >= 0 else np.uint64(0))
-        new = jump_start[i] + (m * proposed[parent] if parent >= 0 else np.uint64(0))
-        state += step
-        left = _uniform(state) * jump_cumulative[new + m - np.uint64(1)]
-        k = np.uint64(0)
-        while k < m - np.uint64(1) and jump_cumulative[new + k] <= left:
-            k += np.uint64(1)
-        proposed[a] = k
-        moved = moved or k != x[a]
-        ratio += jump_log[old + x[a]] - jump_log[new + k]
-    state += step
-    if not moved:
-        return state
-    for t in range(touched[j], touched[j + 1]):
-        c = touched_cliques[t]
-        q = clique_members[c]
-        a, b = member_attribute[q], member_attribute[q + 1]
-        before = clique_start[c] + x[a] * member_stride[q] + x[b] * member_stride[q + 1]
-        after = clique_start[c] + proposed[a] * member_stride[q] + proposed[b] * member_stride[q + 1]
-        for q in range(clique_members[c] + 2, clique_members[c + 1]):
-            before += x[member_attribute[q]] * member_stride[q]
-            after += proposed[member_attribute[q]] * member_stride[q]
-        ratio += weights[after] - weights[before]
-    if ratio >= 0.0 or _uniform(state) < math.exp(ratio):
-        for i in range(jumps[j], jumps[j + 1]):
-            x[jump_attribute[i]] = proposed[jump_attribute[i]]
-    return state
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _class_shares(z, offsets, p):
-    """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
-    if z.size == 1:
-        p[0] = 1.0 / (1.0 + math.exp(-(z[0] + offsets[1] - offsets[0])))
-        return
-    top = -np.inf
-    for k in range(z.size):
-        z[k] += offsets[k]
-        top = max(top, z[k])
-    total = 0.0
-    for k in range(z.size):
-        p[k] = math.exp(z[k] - top)
-        total += p[k]
-    for k in range(z.size):
-        p[k] /= total
-
-
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def _draw_class(p, u):
-    if p.size == 1:
-        return 1 if u < p[0] else 0
-    k = 0
-    acc = p[0]
-    while acc <= u and k < p.size - 1:
-        k += 1
-        acc += p[k]
-    return k
-
-
 @njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
 def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with arrays would cost more than they tell
     begin, end,
     codes, labels, streams, steps,
     sizes, visits, parts, base, near, stride, far, far_attribute, far_stride,
     clique_start, clique_members, member_attribute, member_stride,
-    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-    rows, weights, theta, offsets, sums, widest, most, marginal,
+    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques, sparse,
+    rows, ratios_of, weights, theta, offsets, sums, widest, most, marginal,
 ):  # fmt: skip
     n, d = codes.shape
     n_groups = sums.shape[0]
     per = (n + n_groups - 1) // n_groups
     n_cliques = clique_start.size
     binary = theta.shape[1] == 1
-    pair = clique_members[:-1]  # two members at least
-    one, one_stride = member_attribute[pair], member_stride[pair]
-    two, two_stride = member_attribute[pair + 1], member_stride[pair + 1]
+    listing = sparse.listed.size > 0
+    begin_of = clique_members[:-1]  # two members at least
+    one, one_stride = member_attribute[begin_of], member_stride[begin_of]
+    two, two_stride = member_attribute[begin_of + 1], member_stride[begin_of + 1]
     for g in range(begin, end):
         w, w2, starts = np.empty(widest), np.empty(widest), np.empty(most, np.uint64)
         x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
@@ -339,53 +162,66 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
         total = sums[g]
         for r in range(g * per, min(n, (g + 1) * per)):
             state, step = streams[r], steps[r]
-            table = rows[labels[r]]
+            table, ratio = rows[labels[r]], ratios_of[labels[r]]
             for a in range(d):
                 x[a] = codes[r, a]
             for i in range(visits.shape[0]):
                 state += step
-                u = _uniform(state)
+                u = uniform(state)
                 a, b = visits[i, 0], visits[i, 1]
                 m = np.int64(sizes[a])
                 if b < 0:
                     first, last = parts[i, 0, 0], parts[i, 0, 1]
-                    _multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
-                    k = _pick(w, m, u)
+                    multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+                    if listing:
+                        apply_ratios(i, 0, x, ratio, w, sparse)
+                    k = pick(w, m, u)
                     if k < 0:
-                        _multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
-                        k = _pick_logs(w, m, u)
+                        multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+                        apply_logs(i, 0, x, ratio, w, sparse)
+                        k = pick_logs(w, m, u)
                     x[a] = np.uint64(k)
                 else:
                     t = np.int64(sizes[b])
-                    k = _pair(
-                        parts[i], m, t, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride
-                    )
-                    if k < 0:
-                        k = _pair_logs(
-                            parts[i], m, t, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride
-                        )
+                    if sparse.joint[i] >= 0:
+                        k = listed_pair(
+                            i, parts[i], m, t, table, x, u, w, w2, starts,
+                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                        )  # fmt: skip
+                    else:
+                        k = pair(
+                            i, parts[i], m, t, table, x, u, w, w2, starts,
+                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                        )  # fmt: skip
+                        if k < 0:
+                            k = pair_logs(
+                                i, parts[i], m, t, table, x, u, w, w2,
+                                base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                            )  # fmt: skip
                     x[a] = np.uint64(k // t)
                     x[b] = np.uint64(k % t)
             for j in range(jumps.size - 1):
-                state = _jump(
+                state = jump(
                     j, x, proposed, state, step, weights[labels[r]], sizes,
                     jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-                    clique_start, clique_members, member_attribute, member_stride,
+                    clique_start, clique_members, member_attribute, member_stride, sparse,
                 )  # fmt: skip
             score = 0.0
             for c in range(n_cliques):
                 cell = clique_start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
                 for e in range(clique_members[c] + 2, clique_members[c + 1]):
                     cell += x[member_attribute[e]] * member_stride[e]
+                if listing:
+                    cell = cell_of(c, cell - clique_start[c], clique_start[c], sparse)
                 cells[c] = cell
                 if binary:
                     score += theta[cell, 0]
             if binary:
                 z[0] = score
-                _class_shares(z, offsets, p)
+                class_shares(z, offsets, p)
                 state += step
-                drawn = _draw_class(p, _uniform(state))
-                share = _exact(p[0]) if marginal else float(drawn)
+                drawn = draw_class(p, uniform(state))
+                share = exact(p[0]) if marginal else float(drawn)
                 for c in range(n_cliques):
                     total[cells[c], 0] += 1.0
                     total[cells[c], 1] += share
@@ -394,16 +230,16 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                 for c in range(n_cliques):
                     for k in range(z.size):
                         z[k] += theta[cells[c], k]
-                _class_shares(z, offsets, p)
+                class_shares(z, offsets, p)
                 state += step
-                drawn = _draw_class(p, _uniform(state))
+                drawn = draw_class(p, uniform(state))
                 if not marginal:
                     p[:] = 0.0
                     p[drawn] = 1.0
                 for c in range(n_cliques):
                     total[cells[c], 0] += 1.0
                     for k in range(p.size):
-                        total[cells[c], k + 1] += _exact(p[k])
+                        total[cells[c], k + 1] += exact(p[k])
             labels[r] = drawn
             streams[r] = state
             for a in range(d):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sumwise.kernels.gibbs_sparse import SparsePlan, sparse_plan
 from sumwise.kernels.loglinear import Layout
 from sumwise.kernels.row_products import padded
 
@@ -25,6 +26,7 @@ class Plan(NamedTuple):
     parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
     base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
     far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
+    sparse: the same for tables that list their cells.
     jumps (J + 1,): slices of jump_attribute, jump_parent and jump_start; touched (J + 1,): of the cliques they change.
     """
 
@@ -50,6 +52,7 @@ class Plan(NamedTuple):
     jump_log: np.ndarray
     touched: np.ndarray
     touched_cliques: np.ndarray
+    sparse: SparsePlan
 
 
 class Jump(NamedTuple):
@@ -84,6 +87,8 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jum
         for drawn in ((first,), (second,), (first, second)):
             begin = len(factors)
             for c, clique in enumerate(lay.cliques):
+                if lay.listing(c) is not None:
+                    continue
                 inside = tuple(a for a in (first, second) if a in clique)
                 if inside == drawn and -1 not in drawn:
                     table, others = _turned(lay, c, drawn)
@@ -108,12 +113,13 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jum
         np.concatenate([[0], np.cumsum([len(o) for o in further])]).astype(np.int64),
         _index([a for a, _ in pairs]),
         _index([s for _, s in pairs]),
-        np.concatenate(gather),
+        np.concatenate([np.zeros(0, np.int64), *gather]),
         _index(lay.starts[:-1]),
         member_ends.astype(np.int64),
         _index([a for a, _ in flat_members]),
         _index([s for _, s in flat_members]),
         *_jump_arrays(lay, jumps),
+        sparse=sparse_plan(lay, visits),
     )
 
 

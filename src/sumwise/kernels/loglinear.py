@@ -8,7 +8,7 @@ done on the *cliques*, the tables that are within no other, whose cells follow e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "Layout",
     "class_shares",
     "enumerate_cells",
+    "found_in",
     "layout",
     "log_weights",
     "project",
@@ -39,6 +40,8 @@ class Layout(NamedTuple):
     - terms: the cliques, then the tables within them; parameters of term t are ``term_starts[t]:term_starts[t + 1]``,
       so the first ``n_cells`` parameters are the cliques' own.
     - cells, params: pairs (a clique's cell, a smaller table's parameter that applies to it).
+    - listed: for each clique None, or the cells of its table (ascending, C order) that it has places for, where most
+      are empty; a last place stands for all the others. No smaller table lives on such a clique.
     """
 
     sizes: tuple[int, ...]
@@ -48,6 +51,7 @@ class Layout(NamedTuple):
     term_starts: np.ndarray
     cells: np.ndarray
     params: np.ndarray
+    listed: tuple[np.ndarray | None, ...] = ()
 
     @property
     def n_cells(self) -> int:
@@ -63,8 +67,28 @@ class Layout(NamedTuple):
         """Levels of some attributes."""
         return tuple(self.sizes[a] for a in attributes)
 
+    @property
+    def sparse(self) -> bool:
+        """Whether any clique lists its cells."""
+        return any(cells is not None for cells in self.listed)
+
+    def listing(self, t: int) -> np.ndarray | None:
+        """The cells that term `t` has places for; None where it has one for each."""
+        return self.listed[t] if t < len(self.listed) else None
+
+    def listing_by_term(self) -> dict[tuple[int, ...], np.ndarray]:
+        """The cells of every clique that lists them."""
+        return {c: cells for c, cells in zip(self.cliques, self.listed) if cells is not None}
+
+    def parameters(self, t: int, cells: np.ndarray) -> np.ndarray:
+        """Where the parameters of cells (C order) of term `t`'s table are."""
+        kept = self.listing(t)
+        if kept is None:
+            return self.term_starts[t] + cells
+        return self.term_starts[t] + found_in(kept, cells)
+
     def clique_cells(self, c: int) -> np.ndarray:
-        """Flat positions of the cells of clique `c`, shaped like its table."""
+        """Flat positions of the cells of clique `c`, shaped like its table; not for one that lists its cells."""
         return np.arange(self.starts[c], self.starts[c + 1]).reshape(self.shape(self.cliques[c]))
 
 
@@ -79,19 +103,37 @@ class Expectation(NamedTuple):
     log_z: np.ndarray
 
 
-def layout(sizes: Sequence[int], tables: Iterable[Sequence[int]]) -> Layout:
-    """Find the cliques among tables (sets of attribute positions) and lay out their cells."""
+def found_in(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Positions of cells among ascending ones; one past the last for those that aren't there."""
+    if not len(kept):
+        return np.zeros(np.shape(cells), dtype=np.int64)
+    at = np.minimum(np.searchsorted(kept, cells), len(kept) - 1)
+    return np.where(kept[at] == cells, at, len(kept))
+
+
+def layout(
+    sizes: Sequence[int], tables: Iterable[Sequence[int]], listed: Mapping[tuple[int, ...], np.ndarray] | None = None
+) -> Layout:
+    """Find the cliques among tables (sets of attribute positions) and lay out their cells.
+
+    listed: tables of which only these cells (ascending, C order) have places of their own; at least one has.
+    """
     wanted = sorted({tuple(sorted(t)) for t in tables}, key=lambda t: (-len(t), t))
+    listed = {t: cells if len(cells) else np.zeros(1, np.int64) for t, cells in (listed or {}).items()}
     cliques: list[tuple[int, ...]] = []
     inner: list[tuple[tuple[int, ...], int]] = []
     for t in wanted:
-        home = next((c for c, clique in enumerate(cliques) if set(t) <= set(clique)), None)
+        homes = (c for c, clique in enumerate(cliques) if clique not in listed and set(t) <= set(clique))
+        home = None if t in listed else next(homes, None)
         if home is None:
             cliques.append(t)
         else:
             inner.append((t, home))
     shape = [tuple(int(sizes[a]) for a in t) for t in [*cliques, *(t for t, _ in inner)]]
-    ends = np.concatenate([[0], np.cumsum([math.prod(s) for s in shape])]).astype(np.int64)
+    n_places = [math.prod(s) for s in shape]
+    for c, clique in enumerate(cliques):
+        n_places[c] = len(listed[clique]) + 1 if clique in listed else n_places[c]
+    ends = np.concatenate([[0], np.cumsum(n_places)]).astype(np.int64)
     starts = ends[: len(cliques) + 1]
     cells, params = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for k, (t, home) in enumerate(inner, start=len(cliques)):
@@ -102,7 +144,8 @@ def layout(sizes: Sequence[int], tables: Iterable[Sequence[int]]) -> Layout:
         params.append(ends[k] + np.ravel_multi_index(tuple(index[axes]), shape[k]))
     terms = (*cliques, *(t for t, _ in inner))
     sizes = tuple(int(s) for s in sizes)
-    return Layout(sizes, tuple(cliques), starts, terms, ends, np.concatenate(cells), np.concatenate(params))
+    places = tuple(np.asarray(listed[c], dtype=np.int64) if c in listed else None for c in cliques)
+    return Layout(sizes, tuple(cliques), starts, terms, ends, np.concatenate(cells), np.concatenate(params), places)
 
 
 def spread(lay: Layout, params: np.ndarray) -> np.ndarray:

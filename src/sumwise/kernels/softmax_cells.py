@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from sumwise.kernels.loglinear import log_sum
+from sumwise.kernels.loglinear import found_in, log_sum
 from sumwise.kernels.minimise import minimise
 
 __all__ = ["cell_design", "fit_softmax", "fit_sums"]
 
 
-def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes) -> csr_matrix:
-    """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes)."""
-    columns = [
-        starts[t] + np.ravel_multi_index(tuple(codes[:, a] for a in term), tuple(sizes[a] for a in term))
-        for t, term in enumerate(terms)
-    ]
+def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes, listed=()) -> csr_matrix:
+    """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
+
+    listed: as in `Layout`.
+    """
+    columns = []
+    for t, term in enumerate(terms):
+        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), tuple(sizes[a] for a in term))
+        kept = listed[t] if t < len(listed) else None
+        columns.append(starts[t] + (cell if kept is None else found_in(kept, cell)))
     index = np.stack(columns, axis=1)
     n, k = index.shape
     return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(starts[-1])))

@@ -55,7 +55,7 @@ class Judge:
     def score(self, theta: np.ndarray, offsets: np.ndarray) -> float:
         """Normalised log-likelihood, 1 + mean log-likelihood / entropy."""
         lay = self.layout
-        z = term_scores(self.codes, list(lay.terms), lay.term_starts, lay.sizes, theta)
+        z = term_scores(self.codes, list(lay.terms), lay.term_starts, lay.sizes, theta, lay.listed)
         z = (np.column_stack([np.zeros(len(z)), z[:, 0]]) if z.shape[1] == 1 else z) + offsets
         drawn = float(np.mean((self.labels * z).sum(axis=1) - log_sum(z, axis=1)))
         judged = float(np.sum(self.residual * theta)) + float((self.shares - self.labels.mean(axis=0)) @ offsets)
@@ -69,6 +69,7 @@ def _cell_rates(codes: np.ndarray, lay: Layout, labels: np.ndarray) -> np.ndarra
     for t, term in enumerate(lay.terms):
         at = slice(lay.term_starts[t], lay.term_starts[t + 1])
         cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term))
+        cell = lay.parameters(t, cell) - at.start
         size = int(at.stop - at.start)
         n = np.bincount(cell, minlength=size)
         for k in range(labels.shape[1]):

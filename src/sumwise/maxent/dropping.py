@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from sumwise import checks
-from sumwise.maxent.engines import tie_of
-from sumwise.maxent.sufficient import binary_or_all
+from sumwise.maxent.listing import tie_of
+from sumwise.maxent.sufficient import scores_of
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -53,7 +53,7 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     large = [a for a in domain.attributes if domain[a] > levels]
     tied = []
     for a, b in combinations(large, 2):
-        strength = max((tie_of(np.maximum(np.nan_to_num(t.counts), 0.0)) for t in tables.on(a, b)), default=0.0)
+        strength = max((_tie(t) for t in tables.on(a, b)), default=0.0)
         if strength > tie:
             tied.append((strength, a, b))
     gone: set[str] = set()
@@ -67,21 +67,28 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     return Tables(left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding)
 
 
+def _tie(table: Table) -> float:
+    cells, counts, _ = table.filled()
+    return tie_of(cells, np.nan_to_num(counts), table.shape)
+
+
 def _told(tables: Tables, attribute: str) -> float:
     """Variance of the label's rates over the levels of an attribute, sampling taken out; the best of its tables."""
     return max((_spread_of_rates(t, attribute) for t in tables if attribute in t.attributes), default=0.0)
 
 
 def _spread_of_rates(table: Table, attribute: str) -> float:
-    away = tuple(i for i, a in enumerate(table.attributes) if a != attribute)
-    sums = binary_or_all(table)
-    if sums is None or np.isnan(table.counts).any():
+    cells, filled, label = table.filled()
+    if label is None or not table.complete:
         return 0.0
-    counts = np.maximum(table.counts.sum(axis=away), 0.0)
+    level = np.unravel_index(cells, table.shape)[table.attributes.index(attribute)]
+    size = table.shape[table.attributes.index(attribute)]
+    counts = np.maximum(np.bincount(level, weights=filled, minlength=size), 0.0)
     total = max(float(counts.sum()), 1e-300)
     out = 0.0
-    for values in sums:
-        rates = values.sum(axis=away) / np.maximum(counts, 1.0)
-        mean = float(values.sum()) / total
+    for values in scores_of(label, filled.ndim):
+        sums = np.bincount(level, weights=values, minlength=size)
+        rates = sums / np.maximum(counts, 1.0)
+        mean = float(sums.sum()) / total
         out += float(np.sum(counts * (rates - mean) ** 2)) / total - mean * (1 - mean) * np.sum(counts > 0) / total
     return out

@@ -15,7 +15,7 @@ from sumwise.kernels.loglinear_bp import bp_cells, trw_cells
 from sumwise.kernels.loglinear_tree import tree_cells, tree_size
 from sumwise.maxent.sufficient import Sufficient
 
-__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs", "tie_of"]
+__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs"]
 
 DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
 QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
@@ -117,29 +117,19 @@ def choose(name: str, lay: Layout, n_classes: int) -> str:
 def strong_pairs(found: Sufficient) -> tuple[tuple[int, int], ...]:
     """Pairs of attributes so tied that one can't move without the other; each attribute once, strongest first."""
     lay, ties = found.layout, []
+    large = lay.listing_by_term()
     for t, term in enumerate(lay.terms):
-        if len(term) != 2 or math.prod(lay.shape(term)) > PAIR_CELLS:
+        listed = lay.listing(t) is not None  # then the two are redrawn together at little cost
+        if len(term) != 2 or (math.prod(lay.shape(term)) > PAIR_CELLS and not listed):
             continue
-        counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
-        tie = tie_of(np.maximum(counts, 0.0))
-        if tie > STRONG:
+        tie = found.tie(t)
+        if tie > (HANGING if listed else STRONG) and not any(len(c) > 2 and set(term) <= set(c) for c in large):
             ties.append((-tie, term))
     chosen: list[tuple[int, int]] = []
     for _, pair in sorted(ties):
         if not {a for p in chosen for a in p} & set(pair):
             chosen.append(pair)
     return tuple(chosen)
-
-
-def tie_of(counts: np.ndarray) -> float:
-    """Mutual information over the smaller entropy, 0 to 1."""
-    p = counts / max(counts.sum(), 1e-300)
-    rows, cols = p.sum(axis=1), p.sum(axis=0)
-    entropies = [float(-(q[q > 0] * np.log(q[q > 0])).sum()) for q in (rows, cols)]
-    outer = np.outer(rows, cols)
-    inside = p > 0
-    information = float((p[inside] * np.log(p[inside] / outer[inside])).sum())
-    return information / min(entropies) if min(entropies) > 1e-12 else 0.0
 
 
 def check_name(name: str) -> None:
@@ -155,12 +145,12 @@ def strong_trees(found: Sufficient) -> tuple[gibbs.Jump, ...]:
     Attributes are joined by the strongest ties in the data's own pair tables; pairs that are redrawn jointly anyway are
     left out.
     """
-    lay, tables = found.layout, {}
+    lay, tables, ties = found.layout, {}, []
     for t, term in enumerate(lay.terms):
-        if len(term) == 2:
-            counts = found.data.counts[lay.term_starts[t] : lay.term_starts[t + 1]].reshape(lay.shape(term))
-            tables[term] = np.maximum(counts, 0.0)
-    ties = sorted(((tie_of(c), pair) for pair, c in tables.items()), reverse=True)
+        if len(term) == 2 and lay.listing(t) is None:  # of those that list their cells blocks take care
+            tables[term] = np.maximum(found.data.counts[found.part(t)].reshape(lay.shape(term)), 0.0)
+            ties.append((found.tie(t), term))
+    ties.sort(reverse=True)
     home = {a: {a} for a in range(len(lay.sizes))}
     around: dict[int, list[int]] = {a: [] for a in home}
     for tie, (a, b) in ties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,31 @@ import numpy as np
 
 from sumwise import checks
 
-__all__ = ["logistic_weights", "write_weights"]
+__all__ = ["cells_of", "coefficient_frame", "logistic_weights", "own_places", "write_weights"]
+
+
+def cells_of(lay: Any, t: int) -> Iterable[tuple[int, ...]]:
+    """Levels of each cell that term `t` has a parameter for, in their order; the last place of listed cells has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.export import cells_of
+    >>> list(cells_of(layout((2, 3), [(0, 1)], {(0, 1): np.array([1, 5])}), 0))
+    [(0, 1), (1, 2)]
+    """
+    kept, shape = lay.listing(t), lay.shape(lay.terms[t])
+    if kept is None:
+        return np.ndindex(*shape)
+    return (tuple(map(int, at)) for at in zip(*np.unravel_index(kept, shape)))
+
+
+def own_places(lay: Any) -> np.ndarray:
+    """Whether a parameter is a cell's own (P,), not that of all cells that a table doesn't list."""
+    own = np.ones(lay.n_params, dtype=bool)
+    own[[lay.starts[c + 1] - 1 for c, kept in enumerate(lay.listed) if kept is not None]] = False
+    return own
 
 
 def logistic_weights(model: Any) -> dict[str, Any]:
@@ -22,7 +47,7 @@ def logistic_weights(model: Any) -> dict[str, Any]:
     weights = []
     for t, term in enumerate(lay.terms):
         part = model.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
-        for i, at in enumerate(np.ndindex(*lay.shape(term))):
+        for i, at in enumerate(cells_of(lay, t)):
             if part[:, i].any():
                 levels = [checks.plain(model.domain_.levels(names[a])[v]) for a, v in zip(term, at)]
                 value = float(part[0, i]) if binary else [float(v) for v in part[:, i]]
@@ -34,6 +59,21 @@ def logistic_weights(model: Any) -> dict[str, Any]:
         "weights": weights,
         "encoding": None if model.encoding_ is None else model.encoding_.project(names).to_dict(),
     }
+
+
+def coefficient_frame(model: Any) -> Any:
+    """Theta of a fitted classifier as a pandas frame: table, levels, class, coefficient."""
+    import pandas as pd
+
+    lay, names = model._layout(), model.domain_.attributes
+    classes = model.classes_[1:] if len(model.theta_) == 1 else model.classes_
+    rows = []
+    for t, term in enumerate(lay.terms):
+        part = model.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
+        for i, at in enumerate(cells_of(lay, t)):
+            levels = tuple(model.domain_.levels(names[a])[v] for a, v in zip(term, at))
+            rows += [(model.terms_[t], levels, checks.plain(c), part[k, i]) for k, c in enumerate(classes)]
+    return pd.DataFrame(rows, columns=["table", "levels", "class", "coefficient"])
 
 
 def write_weights(weights: dict[str, Any], path: Any) -> None:

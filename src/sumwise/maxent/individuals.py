@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
+from sumwise.kernels.loglinear import found_in
 
 __all__ = ["codes_of", "term_scores"]
 
@@ -41,10 +42,12 @@ def _codes(column: Any, levels: tuple, name: str) -> np.ndarray:
     return np.where(codes >= 0, lookup[codes], position.get(None, -1))
 
 
-def term_scores(codes: np.ndarray, terms: list, starts: np.ndarray, sizes: tuple, theta: np.ndarray) -> np.ndarray:
+def term_scores(
+    codes: np.ndarray, terms: list, starts: np.ndarray, sizes: tuple, theta: np.ndarray, listed: Any = ()
+) -> np.ndarray:
     """Sum of every term's parameters (C, P) at individuals' cells: (n, C). Terms with an unknown level drop out.
 
-    terms: tuples of attribute positions; starts: where each term's parameters begin.
+    terms: tuples of attribute positions; starts: where each term's parameters begin; listed: as in `Layout`.
 
     Examples
     --------
@@ -59,5 +62,7 @@ def term_scores(codes: np.ndarray, terms: list, starts: np.ndarray, sizes: tuple
         columns = [codes[:, a] for a in term]
         known = np.logical_and.reduce([c >= 0 for c in columns])
         cell = np.ravel_multi_index(tuple(np.maximum(c, 0) for c in columns), tuple(sizes[a] for a in term))
-        out += np.where(known[:, None], theta[:, starts[t] + cell].T, 0.0)
+        kept = listed[t] if t < len(listed) else None
+        place = cell if kept is None else found_in(kept, cell)
+        out += np.where(known[:, None], theta[:, starts[t] + place].T, 0.0)
     return out

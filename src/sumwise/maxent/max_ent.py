@@ -19,8 +19,9 @@ from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import device_training, engines, on_spark
 from sumwise.maxent.choosing import choose_penalties
 from sumwise.maxent.engines import Parameters
-from sumwise.maxent.export import logistic_weights, write_weights
+from sumwise.maxent.export import coefficient_frame, logistic_weights, own_places, write_weights
 from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.listing import listing_of
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.rows import from_rows
 from sumwise.maxent.sufficient import Sufficient, added, sufficient
@@ -44,6 +45,7 @@ PAPER = {  # Gilotte et al. 2022, appendix A
     "blocks": (),
     "decay": 0.0,
     "n_chains": "tenth",
+    "shrink_large": False,
 }
 
 
@@ -89,6 +91,10 @@ class MaxEntClassifier(Uncertainty):
     noise : {"aware", "ignore"}
         What to do with the noise that tables state: penalise a cell the more the more of its count is noise, or take
         what was observed for the truth.
+    shrink_large : bool, default True
+        Raise the penalties of attributes of more than 100 levels to what their own tables suggest: where rates of
+        levels hardly differ beyond chance, and where several such attributes nearly determine each other and would
+        share one effect.
     max_iter : int, default 500
     tol : float, default 0.15
         Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
@@ -153,6 +159,7 @@ class MaxEntClassifier(Uncertainty):
         margins: bool = True,
         blocks: Any = "auto",
         noise: str = "aware",
+        shrink_large: bool = True,
         max_iter: int = 500,
         tol: float = 0.15,
         preset: str | None = None,
@@ -179,6 +186,7 @@ class MaxEntClassifier(Uncertainty):
         self.margins = margins
         self.blocks = blocks
         self.noise = noise
+        self.shrink_large = shrink_large
         self.max_iter = max_iter
         self.tol = tol
         self.preset = preset
@@ -206,7 +214,8 @@ class MaxEntClassifier(Uncertainty):
         """
         self._check()
         parts = [tables] if isinstance(tables, Tables) or not isinstance(tables, (list, tuple)) else list(tables)
-        found = [sufficient(t, self.margins) for t in parts]
+        listed = listing_of(parts) if self._lists(parts) else None
+        found = [sufficient(t, self.margins, listed) for t in parts]
         return self._fit_found(added(found), parts[0], held_out, found, rows)
 
     def _fit_found(
@@ -217,12 +226,19 @@ class MaxEntClassifier(Uncertainty):
         before = self._before(found, tables) if self.warm_start else None
         chains = getattr(self, "chains_", None) if before is not None else None
         self._remember(tables, found.n)
+        self.listed_ = list(found.layout.listed)
         self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
         self.engine_, self.chains_ = name, None
         self.penalty_theta_, self.choice_ = self.penalty_theta, None
         if isinstance(self.penalty_theta, str):
             self.penalty_theta_, self.choice_ = self._chosen(found, parts, tables)
-        penalties = penalties_of(found, self.penalty_theta_, self._setting("penalty_mu"), self.noise == "aware")
+        penalties = penalties_of(
+            found,
+            self.penalty_theta_,
+            self._setting("penalty_mu"),
+            self.noise == "aware",
+            self._setting("shrink_large"),
+        )
         if rows is not None:
             self._fit_rows(found, penalties, rows)
         elif solver == "lbfgs":
@@ -273,25 +289,15 @@ class MaxEntClassifier(Uncertainty):
 
     def coefficients(self) -> Any:
         """Return theta as a pandas frame: table, levels, class, coefficient."""
-        import pandas as pd
-
         self._fitted("theta_")
-        lay, names = self._layout(), self.domain_.attributes
-        classes = self.classes_[1:] if len(self.theta_) == 1 else self.classes_
-        rows = []
-        for t, term in enumerate(lay.terms):
-            part = self.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
-            for i, at in enumerate(np.ndindex(*lay.shape(term))):
-                levels = tuple(self.domain_.levels(names[a])[v] for a, v in zip(term, at))
-                rows += [(self.terms_[t], levels, checks.plain(c), part[k, i]) for k, c in enumerate(classes)]
-        return pd.DataFrame(rows, columns=["table", "levels", "class", "coefficient"])
+        return coefficient_frame(self)
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
         return self._scores_of(self._parameters(), codes)
 
     def _scores_of(self, parameters: Parameters, codes: np.ndarray) -> np.ndarray:
         lay = self._layout()
-        scores = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, parameters.theta)
+        scores = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, parameters.theta, lay.listed)
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
         return scores + parameters.offsets
@@ -310,6 +316,11 @@ class MaxEntClassifier(Uncertainty):
         checks.at_least(self.penalty_mu, "penalty_mu", 0, whole_number=False)
         if self.n_chains != "tenth":
             checks.at_least(self.n_chains, "n_chains", FEWEST_CHAINS)
+
+    def _lists(self, parts: Sequence[Any]) -> bool:
+        """Whether tables that are held sparse are used so: the sampler here and on Spark can."""
+        sampled = self.engine in ("auto", *SAMPLING) and not self._on_device()
+        return sampled and all(isinstance(t, Tables) for t in parts)
 
     def _engine(self) -> str:
         """The engine as given; on a device it is sampling."""
@@ -331,10 +342,15 @@ class MaxEntClassifier(Uncertainty):
         if not hasattr(self, "theta_") or self.domain_ != tables.domain:
             return None
         same = self.theta_.shape == found.data.sums.shape and len(self.offsets_) == len(found.shares)
+        mine = self._layout().listing_by_term()
+        theirs = found.layout.listing_by_term()
+        same = same and mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
         return self._parameters().copy() if same else None
 
     def _store(self, parameters: Parameters) -> None:
         self.mu_, self.theta_, self.offsets_ = parameters
+        common = ~own_places(self._layout())
+        self.mu_[common] = self.theta_[:, common] = 0.0  # told of no cell, so added to none
 
     def _fit_lbfgs(self, found: Sufficient, penalties: Moments, before: Parameters | None) -> None:
         engine = engines.Exact(self.engine_, found)

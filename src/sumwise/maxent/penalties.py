@@ -8,14 +8,20 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.kernels.contrastive import Moments
+from sumwise.maxent.large import large_penalties
 from sumwise.maxent.sufficient import Sufficient
 from sumwise.maxent.trust import distrust
 
 __all__ = ["penalties_of"]
 
 
-def penalties_of(found: Sufficient, penalty_theta: Any, penalty_mu: float, aware: bool = True) -> Moments:
-    """Penalties of mu (P,) and theta (C, P); with `aware`, larger where noise hides a cell.
+def penalties_of(
+    found: Sufficient, penalty_theta: Any, penalty_mu: float, aware: bool = True, large: bool = True
+) -> Moments:
+    """Penalties of mu (P,) and theta (C, P).
+
+    With `aware` they are larger where noise hides a cell, with `large` also for attributes of many levels, as
+    `large_penalties` says.
 
     Examples
     --------
@@ -31,8 +37,11 @@ def penalties_of(found: Sufficient, penalty_theta: Any, penalty_mu: float, aware
     lay = found.layout
     orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
     theta = np.array(by_order, dtype=float)[np.minimum(orders, len(by_order)) - 1]
+    theta = np.broadcast_to(theta, found.data.sums.shape)
+    if large:
+        theta = large_penalties(found, theta, most=max(by_order))
     mu = np.full(lay.n_params, float(penalty_mu))
     if not (aware and found.noisy):
-        return Moments(mu, np.broadcast_to(theta, found.data.sums.shape))
+        return Moments(mu, theta)
     less = distrust(found)
     return Moments(mu * (1 + less.counts), theta * (1 + less.sums))

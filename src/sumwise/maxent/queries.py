@@ -14,6 +14,7 @@ from sumwise.kernels import gibbs
 from sumwise.kernels.loglinear import ENUMERABLE, Layout, layout, log_sum, log_weights, spread
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.listing import full_table
 from sumwise.maxent.sufficient import sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
@@ -46,6 +47,7 @@ class Queries(TablesClassifier):
     theta_: np.ndarray
     offsets_: np.ndarray
     terms_: list
+    listed_: list
     chains_: dict[str, np.ndarray] | None
     blocks_: list
     label_: str | None
@@ -91,7 +93,7 @@ class Queries(TablesClassifier):
         self._fitted("mu_")
         codes = codes_of(frame, self.domain_, self.encoding_)
         lay = self._layout()
-        of_x = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, self.mu_[None])[:, 0]
+        of_x = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, self.mu_[None], lay.listed)[:, 0]
         scores = self._scores(codes)
         if labels is None:
             return of_x + log_sum(scores, axis=1)
@@ -161,8 +163,8 @@ class Queries(TablesClassifier):
         random_state : int, Generator or None
         """
         self._fitted("mu_")
-        found = sufficient(tables, self.margins)
         mine = self._layout()
+        found = sufficient(tables, self.margins, mine.listing_by_term())
         if tables.domain != self.domain_ or found.layout.terms != mine.terms:
             raise DataError("The tables aren't over the attribute sets that the model was trained on.")
         linear = float(np.sum(found.data.sums * self.theta_)) / found.n + float(found.shares @ self.offsets_)
@@ -176,7 +178,10 @@ class Queries(TablesClassifier):
 
     def _layout(self) -> Layout:
         place = {a: i for i, a in enumerate(self.domain_.attributes)}
-        return layout(self.domain_.shape, [[place[a] for a in term] for term in self.terms_])
+        axes = [tuple(place[a] for a in term) for term in self.terms_]
+        kept = getattr(self, "listed_", None) or [None] * len(axes)
+        listed = {term: cells for term, cells in zip(axes, kept) if cells is not None}
+        return layout(self.domain_.shape, axes, listed)
 
     def _parameters(self) -> Parameters:
         return Parameters(self.mu_, self.theta_, self.offsets_)
@@ -198,7 +203,8 @@ class Queries(TablesClassifier):
         joint = np.zeros((len(self.classes_), *lay.sizes)) + self.offsets_.reshape(-1, *[1] * d)
         for c, clique in enumerate(lay.cliques):
             shape = [lay.sizes[a] if a in clique else 1 for a in range(d)]
-            joint += weights[:, lay.starts[c] : lay.starts[c + 1]].reshape(-1, *shape)
+            part = weights[:, lay.starts[c] : lay.starts[c + 1]]
+            joint += np.stack([full_table(lay, c, w) for w in part]).reshape(-1, *shape)
         return np.exp(joint - log_sum(joint))
 
     def _draws(self, n: int, random_state: Any) -> tuple[np.ndarray, np.ndarray]:

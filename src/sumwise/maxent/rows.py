@@ -35,7 +35,7 @@ def from_rows(found: Sufficient, codes: np.ndarray, penalties: Moments) -> tuple
     if not known.any():
         raise DataError("No row has levels that all tables have.", hint="give rows of the same population.")
     codes, lay = codes[known], found.layout
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes)
+    design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes, lay.listed)
     here = np.asarray(design.sum(axis=0)).ravel() * (found.n / len(codes))
     ratio = np.where(found.data.counts > 0, here / np.maximum(found.data.counts, 1e-9), 0.0)
     noisy = found.noise.counts > 0  # a noisy count is no divisor

@@ -12,7 +12,9 @@ from sumwise.errors import DataError
 from sumwise.kernels.contrastive import Moments
 from sumwise.kernels.loglinear import Layout, layout
 from sumwise.kernels.reconcile import Agreed, reconcile, subsets
+from sumwise.maxent.listing import Listing, listed_values, margins_of, tie_of
 from sumwise.noise import Exact, Poisson
+from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
@@ -48,19 +50,32 @@ class Sufficient:
         """Where the parameters of term `t` are."""
         return slice(int(self.layout.term_starts[t]), int(self.layout.term_starts[t + 1]))
 
+    def cells(self, t: int) -> np.ndarray:
+        """The cells of term `t`'s table that have parameters of their own, in their order."""
+        kept = self.layout.listing(t)
+        return np.arange(self.part(t).stop - self.part(t).start) if kept is None else kept
+
+    def tie(self, t: int) -> float:
+        """Mutual information over the smaller entropy, 0 to 1, of the two attributes of term `t`."""
+        cells = self.cells(t)
+        counts = self.data.counts[self.part(t)][: len(cells)]
+        return tie_of(cells, counts, self.layout.shape(self.layout.terms[t]))
+
     def margin(self, attribute: int) -> np.ndarray:
         """Shares of an attribute's levels, from the smallest table that holds it; uniform where nothing is seen."""
         lay = self.layout
         t = min((i for i, term in enumerate(lay.terms) if attribute in term), key=lambda i: len(lay.terms[i]))
-        part = slice(lay.term_starts[t], lay.term_starts[t + 1])
-        counts = np.maximum(self.data.counts[part].reshape(lay.shape(lay.terms[t])), 0.0)
-        away = tuple(i for i, a in enumerate(lay.terms[t]) if a != attribute)
-        found = counts.sum(axis=away) if away else counts
+        counts, shape = np.maximum(self.data.counts[self.part(t)], 0.0), lay.shape(lay.terms[t])
+        level = np.unravel_index(self.cells(t), shape)[lay.terms[t].index(attribute)]
+        found = np.bincount(level, weights=counts[: len(level)], minlength=lay.sizes[attribute])
         return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1.0 / len(found))
 
 
-def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
+def sufficient(tables: Tables, margins: bool = True, listed: Listing | None = None) -> Sufficient:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
+
+    Tables that are `listed` (see `listing_of`) have parameters for those cells only: all their others share a last
+    place whose parameter is 0, for a cell that nobody was counted in and few could be has next to none.
 
     Noisy tables that overlap are made to agree by least squares (see `sumwise.kernels.reconcile`): what several tables
     tell, such as how many there are of each level, is averaged, the surer ones counting more. A table without label
@@ -77,17 +92,27 @@ def sufficient(tables: Tables, margins: bool = True) -> Sufficient:
     _check_tables(tables)
     n = population(tables)
     place = {a: i for i, a in enumerate(tables.domain.attributes)}
-    seen = [_Read(t, place) for t in tables]
-    own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s}
-    lay = layout(tables.domain.shape, sorted(own))
-    counts, spread, _ = _channel(seen, lay, [r.counts for r in seen], n)
-    n_scores = max(len(r.sums) for r in seen)
-    parts = [_channel(seen, lay, [r.sums[k] if r.sums else None for r in seen], None) for k in range(n_scores)]
-    sums, sums_spread, totals = zip(*parts)
+    listed = {} if listed is None else listed
+    sparse = [t for t in tables if isinstance(t, SparseTable) and tuple(sorted(map(place.get, t.attributes))) in listed]  # type: ignore[arg-type]
+    implied = [m for t in sparse for m in margins_of(t, tables, listed)] if margins else []
+    seen = [_Read(t, place) for t in (*(t for t in tables if not any(t is s for s in sparse)), *implied)]
+    own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s} | set(listed)
+    lay = layout(tables.domain.shape, sorted(own), listed)
+    n_scores = 1 if tables.classes is None or len(tables.classes) == 2 else len(tables.classes)
+    channels = [_channel(seen, lay, [r.counts for r in seen], n)]
+    channels += [_channel(seen, lay, [r.sums[k] if r.sums else None for r in seen], None) for k in range(n_scores)]
+    for t in sparse:
+        _put(t, tables, lay, channels)
+    (counts, *sums), (spread, *sums_spread), (_, *totals) = zip(*channels)
     data = Moments(counts, np.stack(sums))
     known = Moments(*(~np.isnan(m) for m in data))
     data = Moments(*(np.where(k, m, 0.0) for k, m in zip(known, data)))
-    shares = _class_shares(np.array(totals) / n, tables)
+    if np.isnan(totals).any() and sparse:
+        totals = scores_of(sparse[0].label_totals, 0)
+    shares = _class_shares(np.array(totals).ravel() / n, tables)
+    for c, kept in enumerate(lay.listed):
+        if kept is not None:
+            known.counts[lay.starts[c + 1] - 1] = known.sums[:, lay.starts[c + 1] - 1] = False
     return Sufficient(
         lay, data, Moments(*(k.astype(float) for k in known)), n, shares, Moments(spread, np.stack(sums_spread))
     )
@@ -108,7 +133,11 @@ def added(parts: Sequence[Sufficient]) -> Sufficient:
     if len(parts) == 1:
         return first
     for i, p in enumerate(parts):
-        if p.layout.sizes != first.layout.sizes or p.layout.terms != first.layout.terms:
+        if (
+            p.layout.sizes != first.layout.sizes
+            or p.layout.terms != first.layout.terms
+            or len(p.data.counts) != len(first.data.counts)
+        ):
             raise DataError(f"Part {i} has tables over other attributes or levels than part 0.")
     n = sum(p.n for p in parts)
     total = [Moments(*(np.sum(m, axis=0) for m in zip(*(getattr(p, k) for p in parts)))) for k in ("data", "noise")]
@@ -129,7 +158,7 @@ class _Read:
         self.sums = [np.transpose(s / whole, order) for s in binary_or_all(table) or []]
         variance = table.noise.variance(np.maximum(np.nan_to_num(self.counts), 0.0))
         self.variance = float(np.mean(np.broadcast_to(variance, self.counts.shape) / np.transpose(whole, order) ** 2))
-        self.whole = not np.isnan(table.counts).any()
+        self.whole = table.complete
 
 
 def _channel(seen: list[_Read], lay: Layout, values: list, total: float | None):
@@ -141,16 +170,31 @@ def _channel(seen: list[_Read], lay: Layout, values: list, total: float | None):
     whole = [part for part in found if not np.isnan(part[1]).any()]
     agreed = reconcile(whole, total) if whole else Agreed({}, {})
     out, spread = [], []
-    for term in lay.terms:
+    for t, term in enumerate(lay.terms):
         if term in agreed.values:
             out.append(agreed.values[term].ravel())
             spread.append(np.full(out[-1].size, agreed.variances[term]))
             continue
         given = [(v.ravel(), np.full(v.size, s)) for axes, v, s in found if axes == term]
-        value, variance = _average(given) if given else (np.full(int(np.prod(lay.shape(term))), np.nan),) * 2
+        size = int(lay.term_starts[t + 1] - lay.term_starts[t])
+        value, variance = _average(given) if given else (np.full(size, np.nan),) * 2
         out.append(value)
         spread.append(np.nan_to_num(variance))
     return np.concatenate(out), np.concatenate(spread), float(agreed.values.get((), np.nan))
+
+
+def _put(table: SparseTable, tables: Tables, lay: Layout, channels: list) -> None:
+    """Write what a sparse table tells of itself and of listed tables within it, where nothing is written yet."""
+    axes = set(tables.domain.axes(table.attributes))
+    scores = [] if table.cell_sums is None else scores_of(table.cell_sums, 1)
+    for c, kept in enumerate(lay.listed):
+        if kept is None or not set(lay.cliques[c]) <= axes:
+            continue
+        part = slice(int(lay.starts[c]), int(lay.starts[c + 1]))
+        for (values, spread, _), cells in zip(channels, (table.cell_counts, *scores)):
+            if np.isnan(values[part]).all():
+                values[part] = listed_values(table, tables, lay.cliques[c], kept, cells)
+                spread[part] = 0.0
 
 
 def _average(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +209,7 @@ def _average(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np
 
 def population(tables: Tables) -> float:
     """Size of the population: stated, or of exact tables, or the noisy totals' weighted mean once they agree."""
-    rest = [t for t in tables if not isinstance(t.noise, Exact) and not np.isnan(t.counts).any()]
+    rest = [t for t in tables if not isinstance(t.noise, Exact) and t.complete]
     rates = [t.noise.rate if isinstance(t.noise, Poisson) else 1.0 for t in rest]
     totals = np.array([(t.counts / r).sum() for t, r in zip(rest, rates)])
     spread = np.array(
@@ -196,7 +240,7 @@ def population(tables: Tables) -> float:
 def _check_tables(tables: Any) -> None:
     if not isinstance(tables, Tables):
         raise DataError(f"fit takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
-    if all(t.label_sums is None for t in tables):
+    if tables.classes is None:
         raise DataError("No table has label sums, so there is no label to learn.", hint="count with label='...'.")
     covered = {a for t in tables for a in t.attributes}
     bare = [a for a in tables.domain.attributes if a not in covered]
@@ -206,19 +250,22 @@ def _check_tables(tables: Any) -> None:
             hint="leave them out of the domain, or add tables.",
         )
     for t in tables:
-        if np.isnan(t.counts).all() or (
-            isinstance(t.noise, Exact) and not t.total > 0 and not np.isnan(t.counts).any()
-        ):
+        if isinstance(t.noise, Exact) and t.complete and not t.total > 0:
+            raise DataError(f"The table over {title(t.attributes)} is empty.", hint="leave it out.")
+        if not t.complete and np.isnan(t.counts).all():
             raise DataError(f"The table over {title(t.attributes)} is empty.", hint="leave it out.")
 
 
 def binary_or_all(table: Table) -> list[np.ndarray] | None:
     """Label sums of class 1 alone for two classes, of every class for more; None without a label."""
     sums = table.label_sums
-    if sums is None:
-        return None
-    if sums.ndim == table.counts.ndim:
-        return [sums]
+    return None if sums is None else scores_of(sums, len(table.shape))
+
+
+def scores_of(sums: np.ndarray, n_axes: int) -> list[np.ndarray]:
+    """Label sums of class 1 alone for two classes, of every class for more, from sums of cells on `n_axes` axes."""
+    if sums.ndim == n_axes or sums.shape[-1] == 1:
+        return [sums if sums.ndim == n_axes else sums[..., 0]]
     return [sums[..., 1]] if sums.shape[-1] == 2 else [sums[..., k] for k in range(sums.shape[-1])]
 
 

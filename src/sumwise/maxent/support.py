@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.display import facts_html, facts_text
+from sumwise.maxent.listing import listing_of
 from sumwise.maxent.sufficient import sufficient
 from sumwise.maxent.trust import distrust, sampling_counts
 from sumwise.table import title
@@ -100,7 +101,7 @@ def can_support(tables: Tables) -> Support:
     >>> can_support(Tables.from_frame(people, ["a", "b"], label="y")).reasons
     ('Cells of pairs hold 0.5 of the rarest class where the average individual is; 5 or more are wanted.',)
     """
-    found = sufficient(tables)
+    found = sufficient(tables, listed=listing_of([tables]))
     lay, names = found.layout, tables.domain.attributes
     counts = sampling_counts(found) if found.noisy else np.maximum(found.data.counts, 0.0)
     less = distrust(found).sums.mean(axis=0)
@@ -113,8 +114,8 @@ def can_support(tables: Tables) -> Support:
             {
                 "table": title([names[a] for a in term]),
                 "order": len(term),
-                "cells": int(at.stop - at.start),
-                "empty": float(np.mean(found.data.counts[at] <= 0)),
+                "cells": int(np.prod(lay.shape(term))),
+                "empty": 1.0 - float(np.sum(found.data.counts[at] > 0)) / int(np.prod(lay.shape(term))),
                 "per_cell": float(weight @ counts[at]),
                 "noise": float(weight @ less[at]),
             }

@@ -126,12 +126,12 @@ def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Gene
 
 def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sums (P,) of weights (m,) over the rows in every cell."""
-    parts = []
-    for term in lay.terms:
-        shape = lay.shape(term)
-        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), shape)
-        parts.append(np.bincount(cell, weights=weights, minlength=int(np.prod(shape))))
-    return np.concatenate(parts)
+    out = np.zeros(lay.n_params)
+    for t, term in enumerate(lay.terms):
+        begin, end = lay.term_starts[t], lay.term_starts[t + 1]
+        place = lay.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term)))
+        out[begin:end] = np.bincount(place - begin, weights=weights, minlength=end - begin)
+    return out
 
 
 def _noise(found: Sufficient, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -143,6 +143,8 @@ def _noise(found: Sufficient, variance: np.ndarray, rng: np.random.Generator) ->
     out = np.zeros_like(variance)
     for t in sorted(range(len(lay.terms)), key=lambda t: len(lay.terms[t])):
         term, at = lay.terms[t], found.part(t)
+        if lay.listing(t) is not None:
+            continue  # sparse tables are exact
         draw = (np.sqrt(variance[at]) * rng.standard_normal(at.stop - at.start)).reshape(lay.shape(term))
         whole = all(s in effects for s in subsets(term) if len(s) < len(term))
         effects[term] = effect(draw) if whole else draw

@@ -54,8 +54,11 @@ def sampling_counts(found: Sufficient) -> np.ndarray:
         for a in term:
             even = np.multiply.outer(even, margins[a]).ravel()
         even *= n / even.sum()
+        kept = lay.listing(t)
+        if kept is not None:
+            even = np.append(even[kept], max(n - float(even[kept].sum()), 1.0))
         counts, noise, seen = found.data.counts[part], found.noise.counts[part], found.seen.counts[part]
         far = float(np.sum(seen * (counts - even) ** 2))
-        kept = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
-        out[part] = np.maximum(np.where(seen > 0, even + kept * (counts - even), even), LEAST * even)
+        near = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
+        out[part] = np.maximum(np.where(seen > 0, even + near * (counts - even), even), LEAST * even)
     return out

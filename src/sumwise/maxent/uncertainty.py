@@ -11,6 +11,7 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent.choosing import fit_quietly, quick_copy
 from sumwise.maxent.engines import Parameters
+from sumwise.maxent.export import own_places
 from sumwise.maxent.individuals import codes_of
 from sumwise.maxent.queries import Queries
 from sumwise.maxent.sufficient import added, sufficient
@@ -59,7 +60,7 @@ class Uncertainty(Queries):
         self._fitted("mu_")
         n = checks.at_least(n, "n", 2)
         parts = list(tables) if isinstance(tables, (list, tuple)) else [tables]
-        found = added([sufficient(t, self.margins) for t in parts])
+        found = added([sufficient(t, self.margins, self._layout().listing_by_term()) for t in parts])
         if parts[0].domain != self.domain_ or found.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
         rng = checks.generator(self.random_state if random_state is None else random_state)
@@ -97,7 +98,7 @@ class Uncertainty(Queries):
         """Return `coefficients` with columns ``low`` and ``high``; needs `bootstrap`."""
         self._fitted("replicates_")
         frame = self.coefficients()
-        spread = self.replicates_["theta"].std(axis=0, ddof=1).T.ravel()
+        spread = self.replicates_["theta"].std(axis=0, ddof=1).T[own_places(self._layout())].ravel()
         half = float(ndtri(0.5 + checks.fraction(level, "level") / 2)) * spread
         return frame.assign(low=frame["coefficient"] - half, high=frame["coefficient"] + half)
 

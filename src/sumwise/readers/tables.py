@@ -26,14 +26,16 @@ from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
+from sumwise.sparse_table import SparseTable, pays
 from sumwise.tables import Table, Tables
 
 __all__ = ["read_tables", "write_tables"]
 
-NAMES = {c: c for c in ("count", "label_sum", "table", "noise", "scale", "low", "high")}
+NAMES = {c: c for c in ("count", "label_sum", "table", "noise", "scale", "low", "high", "absent")}
 NOISES = {"exact": Exact, "poisson": Poisson, "gaussian": Gaussian, "laplace": Laplace, "geometric": Geometric}
+ABSENT = ("raise", "zero", "unobserved")
 WHOLE = re.compile(r"0|-?[1-9][0-9]*")
-LARGEST = 100_000_000  # cells of one table
+LARGEST = 100_000_000  # cells of one table that is held in full
 
 
 def read_tables(
@@ -53,8 +55,9 @@ def read_tables(
     Every attribute has a column, and ``count`` the number of each cell (empty: not observed). Several tables stand in
     one file: where an attribute is no part of a table, its cell is empty. A column ``table`` tells tables apart by any
     name; it is needed only where two tables have the same attributes. Optional columns are ``label_sum`` (of a 0/1
-    label) or ``label_sum:NAME`` (of each class), ``noise`` with ``scale``, and ``low`` and ``high`` for withheld
-    counts.
+    label) or ``label_sum:NAME`` (of each class), ``noise`` with ``scale``, ``low`` and ``high`` for withheld
+    counts, and ``absent``, which says of a table what cells without a row mean. Where they are zero, large tables that
+    are mostly empty are held by their filled cells (see :class:`sumwise.sparse_table.SparseTable`).
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def read_tables(
     noise : Noise, optional
         How all tables were observed, where the file has no column ``noise``; default ``Exact()``.
     absent : {"raise", "zero", "unobserved"}
-        What a cell means that has no row.
+        What a cell means that has no row, where no column ``absent`` says it.
     n, label
         As in :class:`sumwise.Tables`.
     names : dict, optional
@@ -94,7 +97,7 @@ def read_tables(
     array([[3., 5.],
            [4., 6.]])
     """
-    checks.choice(absent, "absent", ("raise", "zero", "unobserved"))
+    checks.choice(absent, "absent", ABSENT)
     if noise is not None and not isinstance(noise, Noise):
         raise DataError(f"noise is {noise!r}.", hint="give a noise model, such as Gaussian(2.0).")
     if domain is not None and not isinstance(domain, Domain):
@@ -234,8 +237,12 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
     sheet, has = cells.sheet, cells.codes[rows[0]] >= 0
     attributes = tuple(a for a, kept in zip(cells.names, has) if kept)
     shape = tuple(cells.domain[a] for a in attributes)
-    size = cells.domain.size(attributes)
-    if size > LARGEST:
+    size, absent = cells.domain.size(attributes), _absent(cells, rows, absent)
+    noisy = noise is not None and not isinstance(noise, Exact)
+    noted = any(cells.called[c] in sheet.columns for c in ("noise", "low", "high"))
+    whole = not np.isnan(cells.numbers["count"][rows]).any()
+    sparse = absent == "zero" and whole and not noisy and not noted and pays(size, len(rows))
+    if size > LARGEST and not sparse:
         raise DataError(f"{sheet.name}: the table over {', '.join(attributes)} has {size:,} cells.", hint="cut levels.")
     cell = np.ravel_multi_index(tuple(cells.codes[rows][:, has].T), shape)
     twice = np.zeros(len(sheet), dtype=bool)
@@ -246,6 +253,10 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
             f"{sheet.name}: the table over {', '.join(attributes)} has rows for {len(rows)} of its {size} cells.",
             hint="pass absent='zero' if such cells are empty, absent='unobserved' if they are unknown.",
         )
+    if sparse:
+        sums = None if cells.labels is None else _label_sums(cells.labels[rows])
+        with sheet.blamed():
+            return SparseTable(attributes, shape, cell, cells.numbers["count"][rows], sums)
     fill = 0.0 if absent == "zero" else np.nan
 
     def spread(values: np.ndarray, default: float = fill) -> np.ndarray:
@@ -263,6 +274,19 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
         bounds = np.nan_to_num(low), np.where(np.isnan(high), np.inf, high)
     with sheet.blamed():
         return Table(attributes, counts, labels, Exact() if observed is None else observed, bounds)
+
+
+def _absent(cells: _Cells, rows: np.ndarray, given: str) -> str:
+    """What a table's cells without a row mean: its column `absent` says, else the caller."""
+    sheet, column = cells.sheet, cells.called["absent"]
+    if column not in sheet.columns:
+        return given
+    told = [given if gone else str(x).strip() for x, gone in zip(sheet.frame[column], sheet.missing(column))]
+    bad = np.zeros(len(sheet), dtype=bool)
+    bad[rows] = [told[i] not in ABSENT or told[i] != told[rows[0]] for i in rows]
+    said = f"column {column!r} says nothing known, or differs within a table"
+    sheet.refuse(bad, said, f"one of {', '.join(ABSENT)}.")
+    return told[rows[0]]
 
 
 def _label_sums(sums: np.ndarray) -> np.ndarray | None:
@@ -292,7 +316,7 @@ def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> Noise:
 
 
 def write_tables(tables: Tables, path: str | PathLike) -> None:
-    """Write tables to a file that :func:`read_tables` reads back: one row per cell.
+    """Write tables to a file that :func:`read_tables` reads back: one row per cell, of sparse tables per filled cell.
 
     Tables are told apart by a column ``table``; noise, bounds and label sums have their columns where there are any.
     Axes come back in the order of the domain. ``n``, ``label``, the names of two classes and an encoding are not in the
@@ -324,37 +348,43 @@ def write_tables(tables: Tables, path: str | PathLike) -> None:
             if level is None or not str(level).strip():
                 raise DataError(f"Attribute {a!r} has the level {level!r}, which a file can't show.", hint="name it.")
     frame: Any = pd.concat([_frame(t, i, tables) for i, t in enumerate(tables, start=1)], ignore_index=True)
-    empty = [c for c in ("noise", "scale", "low", "high") if frame[c].isna().all() or set(frame[c]) == {"exact"}]
+    extra = ("noise", "scale", "low", "high", "absent")
+    empty = [c for c in extra if frame[c].isna().all() or set(frame[c]) == {"exact"}]
     write_frame(frame.drop(columns=empty), path)
 
 
 def _frame(table: Table, number: int, tables: Tables) -> pd.DataFrame:
-    domain, size = tables.domain, table.counts.size
+    domain = tables.domain
     kept = [a for a in domain if a in table.attributes]
     table = table.transpose(kept)
-    grids = dict(zip(kept, np.meshgrid(*(np.arange(domain[a]) for a in kept), indexing="ij")))
+    if isinstance(table, SparseTable):
+        cells, counts, sums = table.filled()
+    else:
+        cells, counts = np.arange(table.n_cells), table.counts.ravel()
+        sums = None if table.label_sums is None else table.label_sums.reshape(table.n_cells, -1)
+    size, grids = len(cells), dict(zip(kept, np.unravel_index(cells, table.shape)))
     columns: dict[str, Any] = {"table": np.full(size, str(number), dtype=object)}
     for a in domain:
         levels = np.empty(domain[a], dtype=object)
         levels[:] = domain.levels(a)
-        columns[a] = levels[grids[a].ravel()] if a in grids else np.full(size, None, dtype=object)
-    columns["count"] = table.counts.ravel()
-    columns |= _label_columns(table, tables, size)
+        columns[a] = levels[grids[a]] if a in grids else np.full(size, None, dtype=object)
+    columns["count"] = counts
+    columns |= _label_columns(sums, tables, size)
     scale = getattr(table.noise, "scale", getattr(table.noise, "rate", np.nan))
     columns["noise"] = np.full(size, type(table.noise).__name__.lower(), dtype=object)
-    columns["scale"] = np.broadcast_to(np.asarray(scale, dtype=float), table.shape).ravel()
-    low, high = table.bounds if table.bounds is not None else (np.full(table.shape, np.nan),) * 2
+    columns["scale"] = np.broadcast_to(np.asarray(scale, dtype=float), table.shape if np.ndim(scale) else size).ravel()
+    low, high = table.bounds if table.bounds is not None else (np.full(size, np.nan),) * 2
     columns["low"], columns["high"] = low.ravel(), np.where(np.isinf(high), np.nan, high).ravel()
+    columns["absent"] = np.full(size, "zero" if isinstance(table, SparseTable) else None, dtype=object)
     return pd.DataFrame(columns)
 
 
-def _label_columns(table: Table, tables: Tables, size: int) -> dict[str, np.ndarray]:
-    binary = any(t.label_sums is not None and t.label_sums.ndim == t.counts.ndim for t in tables)
+def _label_columns(sums: np.ndarray | None, tables: Tables, size: int) -> dict[str, np.ndarray]:
     if tables.classes is None:
         return {}
+    binary = any(len(t.label_totals) == 1 for t in tables)
+    if sums is None:
+        sums = np.full((size, 1 if binary else len(tables.classes)), np.nan)
     if binary:
-        return {"label_sum": np.full(size, np.nan) if table.label_sums is None else table.label_sums.ravel()}
-    sums = np.full((size, len(tables.classes)), np.nan)
-    if table.label_sums is not None:
-        sums = table.label_sums.reshape(size, -1)
+        return {"label_sum": sums.ravel()}
     return {f"label_sum:{name}": sums[:, k] for k, name in enumerate(tables.classes)}

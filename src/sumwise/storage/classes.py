@@ -17,6 +17,7 @@ PUBLIC = (
     "sumwise.margins",
     "sumwise.bags",
     "sumwise.table",
+    "sumwise.sparse_table",
     "sumwise.tables",
     "sumwise.noise",
     "sumwise.encoding",
@@ -76,7 +77,7 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
     if name is None:
         refuse(value, where, hint="only public containers and estimators of sumwise are.")
     if _is_noun(cls):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
+        fields = {name: getattr(value, name) for name in _parts(cls)}
         return {"noun": {"class": name, "fields": encoder.named(fields, where)}}
     check_attributes(cls, vars(value), where)
     return {"estimator": {"class": name, "attributes": encoder.named(vars(value), where)}}
@@ -108,7 +109,7 @@ def check_attributes(cls: Any, attributes: dict[str, Any], where: str, strict: b
 
 
 def _build(cls: type, fields: dict[str, Any], where: str) -> Any:
-    known = {f.name for f in dataclasses.fields(cls) if f.init}
+    known = set(_parts(cls))
     if not set(fields) <= known:
         unknown = sorted(set(fields) - known)
         raise DataError(f"{where}: the file gives {unknown} to a {cls.__name__}, which has no such part.")
@@ -116,6 +117,11 @@ def _build(cls: type, fields: dict[str, Any], where: str) -> Any:
         return getattr(cls, "_restored", cls)(**fields)
     except SumwiseError as error:
         raise DataError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def _parts(cls: Any) -> tuple[str, ...]:
+    """The arguments that a container is built of: its fields, or those that it names itself in `_saved`."""
+    return getattr(cls, "_saved", None) or tuple(f.name for f in dataclasses.fields(cls) if f.init)
 
 
 def _lookup(module: str, name: str) -> Any:

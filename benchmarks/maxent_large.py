@@ -1,0 +1,114 @@
+"""Features of many levels: two that nearly agree, what sparse tables save, and merging from tables alone.
+
+Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, memory, merging (default: all). Rows come from
+`synthetic`, so nothing is downloaded. Prints tables, and writes benchmarks/results/maxent_large.json.
+Scores are NLLH on as many fresh rows as were counted, which choose nothing. CPU seconds are of one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from maxent import Task, fitted, score, show
+from sumwise import Domain, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, drop_tied
+
+RESULTS = Path(__file__).parent / "results" / "maxent_large.json"
+N, LEVELS = 100_000, 1_000
+
+
+def twins(n: int, levels: int, seed: int = 0) -> Task:
+    """Twelve features, and two of many levels that agree up to names in 95% of rows; the label depends on one."""
+    made = synthetic.rows(2 * n, sizes=[*[4, 6, 8] * 4, levels], rate=0.2, correlation=0.3, random_state=seed)
+    frame, names = made.frame(), list(made.domain.attributes)
+    label = next(c for c in frame.columns if c not in names)
+    rng = np.random.default_rng(seed)
+    big = frame[names[-1]].to_numpy()
+    same = rng.random(len(big)) < 0.95
+    frame["twin"] = np.where(same, rng.permutation(levels)[big], rng.permutation(levels)[rng.permutation(big)])
+    names.append("twin")
+    domain = Domain({**{a: made.domain[a] for a in names[:-1]}, "twin": levels})
+    train, test = frame.iloc[:n], frame.iloc[n:]
+    tables = Tables.from_frame(train, names, label=label, domain=domain)
+    return Task(tables, train[names], train[label].to_numpy(), test[names], test[label].to_numpy())
+
+
+def kept(task: Task, names) -> Task:
+    tables = [t for t in task.tables if set(t.attributes) <= set(names)]
+    return Task(Tables(tables, task.tables.domain.project(names), classes=(0, 1)), *task[1:])
+
+
+def twins_part() -> list[dict]:
+    """Two features of 1,000 levels that agree in 95% of 100,000 rows, among twelve others; default settings."""
+    out = []
+    for seed in range(5):
+        task = twins(N, LEVELS, seed)
+        names = list(task.tables.domain.attributes)
+        row: dict = {"seed": seed}
+        sets = {"neither": names[:-2], "both": names, "drop_tied": list(drop_tied(task.tables).domain.attributes)}
+        for told, here in sets.items():
+            model, cpu = fitted(MaxEntClassifier(random_state=0), kept(task, here))
+            row |= {told: score(model, task), f"{told} cpu_s": cpu}
+        plain, _ = fitted(MaxEntClassifier(shrink_large=False, random_state=0), task)
+        out.append({**row, "both, plain penalties": score(plain, task)})
+        show(out[-1:], head=len(out) == 1)
+    mean = {k: float(np.mean([r[k] for r in out])) for k in out[0] if k != "seed"}
+    show([{"seed": "mean", **mean}], head=False)
+    return out
+
+
+def peak(held: str) -> dict:
+    """Memory of the tables, and of counting them and training, in a process of its own."""
+    import resource
+
+    task = twins(N, LEVELS)
+    tables = task.tables
+    if held == "full":
+        tables = tables.with_tables([Table(t.attributes, t.counts, t.label_sums) for t in tables])
+    sizes = [t.nbytes if hasattr(t, "nbytes") else t.counts.nbytes + t.label_sums.nbytes for t in tables]  # type: ignore[union-attr]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    model, cpu = fitted(MaxEntClassifier(max_iter=30, random_state=0), Task(tables, *task[1:]))
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "held": held,
+        "big x twin MB": sizes[-1] / 1e6,
+        "all tables MB": sum(sizes) / 1e6,
+        "parameters": int(model.mu_.size + model.theta_.size),
+        "MiB before training": before,
+        "MiB that training adds": after - before,
+        "cpu_s of 30 steps": cpu,
+    }
+
+
+def memory() -> list[dict]:
+    """The same data: tables held by their filled cells where they are mostly empty, against all in full."""
+    out = []
+    for held in ("sparse", "full"):
+        code = f"import json, maxent_large as m; print(json.dumps(m.peak({held!r})))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
+        )
+        out.append(json.loads(done.stdout.splitlines()[-1]))
+        show(out[-1:], head=len(out) == 1)
+    return out
+
+
+PARTS = {"twins": twins_part, "memory": memory}
+
+
+def main() -> None:
+    RESULTS.parent.mkdir(exist_ok=True)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in sys.argv[1:] or list(PARTS):
+        print(f"\n{name}: {PARTS[name].__doc__}")
+        results[name] = PARTS[name]()
+        RESULTS.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
