@@ -1,7 +1,7 @@
 """Features of many levels: two that nearly agree, what sparse tables save, and merging from tables alone.
 
-Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, memory, merging (default: all). Rows come from
-`synthetic`, so nothing is downloaded. Prints tables, and writes benchmarks/results/maxent_large.json.
+Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, memory, merging (default: all). Rows come
+from `synthetic`, so nothing is downloaded. Prints tables, and writes benchmarks/results/maxent_large.json.
 Scores are NLLH on as many fresh rows as were counted, which choose nothing. CPU seconds are of one thread.
 """
 
@@ -46,7 +46,7 @@ def kept(task: Task, names) -> Task:
 def twins_part() -> list[dict]:
     """Two features of 1,000 levels that agree in 95% of 100,000 rows, among twelve others; default settings."""
     out = []
-    for seed in range(5):
+    for seed in range(3):
         task = twins(N, LEVELS, seed)
         names = list(task.tables.domain.attributes)
         row: dict = {"seed": seed}

@@ -11,7 +11,8 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.display import facts_html
 from sumwise.encoding_fit import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
-from sumwise.encoding_rules import RULES, Cross, cross_cell
+from sumwise.encoding_merged import ALL_RULES
+from sumwise.encoding_rules import Cross, cross_cell
 from sumwise.errors import DataError, UnknownName
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Encoding:
     ----------
     rules : mapping of str to rule
         Attribute to one of the rules of :mod:`sumwise.encoding_rules`: ``Levels``, ``Cuts``, ``Hashed``, ``Target``
-        or ``Cross``. A cross names attributes that have rules of their own. Usually made by :meth:`fit`.
+        or ``Cross``, or to ``Merged`` levels of one (:mod:`sumwise.encoding_merged`). A cross names attributes that
+        have rules of their own. Usually made by :meth:`fit`.
 
     Notes
     -----
@@ -62,7 +64,7 @@ class Encoding:
         for name, rule in self.rules.items():
             if not isinstance(name, str) or not name:
                 raise DataError(f"An attribute's name must be text; got {name!r}.")
-            if not isinstance(rule, tuple(RULES.values())):
+            if not isinstance(rule, tuple(ALL_RULES.values())):
                 raise DataError(f"Attribute {name!r} has {rule!r} for a rule.", hint="see Encoding.fit.")
         for name, rule in self.rules.items():
             for part in rule.of if isinstance(rule, Cross) else ():
@@ -244,30 +246,12 @@ class Encoding:
         >>> Encoding.from_dict(enc.to_dict()) == enc
         True
         """
-        return {
-            n: {"kind": r.kind, **{f.name: _plain(getattr(r, f.name)) for f in fields(r)}}
-            for n, r in self.rules.items()
-        }
+        return {name: _plain(rule) for name, rule in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
-        rules = {}
-        for name, given in checks.mapping(data, "The data of an encoding").items():
-            if not isinstance(given, Mapping) or given.get("kind") not in RULES:
-                raise DataError(f"Attribute {name!r} has no known rule: {given!r}.")
-            rule = RULES[given["kind"]]
-            extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
-            if extra:
-                raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.")
-            options: dict[str, Any] = {
-                k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"
-            }
-            try:
-                rules[name] = rule(**options)
-            except TypeError as error:
-                raise DataError(f"The rule of {name!r} is incomplete: {error}.") from None
-        return cls(rules)
+        return cls({n: _rule_of(n, given) for n, given in checks.mapping(data, "The data of an encoding").items()})
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.
@@ -343,4 +327,22 @@ def _home(rule, which: str):
 
 
 def _plain(value):
+    if isinstance(value, tuple(ALL_RULES.values())):
+        return {"kind": value.kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
     return list(value) if isinstance(value, tuple) else value
+
+
+def _rule_of(name: str, given: Any) -> Any:
+    if not isinstance(given, Mapping) or given.get("kind") not in ALL_RULES:
+        raise DataError(f"Attribute {name!r} has no known rule: {given!r}.")
+    rule = ALL_RULES[given["kind"]]
+    extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
+    if extra:
+        raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.")
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"}
+    if isinstance(options.get("rule"), Mapping):
+        options["rule"] = _rule_of(name, options["rule"])
+    try:
+        return rule(**options)
+    except TypeError as error:
+        raise DataError(f"The rule of {name!r} is incomplete: {error}.") from None

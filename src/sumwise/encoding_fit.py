@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks, frames
-from sumwise.encoding_rules import RULES, Cross, Cuts, Hashed, Levels, Target
+from sumwise.encoding_merged import ALL_RULES
+from sumwise.encoding_rules import Cross, Cuts, Hashed, Levels, Target
 from sumwise.encoding_values import canonical, factorized, kind_of, numbers_of
 from sumwise.errors import DataError
 
@@ -63,7 +64,7 @@ def parsed_spec(spec: Any) -> dict[str, Any]:
 def _parsed(name: Any, asked: Any) -> Any:
     if not isinstance(name, str) or not name:
         raise DataError(f"An attribute's name must be text; got {name!r}.")
-    if isinstance(asked, tuple(RULES.values())):
+    if isinstance(asked, tuple(ALL_RULES.values())):
         return asked
     if isinstance(asked, str) and asked in SHORT:
         return dict(SHORT[asked])

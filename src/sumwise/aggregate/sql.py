@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sumwise.encoding import Encoding
+from sumwise.encoding_merged import Merged
 from sumwise.encoding_rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target
 from sumwise.encoding_values import kind_of
 from sumwise.errors import DataError
@@ -45,6 +46,7 @@ class Dialect:
     name: str
     text: str  # the type of text
     hex_number: str  # text of hex digits to a number
+    picked: str  # an entry of a list, counted from 0; NULL where the number is
     backslash: bool  # whether a backslash escapes within a literal
     hint: str = ""  # a hint that small tables are sent to all workers
     prefix: str = "sumwise_"  # of every relation that we name, so that none of the user's is hidden
@@ -79,8 +81,21 @@ class Dialect:
         return f"CAST('{number!r}' AS DOUBLE)"
 
 
-DUCKDB = Dialect("duckdb", "VARCHAR", "CAST(('0x' || {}) AS BIGINT)", backslash=False)
-SPARK = Dialect("spark", "STRING", "CAST(conv({}, 16, 10) AS BIGINT)", backslash=True, hint="/*+ BROADCAST({}) */")
+DUCKDB = Dialect(
+    "duckdb",
+    "VARCHAR",
+    "CAST(('0x' || {}) AS BIGINT)",
+    "list_extract([{}], CAST({} AS BIGINT) + 1)",
+    backslash=False,
+)
+SPARK = Dialect(
+    "spark",
+    "STRING",
+    "CAST(conv({}, 16, 10) AS BIGINT)",
+    "element_at(array({}), CAST({} AS INT) + 1)",
+    backslash=True,
+    hint="/*+ BROADCAST({}) */",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +284,8 @@ def class_code(column: Column, classes: tuple, statement: Statement) -> str:
 
 def _code(rule: Any, columns: dict[str, Column], statement: Statement) -> str:
     column = columns[rule.column]
+    if isinstance(rule, Merged):
+        return _merged(_code(rule.rule, columns, statement), rule, statement.dialect)
     if isinstance(rule, Cuts):
         return _cuts(column, rule)
     if isinstance(rule, Hashed):
@@ -302,6 +319,11 @@ def _hashed(column: Column, rule: Hashed, dialect: Dialect) -> str:
     digits = f"substr(md5(concat('{rule.salt}:', {text})), 1, 8)"
     number = dialect.hex_number.format(digits)
     return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)}{unfit} ELSE {number} % {rule.cells} END"
+
+
+def _merged(code: str, rule: Merged, dialect: Dialect) -> str:
+    picked = dialect.picked.format(", ".join(map(str, rule.cells)), code)
+    return picked if rule.home < 0 else f"COALESCE({picked}, {rule.home})"
 
 
 def _cross(parts: list[str], rule: Cross) -> str:

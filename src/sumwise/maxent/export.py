@@ -57,8 +57,12 @@ def logistic_weights(model: Any) -> dict[str, Any]:
         "classes": classes,
         "intercept": float(offsets[1]) if binary else [float(v) for v in offsets],
         "weights": weights,
-        "encoding": None if model.encoding_ is None else model.encoding_.project(names).to_dict(),
+        "encoding": None if model.encoding_ is None else _rules_of(model),
     }
+
+
+def _rules_of(model: Any) -> dict[str, Any]:
+    return model.encoding_.project([a for a in model.domain_.attributes if a in model.encoding_]).to_dict()
 
 
 def coefficient_frame(model: Any) -> Any:

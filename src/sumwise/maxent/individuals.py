@@ -17,6 +17,8 @@ __all__ = ["codes_of", "term_scores"]
 def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np.ndarray:
     """Codes (n_rows, D) of individuals; -1 where a value is missing or a level that the domain lacks.
 
+    Attributes without a rule in the encoding are looked up among the domain's levels.
+
     Examples
     --------
     >>> from sumwise.domain import Domain
@@ -25,11 +27,12 @@ def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np
     array([[ 0,  1],
            [-1,  0]])
     """
-    if encoding is not None:
-        found = encoding.project(domain.attributes).codes(frame, unseen="code")
-        return np.column_stack([found[a] for a in domain.attributes])
-    table = frames.to_pandas(frame, domain.attributes)
-    return np.column_stack([_codes(table[a], domain.levels(a), a) for a in domain.attributes])
+    ruled = [a for a in domain.attributes if encoding is not None and a in encoding]
+    found = encoding.project(ruled).codes(frame, unseen="code") if encoding is not None and ruled else {}
+    bare = [a for a in domain.attributes if a not in found]
+    table = frames.to_pandas(frame, tuple(bare)) if bare else {}
+    found |= {a: _codes(table[a], domain.levels(a), a) for a in bare}
+    return np.column_stack([found[a] for a in domain.attributes])
 
 
 def _codes(column: Any, levels: tuple, name: str) -> np.ndarray:

@@ -22,6 +22,7 @@ PUBLIC = (
     "sumwise.noise",
     "sumwise.encoding",
     "sumwise.encoding_rules",
+    "sumwise.encoding_merged",
     "sumwise.fit",
     "sumwise.estimate",
     "sumwise.aggregate",
