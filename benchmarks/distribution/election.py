@@ -6,7 +6,9 @@ regions' shares the regression sees.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,10 +63,18 @@ def dimension_cells(options: Any) -> Iterator[Cell]:
 def subgroups_cells(options: Any) -> Iterator[Cell]:
     """Shares of D by sex, race and education over all 979 regions, learned from the regions' shares."""
     rows = 500 if options.full else 60
-    yield Cell("subgroups", {"rows": rows, "method": "truth"}, lambda: {**_truth(rows), "seconds": 0.0})
-    for name in ("means", "means, sigmoid", "marginal kernel", "Fourier", "Fourier, sigmoid", "LLP", *NETWORKS):
+    for name in (
+        "truth",
+        "means",
+        "means, sigmoid",
+        "marginal kernel",
+        "Fourier",
+        "Fourier, sigmoid",
+        "LLP",
+        *NETWORKS,
+    ):
         key = {"rows": rows, "method": name}
-        yield Cell("subgroups", key, lambda k=key: _shares(k, options.device), name in NETWORKS)
+        yield Cell("subgroups", key, lambda k=key: _shares(k, options), name in NETWORKS)
 
 
 EMBEDDINGS: dict[str, Any] = {
@@ -86,11 +96,44 @@ def _methods() -> dict[str, tuple[str, Any]]:
     return made
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """An election as the experiments need it."""
+
+    bags: Bags  # rows reduced to 100 components
+    y: np.ndarray  # share of D by region
+    counts: np.ndarray  # rows that voted D by region
+    covariates: np.ndarray  # (n_rows, 18) as drawn
+    codes: dict[str, np.ndarray]
+    levels: dict[str, tuple]
+    truth: dict[str, float]  # share of D by subgroup
+    kept: float  # share of the variance in the components
+    columns: int  # before they were reduced
+
+
 @lru_cache(maxsize=1)
-def _draw(regions: int, rows: int) -> tuple[Any, np.ndarray, Bags, float]:
-    """The election, the share of D by region, the bags reduced to 100 components, and their share of the variance."""
-    data = synthetic.election(regions, rows, dtype="float32", random_state=regions, n_test=1, **WIDE)
-    return data, data.totals[:, 1] / data.totals.sum(axis=1), *_reduced(data.bags, 100)
+def _draw(regions: int, rows: int, folder: Path) -> Drawn:
+    """Draw an election, or read it from the file where it was kept."""
+    path = folder / f"election-{regions}-{rows}.npz"
+    if not path.exists():
+        data = synthetic.election(regions, rows, dtype="float32", random_state=regions, n_test=1, **WIDE)
+        bags, kept = _reduced(data.bags, 100)
+        truth = {f"{a}: {level}": float(d) for a in ATTRIBUTES for level, d in data.shares(a)[[a, "D"]].to_numpy()}
+        folder.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".part.npz")
+        np.savez(
+            half, values=bags.values, offsets=bags.offsets, weights=bags.weights, counts=data.counts[:, 1],
+            y=data.totals[:, 1] / data.totals.sum(axis=1), covariates=data.bags.values[:, : WIDE["n_continuous"]],
+            codes=np.array(list(data.codes.values()), dtype=np.int8),
+            facts=json.dumps([data.levels, truth, kept, data.bags.n_features]),
+        )  # fmt: skip
+        half.replace(path)
+    with np.load(path) as found:
+        levels, truth, kept, columns = json.loads(str(found["facts"]))
+        bags = Bags(found["values"], found["offsets"], weights=found["weights"])
+        codes = dict(zip(levels, found["codes"]))
+        facts = {k: found[k] for k in ("y", "counts", "covariates")}
+    return Drawn(bags, codes=codes, levels=levels, truth=truth, kept=kept, columns=columns, **facts)
 
 
 def _reduced(bags: Bags, dimension: int) -> tuple[Bags, float]:
@@ -113,14 +156,15 @@ def _vectors(regions: int, rows: int, name: str, components: int, folder: Path) 
     """Vectors of all regions and the seconds that they took, with shares and facts of the draw; kept in a file."""
     path = folder / f"election-{regions}-{rows}-{components}-{name}.npz"
     if not path.exists():
-        data, y, bags, kept = _draw(regions, rows)
+        data = _draw(regions, rows, folder)
+        bags = data.bags
         if components < bags.n_features:
             bags = bags.with_values(np.ascontiguousarray(bags.values[:, -components:]))  # the leading ones come last
         made: Any = clone(EMBEDDINGS[name])
         vectors, spent = quietly(lambda: made.fit_transform(bags))
         folder.mkdir(parents=True, exist_ok=True)
         half = path.with_suffix(".part.npz")
-        np.savez(half, vectors=vectors, y=y, kept=kept, columns=data.bags.n_features, seconds=spent)
+        np.savez(half, vectors=vectors, y=data.y, kept=data.kept, columns=data.columns, seconds=spent)
         half.replace(path)
     with np.load(path) as found:
         return dict(found)
@@ -129,9 +173,10 @@ def _vectors(regions: int, rows: int, name: str, components: int, folder: Path) 
 def _trial(key: dict, options: Any) -> dict:
     name, where = key["method"], "cpu"
     if name in NETWORKS:
-        data, y, bags, kept = _draw(key["regions"], key["rows"])
+        data = _draw(key["regions"], key["rows"], options.folder)
+        y, bags = data.y, data.bags
         model, where = _network(name, key["trial"], options.device), options.device
-        facts = {"y": y, "kept": kept, "columns": data.bags.n_features, "seconds": 0.0}
+        facts = {"kept": data.kept, "columns": data.columns, "seconds": 0.0}
     else:
         vectors, model = _methods()[name]
         facts = _vectors(key["regions"], key["rows"], vectors, key.get("components", 100), options.folder)
@@ -156,19 +201,13 @@ def _network(name: str, seed: int, device: str) -> DeepSets:
     return DeepSets(task=NETWORKS[name], device=device, random_state=seed)
 
 
-def _truth(rows: int) -> dict:
-    data, out = _draw(979, rows)[0], {}
-    for attribute in ATTRIBUTES:
-        frame = data.shares(attribute)
-        out |= {f"{attribute}: {level}": float(d) for level, d in zip(frame[attribute], frame["D"])}
-    return out
-
-
-def _shares(key: dict, device: str) -> dict:
+def _shares(key: dict, options: Any) -> dict:
     """Predict every region's part of a subgroup, and average by people."""
-    data = _draw(979, key["rows"])[0]
-    where = device if key["method"] in NETWORKS else "cpu"
-    predict, spent = quietly(lambda: _learned(key, device), where)
+    data = _draw(979, key["rows"], options.folder)
+    if key["method"] == "truth":
+        return {**data.truth, "seconds": 0.0}
+    where = options.device if key["method"] in NETWORKS else "cpu"
+    predict, spent = quietly(lambda: _learned(key["method"], data, options.device), where)
     out = {}
     for attribute in ATTRIBUTES:
         for code, level in enumerate(data.levels[attribute]):
@@ -177,20 +216,18 @@ def _shares(key: dict, device: str) -> dict:
     return {**out, "seconds": spent, "device": where}
 
 
-def _learned(key: dict, device: str) -> Any:
+def _learned(name: str, data: Drawn, device: str) -> Any:
     """Return a function from rows to the share of D among the people behind them."""
-    data, y, bags, _ = _draw(979, key["rows"])
-    name = key["method"]
     if name == "LLP":
-        return _individuals(data, bags)
-    given = _coded(data) if name == "marginal kernel" else bags
+        return _individuals(data)
+    given = _coded(data) if name == "marginal kernel" else data.bags
     if name in NETWORKS:
-        model: Any = _network(name, 0, device).fit(given, y)
+        model: Any = _network(name, 0, device).fit(given, data.y)
     elif name == "marginal kernel":
-        model = BagRidge(FourierEmbedding(8, (1.0,), marginal=True), random_state=0).fit(given, y)
+        model = BagRidge(FourierEmbedding(8, (1.0,), marginal=True), random_state=0).fit(given, data.y)
     else:
         vectors, model = _methods()[name]
-        model.set_params(embedding=clone(EMBEDDINGS[vectors])).fit(given, y)
+        model.set_params(embedding=clone(EMBEDDINGS[vectors])).fit(given, data.y)
     return lambda mask: _by_region(model, given.subset(mask))
 
 
@@ -200,16 +237,15 @@ def _by_region(model: Any, part: Bags) -> float:
     return float(np.average(model.predict(there), weights=people))
 
 
-def _coded(data: Any) -> Bags:
+def _coded(data: Drawn) -> Bags:
     """The raw columns: covariates as numbers, attributes as codes with levels."""
-    n = WIDE["n_continuous"]
-    values = np.column_stack([data.bags.values[:, :n], *data.codes.values()])
-    names = [*data.bags.features[:n], *data.codes]
-    return Bags(values, data.bags.offsets, weights=data.bags.weights, features=names, levels=dict(data.levels))
+    values = np.column_stack([data.covariates, *data.codes.values()])
+    names = [*(f"x{k}" for k in range(data.covariates.shape[1])), *data.codes]
+    return Bags(values, data.bags.offsets, weights=data.bags.weights, features=names, levels=data.levels)
 
 
-def _individuals(data: Any, bags: Bags) -> Any:
+def _individuals(data: Drawn) -> Any:
     """Learning with label proportions: a classifier of individuals, averaged over the members of a subgroup."""
-    model = CardinalityClassifier().fit(bags, data.counts[:, 1])
-    chances = model.predict_proba(bags.values)[:, 1]
+    bags = data.bags
+    chances = CardinalityClassifier().fit(bags, data.counts).predict_proba(bags.values)[:, 1]
     return lambda mask: float(np.average(chances[mask], weights=bags.weights[mask]))

@@ -159,7 +159,7 @@ def _check_responses(truth: np.ndarray, task: str) -> None:
         )
     if truth.size and (truth == truth[:1]).all():
         raise DataError(
-            f"All {len(truth)} responses are the same, {checks.plain(truth.flat[0])!r}: no method can be told from another."
+            f"All {len(truth)} responses are the same, {checks.plain(truth.flat[0])!r}: nothing tells methods apart."
         )
 
 
