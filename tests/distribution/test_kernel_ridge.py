@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
-from sumwise import synthetic
+from sumwise import Bags, synthetic
 from sumwise.distribution import (
     BagKernelRidge,
     BagRidge,
     EmbeddingKernel,
     LinearEmbedding,
     MomentEmbedding,
+    WassersteinKernel,
 )
 from sumwise.errors import DataError, ModelWarning
 
@@ -75,3 +76,25 @@ def test_bad_settings_are_refused(weighted_bags):
     ):
         with pytest.raises(DataError, match=message):
             BagKernelRidge(**settings).fit(weighted_bags, y)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [WassersteinKernel(1), WassersteinKernel(2), EmbeddingKernel(MomentEmbedding(2), "linear")],
+    ids=["W1", "W2", "linear"],
+)
+def test_bags_unlike_those_of_training_are_said(kernel):
+    data = synthetic.gamma(80, 60, noise=0, random_state=0)
+    model = BagKernelRidge(kernel, penalty=0.01, random_state=0).fit(data.bags, data.response)
+    assert np.allclose(model.remoteness(data.bags), 0, atol=1e-5)  # each is its own neighbour
+    shifted = data.bags.with_values(data.bags.values + 3.0)
+    with pytest.warns(ModelWarning, match="of 80 bags lie more than twice as far") as caught:
+        model.predict(shifted)
+    assert caught[0].filename == __file__
+    assert model.remoteness(shifted).min() > 2
+
+
+def test_remoteness_is_the_distance_to_the_nearest_training_bag():
+    bags = Bags.from_arrays([[0.0, 2.0], [1.0, 3.0], [4.0, 6.0]])
+    model = BagKernelRidge(WassersteinKernel(1), penalty=0.1).fit(bags, [0.0, 1.0, 2.0])
+    assert np.allclose(model.remoteness(Bags.from_arrays([[5.5, 7.5], [0.5, 2.5]])), [0.5, 1 / 6], atol=1e-9)

@@ -45,6 +45,7 @@ class BagKernel(Estimator):
     combine = "sum"
     standardize = True
     definite = True  # whether every Gram matrix is positive semidefinite
+    squared = False  # whether distances are squares, of which the root is a distance
     columns_: Columns
     gamma_: float  # multiple of the scaled distances; estimators tune it
     scale_: np.ndarray  # (n_parts,) what distances are divided by
@@ -61,6 +62,20 @@ class BagKernel(Estimator):
 
     def _scaled(self, a: Any, b: Any) -> np.ndarray:
         return self._distances(a, b) / self.scale_[:, None, None]
+
+    def _apart(self, scaled: np.ndarray, a: Any, b: Any) -> np.ndarray:
+        """How far bags lie from each other, (n_a, n_b): in scaled distances, or by the inner product."""
+        if self.has_width:
+            apart = scaled.mean(axis=0)
+            return np.sqrt(apart) if self.squared else apart
+        own = self._lengths(a)
+        squares = own[:, None] + (own if b is a else self._lengths(b)) - 2 * self._similarities(scaled, self.gamma_)
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def _lengths(self, kept: Any) -> np.ndarray:
+        """Similarity of each bag to itself, for a kernel without a width."""
+        each = (self._scaled(kept[i : i + 1], kept[i : i + 1]) for i in range(len(kept)))
+        return np.array([self._similarities(one, self.gamma_)[0, 0] for one in each])
 
     def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
         """Kernel matrix from scaled distances."""
@@ -172,6 +187,11 @@ class EmbeddingKernel(BagKernel):
     def has_width(self) -> bool:
         """Whether the kernel has a width that can be tuned."""
         return self.kind != "linear"
+
+    @property
+    def squared(self) -> bool:
+        """Whether distances are squares."""
+        return self.kind == "gaussian"
 
     def _learn(self, bags: Bags) -> None:
         checks.choice(self.kind, "kind", ("gaussian", "laplace", "linear"))

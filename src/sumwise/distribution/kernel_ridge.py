@@ -13,7 +13,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
-from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
@@ -57,6 +57,9 @@ class BagKernelRidge(BagRegressor):
     least_eigenvalue_ : float
         Of the centred Gram matrix, relative to the largest; clearly below 0 where the kernel is not positive
         semidefinite, which is said by a warning.
+    limit_ : float
+        The largest distance of a training bag from its nearest neighbour, among the bags that widths were compared on;
+        see `remoteness`.
     fit_ : Fit
         The widths that were tried, and the error of each at its best penalty.
 
@@ -115,15 +118,16 @@ class BagKernelRidge(BagRegressor):
         for kernel, whole in self.kernel_.variants(kept):
             part = whole[some] if len(some) < n else whole
             distances = kernel._scaled(part, part)
+            reach = _largest_gap(kernel._apart(distances, part, part))
             for gamma in (kernel.gamma_ * (widths if kernel.has_width else np.ones(1))).tolist():
                 found = gram_path(kernel._similarities(distances, gamma), y[some], groups=kin)
                 error = float(np.mean(found[0].errors.min(axis=0) / scale))
                 if best is None or error < min(history["error"]):
-                    best = kernel, gamma, whole, found
+                    best = kernel, gamma, whole, reach, found
                 history["gamma"].append(gamma)
                 history["error"].append(error)
         assert best is not None
-        self.kernel_, self.kernel_.gamma_, kept, found = best
+        self.kernel_, self.kernel_.gamma_, kept, self.limit_, found = best
         return history, kept, found if len(some) == n else None
 
     def _learn_gram(
@@ -166,5 +170,29 @@ class BagKernelRidge(BagRegressor):
         return self.kernel_._similarities(self.kernel_._scaled(kept, self.reference_), self.kernel_.gamma_)
 
     def _predict(self, bags: Bags) -> np.ndarray:
+        scaled, remote = self._compared(bags)
+        warn_remote(remote)
+        return self.kernel_._similarities(scaled, self.kernel_.gamma_) @ self.dual_ + self.intercept_
+
+    def remoteness(self, bags: Bags) -> np.ndarray:
+        """Return how far each bag lies from the training bags, (n_bags,); above 1 the prediction extrapolates.
+
+        It is the bag's distance from the nearest training bag relative to the largest that a training bag has from its
+        nearest neighbour. Distances of a kernel without a width come from its inner products; pyramid match, which is
+        bounded, can't show that a bag lies far away.
+        """
+        self._fitted("dual_")
+        return self._compared(bags)[1]
+
+    def _compared(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled distances from the reference bags, and remoteness."""
         kept = self.kernel_._represent(self.kernel_.columns_.check(bags))
-        return self._similar(kept) @ self.dual_ + self.intercept_
+        scaled = self.kernel_._scaled(kept, self.reference_)
+        nearest = self.kernel_._apart(scaled, kept, self.reference_).min(axis=1)
+        return scaled, nearest / max(self.limit_, 1e-300)
+
+
+def _largest_gap(apart: np.ndarray) -> float:
+    """The largest distance of a bag from its nearest neighbour."""
+    np.fill_diagonal(apart, np.inf)
+    return float(apart.min(axis=1).max())

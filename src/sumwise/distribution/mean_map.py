@@ -67,6 +67,8 @@ class GaussianKernel(BagKernel):
         """Whether the kernel has a width that can be tuned."""
         return self.level == "gaussian"
 
+    squared = True
+
     def _learn(self, bags: Bags) -> None:
         checks.choice(self.method, "method", ("features", "exact"))
         checks.choice(self.level, "level", ("linear", "gaussian"))

@@ -90,6 +90,11 @@ class WassersteinKernel(BagKernel):
         """Whether every Gram matrix is positive semidefinite."""
         return not self.exact or self.columns_.dimension == 1
 
+    @property
+    def squared(self) -> bool:
+        """Whether distances are squares."""
+        return self.order == 2
+
     def _learn(self, bags: Bags) -> None:
         checks.choice(self.order, "order", (1, 2))
         checks.at_least(self.n_quantiles, "n_quantiles", 1)
