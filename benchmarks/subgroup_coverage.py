@@ -1,10 +1,10 @@
 """Coverage of 95% intervals for subgroup shares, by simulation (on real areas: see election_study.py).
 
-    python benchmarks/subgroup_coverage.py                  # everything (about 40 minutes on one core)
+    python benchmarks/subgroup_coverage.py                  # everything (about 20 minutes on one core)
     python benchmarks/subgroup_coverage.py plain "three classes" --trials 40
 
 Each trial draws a new population, new coefficients and new labels, fits with the default penalty, and asks for the
-shares of all groups by sex, race and education among 10,000 held-out individuals. `probabilities` are intervals for
+shares of all groups by sex, race and education among 4,000 held-out individuals. `probabilities` are intervals for
 the mean of the true probabilities, `labels` for the shares of the labels that were drawn. A standard error over
 trials is given beside each coverage, since groups of one trial share their coefficients. Prints tables and writes
 benchmarks/results/subgroup_coverage.json.
@@ -16,6 +16,7 @@ import argparse
 import json
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +27,22 @@ from sumwise.proportions import CardinalityClassifier, bootstrap, covariance, su
 RESULTS = Path(__file__).parent / "results" / "subgroup_coverage.json"
 BY = ("sex", "race", "education")
 
-# regions, individuals, classes, region effect, settings of the classifier, how sure
+DRAWS = 200  # classifiers per trial
+
+# regions, individuals, bags per region, classes, region effect, settings of the classifier, how sure
 CASES = {
-    "plain": (200, 50, 2, 0.0, {}, "observed"),
-    "small bags": (500, 10, 2, 0.0, {}, "observed"),
-    "few bags": (40, 100, 2, 0.0, {}, "observed"),
-    "expected": (200, 50, 2, 0.0, {}, "expected"),
-    "sandwich": (400, 50, 2, 0.0, {}, "sandwich"),
-    "bootstrap": (200, 50, 2, 0.0, {}, "bootstrap"),
-    "three classes": (200, 20, 3, 0.0, {"multiclass": "exact"}, "observed"),
-    "one-vs-rest": (200, 20, 3, 0.0, {"multiclass": "ovr"}, "observed"),
-    "bags differ, own intercepts": (200, 50, 2, 0.5, {"random_intercept": True}, "observed"),
-    "bags differ, sandwich": (400, 50, 2, 0.5, {}, "sandwich"),
-    "bags differ, ignored": (200, 50, 2, 0.5, {}, "observed"),
+    "plain": (200, 50, 1, 2, 0.0, {}, "observed"),
+    "small bags": (500, 10, 1, 2, 0.0, {}, "observed"),
+    "few bags": (40, 100, 1, 2, 0.0, {}, "observed"),
+    "expected": (200, 50, 1, 2, 0.0, {}, "expected"),
+    "sandwich": (400, 50, 1, 2, 0.0, {}, "sandwich"),
+    "bootstrap": (200, 50, 1, 2, 0.0, {}, "bootstrap"),
+    "three classes": (200, 20, 1, 3, 0.0, {"multiclass": "exact"}, "observed"),
+    "one-vs-rest": (200, 20, 1, 3, 0.0, {"multiclass": "ovr"}, "observed"),
+    "bags differ, own intercepts": (200, 50, 1, 2, 0.5, {"random_intercept": True}, "observed"),
+    "bags differ, ignored": (200, 50, 1, 2, 0.5, {}, "observed"),
+    "20 bags per region, groups": (25, 2000, 20, 2, 0.3, {}, "groups"),
+    "20 bags per region, ignored": (25, 2000, 20, 2, 0.3, {}, "observed"),
 }
 
 
@@ -56,17 +60,37 @@ def _shown(x):
     return f"{x:.3f}" if isinstance(x, float) else str(x)
 
 
+def in_bags(data, per_region):
+    """Bags of one region each, their class counts and their regions."""
+    n_regions = len(data.bags)
+    if per_region == 1:
+        return data.bags, data.counts, np.arange(n_regions)
+    size = data.bags.sizes[0] // per_region
+    bags = Bags(data.bags.values, np.arange(0, data.bags.n_rows + 1, size))
+    onehot = np.eye(data.counts.shape[1], dtype=int)[data.labels]
+    return bags, np.add.reduceat(onehot, bags.offsets[:-1], axis=0), np.repeat(np.arange(n_regions), per_region)
+
+
+def how_sure(kind, clf, bags, counts, regions):
+    """What `subgroups` takes as uncertainty."""
+    if kind == "bootstrap":
+        return bootstrap(clf, bags, counts, n=100)
+    if kind == "groups":
+        return replace(covariance(clf, bags, counts, groups=regions), n_draws=DRAWS)
+    return replace(covariance(clf, bags, counts, kind), n_draws=DRAWS)
+
+
 def one(case, seed):
     """Whether each interval of one trial covers: {target: (covered, width)}."""
-    n_regions, n_individuals, n_classes, effect, settings, kind = CASES[case]
+    n_regions, n_individuals, per_region, n_classes, effect, settings, kind = CASES[case]
     data = synthetic.election(
         n_regions, n_individuals, n_classes=n_classes, region_effect=effect, mean_weight=1, weight_spread=0,
-        random_state=seed,
+        n_test=4000, random_state=seed,
     )  # fmt: skip
-    counts = data.counts if n_classes > 2 else data.counts[:, 1]
-    clf = CardinalityClassifier(**settings).fit(data.bags, counts)
-    again = kind == "bootstrap"
-    sure = bootstrap(clf, data.bags, counts, n=100) if again else covariance(clf, data.bags, counts, kind)
+    bags, counts, regions = in_bags(data, per_region)
+    counts = counts if n_classes > 2 else counts[:, 1]
+    clf = CardinalityClassifier(**settings).fit(bags, counts)
+    sure = how_sure(kind, clf, bags, counts, regions)
     out = {"probabilities": [], "labels": []}
     onehot = np.eye(n_classes)[data.test_labels]
     order = np.argsort(data.test_regions, kind="stable")  # in their regions: who lives where matters for labels
@@ -101,7 +125,7 @@ def simulated(case, trials):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--trials", type=int, default=60)
+    parser.add_argument("--trials", type=int, default=200)
     args = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     RESULTS.parent.mkdir(exist_ok=True)

@@ -8,9 +8,8 @@ from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from sumwise import Bags, synthetic
 from sumwise.errors import DataError
 from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, covariance
-from sumwise.proportions.uncertainty import _Part, _problems
-
-LEVEL = 1.959963984540054
+from sumwise.proportions.information import Part
+from sumwise.proportions.uncertainty import _problems
 
 
 def people(n_bags=30, size=5, n_classes=2, seed=0, own=0.0):
@@ -50,7 +49,7 @@ def test_observed_information_is_that_of_enumeration():
         return total
 
     hessian = -second_derivatives(objective, clf.theta_.ravel())
-    part = _Part(*_problems(clf, bags, counts)[0], "observed", 0)
+    part = Part(*_problems(clf, bags, counts)[0], "observed")
     np.testing.assert_allclose(part.out(part.out(part.inverse).T), np.linalg.inv(hessian), rtol=2e-4, atol=1e-6)
     # the covariance is H^-1 (H - P + P T P) H^-1 with the plausible covariance T of coefficients
     pulled = part.lower @ part.pulled @ part.lower.T
@@ -73,7 +72,7 @@ def test_observed_information_of_class_counts_is_that_of_enumeration():
         return total
 
     hessian = -second_derivatives(objective, clf.theta_.ravel(), 1e-3)
-    part = _Part(*_problems(clf, bags, counts)[0], "observed", 0)
+    part = Part(*_problems(clf, bags, counts)[0], "observed")
     inverse = part.out(part.out(part.inverse).T)
     sure = covariance(clf, bags, counts)
     contrast = np.kron([1.0, -1.0, 0.0], [1.0, 0.0, 0.0])  # of two classes' first coefficients: softmax sees it
@@ -162,3 +161,45 @@ def test_a_penalty_matrix_is_a_change_of_coordinates():
     expected = full @ covariance(plain, turned, counts).matrix @ full.T
     # but for the second guess of how coefficients spread, which is per deviation of a feature
     np.testing.assert_allclose(covariance(clf, bags, counts).matrix, expected, rtol=0.1, atol=1e-4)
+
+
+def test_counts_that_vary_more_than_the_model_says_widen_intervals_and_warn():
+    bags, counts = people(120, 10, own=1.5)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    with pytest.warns(UserWarning, match=r"Counts vary \d\.\d times.*random_intercept=True"):
+        wide = covariance(clf, bags, counts)
+    narrow = Part(*_problems(clf, bags, counts)[0], "observed")
+    narrow.dispersion = 1.0
+    assert wide.dispersion > 1.5
+    # what the penalty took is the same, so the ratio stays below that of the noise
+    ratio = wide.standard_errors.ravel() / np.sqrt(np.diag(narrow.matrix()))
+    assert ((ratio > 1.1) & (ratio <= np.sqrt(wide.dispersion) + 1e-9)).all()
+
+
+def test_bags_of_one_region_are_one_observation():
+    bags, counts = people(60, 5, own=0.0)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    alone = covariance(clf, bags, counts, "sandwich")
+    named = covariance(clf, bags, counts, groups=[f"bag {i}" for i in range(60)])
+    np.testing.assert_allclose(named.matrix, alone.matrix)
+    # every bag twice, as one region: as sure as once, but for how coefficients spread, guessed from a doubled penalty
+    twice, both = bags[np.repeat(np.arange(60), 2)], np.repeat(counts, 2, axis=0)
+    double = CardinalityClassifier(penalty=2.0, tol=1e-7).fit(twice, both)
+    once = CardinalityClassifier(penalty=1.0, tol=1e-7).fit(bags, counts)
+    paired = covariance(double, twice, both, groups=np.repeat(np.arange(60), 2))
+    single = covariance(once, bags, counts, "sandwich")
+    np.testing.assert_allclose(paired.matrix, single.matrix, rtol=0.05, atol=1e-4)
+    assert paired.freedom == pytest.approx(single.freedom, rel=1e-3)
+    with pytest.raises(DataError, match="2 groups of bags can't show"):
+        covariance(clf, bags, counts, groups=np.arange(60) % 2)
+    with pytest.raises(DataError, match="groups"):
+        covariance(clf, bags, counts, groups=np.arange(59))
+
+
+def test_few_bags_give_longer_tails():
+    bags, counts = people(12, 10)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    sure = covariance(clf, bags, counts)
+    assert 2.0 <= sure.freedom < 12
+    frame = sure.to_frame()
+    assert ((frame["high"] - frame["low"]) > 2 * 2.1 * frame["standard_error"]).all()  # 1.96 for many

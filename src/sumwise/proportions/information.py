@@ -1,0 +1,297 @@
+"""What bags' counts tell about the coefficients of a linear classifier: information, gradients, and spread."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import block_diag, eigh, null_space, solve_triangular
+from scipy.special import expit, softmax
+
+from sumwise.errors import DataError
+from sumwise.kernels.cardinality_information import weighted_sums
+from sumwise.networks.features import centre_and_scale
+from sumwise.progress import Progress
+from sumwise.proportions.likelihood import BagLikelihood
+from sumwise.proportions.linear import Coordinates, LinearProblem
+
+__all__ = ["Part", "joined"]
+
+STEP = 1e-3  # of the differences of gradients, in standard errors
+FLAT = 1e-6  # information, relative to what was expected, below which a direction counts as unknown
+CLEAR = 3.0  # standard errors by which the counts' dispersion exceeds one before it counts
+
+
+class Part:
+    """One likelihood at its parameters: its information in coordinates where what was expected is one.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+    theta : array
+    kind : {"observed", "expected", "sandwich"}
+    groups : array of shape (n_bags,), optional
+        Positions of groups of bags that share what the model leaves out: their gradients are added before their
+        spread is taken, whatever the kind.
+    verbose : int
+    """
+
+    def __init__(self, problem: LinearProblem, theta: np.ndarray, kind: str, groups=None, verbose: int = 0):
+        self.problem, self.theta, self.groups = problem, theta, groups
+        self.size = problem.n_logits * problem.width
+        self.robust = kind == "sandwich" or groups is not None
+        self.n_units = len(problem.likelihood.offsets) - 1 if groups is None else int(groups.max()) + 1
+        self.frame = Coordinates(problem, theta)
+        self.lower = np.asarray(block_diag(*self.frame.factors))
+        information = self._expected() if kind == "expected" else self._curvature(verbose)
+        self.inverse = self._inverted(information)
+        self.known = information - self.prior()
+        self.spent = float(np.trace(self.inverse @ self.known))
+        self.dispersion = self._dispersion()
+        self.pulled = self._pulled(information)
+
+    def _curvature(self, verbose: int) -> np.ndarray:
+        """Minus the second derivatives, by central differences of the gradient."""
+        out = np.empty((self.size, self.size))
+        u = np.zeros(self.problem.n_params)
+        with Progress("Information", self.size, verbose) as progress:
+            for j in range(self.size):
+                sides = []
+                for step in (STEP, -STEP):
+                    u[j] = step
+                    gradient = self.problem.value_and_gradient(self.frame.theta(u))[1]
+                    sides.append(self.frame.gradient(gradient)[: self.size])
+                u[j] = 0.0
+                out[j] = (sides[1] - sides[0]) / (2.0 * STEP)
+                progress.step()
+        return 0.5 * (out + out.T)
+
+    def _expected(self) -> np.ndarray:
+        """D' Cov(count)^-1 D over bags, D the derivative of a bag's expected counts, and the penalty's part."""
+        p = self.problem
+        if p.n_logits == 1:  # the coordinates are made of it
+            return np.eye(self.size)
+        chance, n = softmax(p.logits(self.theta), axis=1), p.n_logits
+        pairs = [(chance[:, c] * ((c == d) - chance[:, d])) for c in range(n) for d in range(n)]
+        slopes = np.stack([weighted_sums(p.values, p.likelihood.offsets, w) for w in pairs], axis=1)
+        spread = np.linalg.pinv(slopes[:, :, -1].reshape(-1, n, n), hermitian=True)
+        power = getattr(p.likelihood, "temper", None)
+        spread = spread if power is None else spread * power[:, None, None]
+        derivative = slopes.reshape(len(slopes), n, n * p.width)
+        inner = np.einsum("bci,bcd,bdj->ij", derivative, spread, derivative, optimize=True)
+        return self.inside(inner) + self.prior()
+
+    def inside(self, matrix: np.ndarray) -> np.ndarray:
+        """L^-1 matrix L^-T: an information, in these coordinates."""
+        left = solve_triangular(self.lower, matrix, lower=True)
+        return solve_triangular(self.lower, left.T, lower=True)
+
+    def _shared(self) -> np.ndarray:
+        """Directions that a softmax doesn't see: what all classes share, (size, k), orthonormal."""
+        if self.problem.n_logits == 1:
+            return np.zeros((self.size, 0))
+        width = self.problem.width
+        free = [width - 1] if self.problem.penalty.any() else range(width)
+        table = np.zeros((len(free), self.problem.n_logits, width))
+        for k, j in enumerate(free):
+            table[k, :, j] = 1.0
+        return np.linalg.qr(self.lower.T @ table.reshape(len(free), -1).T)[0]
+
+    def _inverted(self, information: np.ndarray) -> np.ndarray:
+        shared = self._shared()
+        seen = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
+        roots, vectors = np.linalg.eigh(seen.T @ information @ seen)
+        if roots[0] < FLAT:
+            n = int((roots < FLAT).sum())
+            raise DataError(
+                f"The counts leave {n} of {len(roots)} directions of the coefficients open (least relative information "
+                f"{roots[0]:.1e}).",
+                hint="fit with a penalty, or to a smaller tol; bootstrap needs no information matrix.",
+            )
+        basis = seen @ vectors
+        return (basis / roots) @ basis.T
+
+    def scores(self) -> np.ndarray:
+        """Gradient of the log-likelihood of each bag, or group of bags, in these coordinates: (n_units, size)."""
+        p = self.problem
+        value = p.likelihood.evaluate(p.logits(self.theta), p.split(self.theta)[2])
+        residual = p.likelihood.total_and_residual(value)[1].reshape(len(p.values), -1)
+        parts = [weighted_sums(p.values, p.likelihood.offsets, residual[:, c]) for c in range(p.n_logits)]
+        found = solve_triangular(self.lower, np.hstack(parts).T, lower=True).T
+        if self.groups is None:
+            return found
+        out = np.zeros((self.n_units, self.size))
+        np.add.at(out, self.groups, found)
+        return out
+
+    def _dispersion(self) -> float:
+        """How many times as much the gradients vary as the model says, at least 1.
+
+        Of bags on their own it is what their counts show (Pearson's statistic over its degrees of freedom), if that is
+        clearly above 1.
+        """
+        if self.robust:
+            ratio = np.trace(self.inverse @ spread(self.scores())) / max(self.spent, 1e-12)
+            return max(1.0, self.freedom() * float(ratio))
+        squares = None if self.problem.random_intercept else _standard_squares(self.problem, self.theta)
+        if squares is None or len(squares) < self.spent + 2.0:
+            return 1.0
+        found = float(squares.sum() / (len(squares) - self.spent / max(self.problem.n_logits - 1, 1)))
+        clear = found - 1.0 > CLEAR * squares.std() / np.sqrt(len(squares))
+        return found if clear else 1.0
+
+    def prior(self) -> np.ndarray:
+        """The penalty's part of the information, in these coordinates."""
+        return self.inside(np.kron(np.eye(self.problem.n_logits), self.problem.penalty_block))
+
+    def out(self, left: np.ndarray) -> np.ndarray:
+        """L^-T times a matrix: from these coordinates to the coefficients."""
+        return solve_triangular(self.lower, left, lower=True, trans=1)
+
+    def _pulled(self, information: np.ndarray) -> np.ndarray:
+        """P T P in these coordinates: the variance of what the penalty P took, for coefficients of covariance T.
+
+        The penalty need not be how coefficients are spread, and counts seldom tell. T is, in every direction, the
+        larger of two guesses, each scaled as the fit suggests: a multiple, at least one, of what the penalty supposes,
+        and coefficients that are alike per deviation of their feature.
+        """
+        p = self.problem
+        block = np.kron(np.eye(p.n_logits), p.penalty_block)
+        if not p.penalty.any():
+            return np.zeros_like(block)
+        coefficient = np.ones((p.n_logits, p.width), bool)
+        coefficient[:, -1] = False
+        of, rest = coefficient.ravel(), ~coefficient.ravel()
+        known = self.lower @ information @ self.lower.T - block
+        free = known[np.ix_(of, rest)]
+        inner = known[np.ix_(of, of)] - free @ np.linalg.pinv(known[np.ix_(rest, rest)], hermitian=True) @ free.T
+        gradient = (inner + block[np.ix_(of, of)]) @ self.theta[: self.size][of]
+        prior, axes = np.linalg.eigh(p.penalty_block[:-1, :-1])
+        deviations = centre_and_scale(p.values)[1] * np.sqrt(p.width - 1)
+        guesses = []
+        steep = axes / np.sqrt(np.maximum(prior, 1e-12 * prior.max()))
+        for half, least in ((steep, 0.0), (np.diag(1.0 / deviations), -7.0)):
+            x = np.kron(np.eye(p.n_logits), half)
+            told = (x.T @ inner @ x / self.dispersion, x.T @ gradient / self.dispersion)
+            guesses.append(_suggested(*told, least) * half @ half.T)
+        plausible = np.zeros_like(block)
+        plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _larger(*guesses))
+        return self.inside(block @ plausible @ block)
+
+    def matrix(self) -> np.ndarray:
+        """The covariance of the coefficients; of a softmax, around their mean over classes, which it doesn't see."""
+        found = self.out(self.out(self.inner(self.scores() if self.robust else None)).T)
+        n = self.problem.n_logits
+        if n == 1:
+            return found
+        centre = np.kron(np.eye(n) - 1.0 / n, np.eye(self.problem.width))
+        return centre @ found @ centre
+
+    def inner(self, scores: np.ndarray | None) -> np.ndarray:
+        """The same in these coordinates: the counts' noise, and what the penalty took from the coefficients."""
+        noise = self.dispersion * self.known if scores is None else spread(scores)
+        return self.inverse @ (self.freedom() * noise + self.pulled) @ self.inverse
+
+    @property
+    def left(self) -> float:
+        """Bags, or groups of them, less the coefficients spent on them."""
+        return self.n_units - self.spent
+
+    def freedom(self) -> float:
+        """Units over what is left of them, where their spread was learned from the same fit."""
+        if not self.robust and not self.problem.random_intercept:
+            return 1.0
+        return self.n_units / max(self.left, 1.0)
+
+
+def _standard_squares(problem: LinearProblem, theta: np.ndarray) -> np.ndarray | None:
+    """Squared distance of each bag's counts from the expected ones, over its variance and dimension: (n_bags,).
+
+    None where counts are not known exactly.
+    """
+    likelihood = problem.likelihood
+    assert isinstance(likelihood, BagLikelihood)
+    observed, edges = likelihood.observed, likelihood.offsets[:-1]
+    if not observed.exact:
+        return None
+    members = np.ones(len(problem.values)) if observed.multiplicity is None else observed.multiplicity
+    logits = problem.logits(theta)
+    if problem.n_logits == 1:
+        assert observed.evidence is not None
+        chance = expit(logits)
+        off = observed.evidence.low - np.add.reduceat(members * chance, edges)
+        return off**2 / np.maximum(np.add.reduceat(members * chance * (1.0 - chance), edges), 1e-12)
+    chance = softmax(logits, axis=1)
+    off = observed.counts - np.add.reduceat(members[:, None] * chance, edges, axis=0)
+    products = chance[:, :, None] * (np.eye(problem.n_logits) - chance[:, None, :])
+    inverse = np.linalg.pinv(np.add.reduceat(members[:, None, None] * products, edges, axis=0), hermitian=True)
+    return np.einsum("bc,bcd,bd->b", off, inverse, off) / (problem.n_logits - 1)
+
+
+def _larger(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The smallest simple bound of two covariances: in the axes that both share, the larger variance."""
+    ratios, axes = eigh(first, second)
+    back = np.linalg.inv(axes)
+    return (back.T * np.maximum(ratios, 1.0)) @ back
+
+
+def _suggested(information: np.ndarray, gradient: np.ndarray, least: float) -> float:
+    """Mean of tau^2, from exp(least) on, for coefficients of variance tau^2 in these coordinates.
+
+    Along an eigenvector of the information, h its value, the gradient at zero is normal with variance h + tau^2 h^2.
+    The prior of tau is half-Cauchy: the most likely value alone would leave out that tau isn't known either.
+    """
+    roots, vectors = np.linalg.eigh(0.5 * (information + information.T))
+    seen = roots > 1e-3
+    h, squares = roots[seen], (vectors.T @ gradient)[seen] ** 2 / roots[seen]
+    steps = np.linspace(least, 14.0, 421)
+    shrunk = 1.0 + np.exp(steps)[:, None] * h
+    prior = 0.5 * steps - np.log1p(np.exp(steps))
+    return float(softmax(prior - 0.5 * (np.log(shrunk) + squares / shrunk).sum(axis=1)) @ np.exp(steps))
+
+
+def spread(scores: np.ndarray) -> np.ndarray:
+    """Sum of squares of the bags' gradients around their mean, scaled for the mean."""
+    centred = scores - scores.mean(axis=0)
+    return len(scores) / max(len(scores) - 1, 1) * centred.T @ centred
+
+
+def joined(parts: list[Part]) -> np.ndarray:
+    """Covariance over the classes of one-vs-rest: their fits share the data, so their errors are correlated.
+
+    The covariance of the gradients of classes c and d is that of the units' gradients, or what the counts' covariance
+    -sum p_c p_d implies.
+    """
+    size, robust = parts[0].size, parts[0].robust
+    scores = [p.scores() if robust else _expected_scores(p) for p in parts]
+    out = np.empty((len(parts) * size, len(parts) * size))
+    for c, one in enumerate(parts):
+        for d, other in enumerate(parts):
+            if c == d:
+                inner = one.inner(scores[c] if robust else None)
+            elif robust:
+                both = spread(np.hstack([scores[c], scores[d]]))[:size, size:]
+                inner = np.sqrt(one.freedom() * other.freedom()) * one.inverse @ both @ other.inverse
+            else:
+                overlap = -np.sqrt(one.dispersion * other.dispersion) * _overlap(one, other)
+                inner = one.inverse @ (scores[c].T @ (overlap[:, None] * scores[d])) @ other.inverse
+            out[c * size : (c + 1) * size, d * size : (d + 1) * size] = one.out(other.out(inner.T).T)
+    roots, vectors = np.linalg.eigh(0.5 * (out + out.T))
+    return (vectors * np.clip(roots, 0.0, None)) @ vectors.T  # rounding, and approximate correlations
+
+
+def _expected_scores(part: Part) -> np.ndarray:
+    """Derivative of each bag's expected count over its variance: what multiplies count minus expectation."""
+    p = part.problem
+    chance = expit(p.logits(part.theta))
+    slopes = weighted_sums(p.values, p.likelihood.offsets, chance * (1.0 - chance))
+    scale = p.split(part.theta)[2]
+    variance = slopes[:, -1] + 1e-12
+    if scale is not None:
+        variance = variance * (1.0 + scale**2 * slopes[:, -1])
+    return solve_triangular(part.lower, (slopes / variance[:, None]).T, lower=True).T
+
+
+def _overlap(one: Part, other: Part) -> np.ndarray:
+    """sum_i p_c p_d over each bag."""
+    a, b = (expit(p.problem.logits(p.theta)) for p in (one, other))
+    edges = one.problem.likelihood.offsets[:-1]
+    return np.add.reduceat(a * b, edges)
