@@ -21,10 +21,10 @@ def test_groups_meet_whatever_their_order_and_type():
 
 def test_groups_on_one_side_are_named_on_both_sides():
     other = THEIRS.replace({"sex": {"f": "women"}})
-    with pytest.raises(DataError, match="1 in the prediction alone .*'1, f'.*1 in the poll alone .*'1, women'"):
+    with pytest.raises(DataError, match="1 in the prediction alone .*'1, f'.*1 in the poll alone .*'1, women'.*Hint: rename"):
         compare_polls(OURS, other, ["state", "sex"])
     assert len(compare_polls(OURS, other, ["state", "sex"], missing="drop")) == 2
-    with pytest.raises(DataError, match="No group by sex is on both sides: predicted 'm'; polls 'Male'"):
+    with pytest.raises(DataError, match="No group by sex is on both sides: predicted 'm'; polls 'Male'. Hint: rename"):
         compare_polls({"sex": ["m"], "share": [0.1]}, {"sex": ["Male"], "share": [0.1]}, ["sex"], missing="drop")
 
 

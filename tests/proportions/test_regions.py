@@ -45,9 +45,9 @@ def test_components_are_those_of_repeated_merging(pairs):
 def test_a_county_that_the_crosswalk_leaves_out_is_named():
     regions = merge_regions(OVERLAPS, "county", ["state", "puma"])
     more = pd.concat([VOTES, pd.DataFrame({"county": ["z"], "D": [1], "R": [1]})])
-    with pytest.raises(DataError, match=r"leaves out 1 areas by county \(1 rows\). First: 'z'"):
+    with pytest.raises(DataError, match=r"leaves out 1 areas by county \(1 rows\). First: 'z'. Hint: add them"):
         regions.totals(more, "county")
-    with pytest.raises(DataError, match="1 areas by county of the crosswalk have no row. First: 'b'"):
+    with pytest.raises(DataError, match="1 areas by county of the crosswalk have no row. First: 'b'. Hint: add them"):
         regions.totals(VOTES[VOTES["county"] != "b"], "county")
     kept = regions.totals(VOTES[VOTES["county"] != "b"], "county", ["D"], missing="drop")
     assert kept["region"].tolist() == [1, 2]

@@ -166,3 +166,22 @@ def test_nonsense_is_refused(data, clf):
         subgroups(clf, rows, counts=[3])
     with pytest.raises(DataError, match="2 names for 3 classes"):
         subgroups(clf, rows, classes=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 subgroups by 'Hispanic in Illinois' have no members.*"),
+        ({"weights": np.zeros(6)}, "All 6 weights are zero: there is nobody.*Hint: give positive"),
+        ({"by": {"g": list("aabbbb")}, "weights": [0, 0, 1, 1, 1, 1]}, "zero in 1 of 2 subgroups. First: g 'a'. Hint: "),
+        ({"weights": np.ones(5)}, "5 weights for 6 individuals. Hint: give one per row"),
+        ({"by": {"g": list("ab")}}, "'g' has 2 labels for 6 individuals. Hint: give one per row"),
+    ],
+)
+def test_bad_input_is_told_with_what_where_how_much_and_what_to_do(given, told):
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(40, 1)), np.arange(0, 41, 4))
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, [1, 2, 3, 1, 2, 3, 1, 2, 3, 2])
+    with pytest.raises(DataError, match=told) as caught:
+        subgroups(clf, np.ones((6, 1)), **given)
+    assert caught.value.hint

@@ -56,7 +56,8 @@ def compare_polls(predicted: Any, polls: Any, on: Sequence, missing: str = "rais
     if not both:
         raise DataError(
             f"No group by {', '.join(map(str, on))} is on both sides: predicted {_listed(ours.index)}; "
-            f"polls {_listed(theirs.index)}."
+            f"polls {_listed(theirs.index)}.",
+            hint="rename groups so that both sides agree.",
         )
     return _beside(ours.loc[both], theirs.loc[both], on)
 

@@ -83,7 +83,7 @@ def gather(individuals: Any, by: Any, weights: Any, features: Sequence | None, w
         keys = _keys(by, n, None)
         given = np.ones(n) if weights is None else weights
     if not n:
-        raise DataError("There are no individuals.")
+        raise DataError("There are no individuals: 0 rows.", hint="look at the filter that chose them.")
     return _grouped(rows, keys, _weights(given, n))
 
 
@@ -92,7 +92,7 @@ def _weights(given: Any, n: int) -> np.ndarray:
         raise DataError(f"weights is {given!r}; these individuals have no such column.", hint="give one per row.")
     weights = checks.counts(given, "weights", ndim=1)
     if len(weights) != n:
-        raise DataError(f"There are {len(weights)} weights for {n} individuals.")
+        raise DataError(f"There are {len(weights)} weights for {n} individuals.", hint="give one per row.")
     if not weights.any():
         raise DataError(f"All {n} weights are zero: there is nobody to take shares of.", hint="give positive weights.")
     return weights
@@ -144,7 +144,7 @@ def _keys(by: Any, n: int, column: Any) -> dict:
         if name in ("rows", "people", "class", "share", "low", "high", "voters"):
             raise DataError(f"A column of the answer is called {name!r}.", hint="give the grouping another name.")
         if len(labels) != n:
-            raise DataError(f"{name!r} has {len(labels)} labels for {n} individuals.")
+            raise DataError(f"{name!r} has {len(labels)} labels for {n} individuals.", hint="give one per row.")
         if labels.isna().any():
             raise DataError(
                 f"{name!r} is missing for {int(labels.isna().sum())} of {n} individuals.",
