@@ -21,7 +21,8 @@ def test_groups_meet_whatever_their_order_and_type():
 
 def test_groups_on_one_side_are_named_on_both_sides():
     other = THEIRS.replace({"sex": {"f": "women"}})
-    with pytest.raises(DataError, match="1 in the prediction alone .*'1, f'.*1 in the poll alone .*'1, women'.*Hint: rename"):
+    told = "1 in the prediction alone .*'1, f'.*1 in the poll alone .*'1, women'.*Hint: rename"
+    with pytest.raises(DataError, match=told):
         compare_polls(OURS, other, ["state", "sex"])
     assert len(compare_polls(OURS, other, ["state", "sex"], missing="drop")) == 2
     with pytest.raises(DataError, match="No group by sex is on both sides: predicted 'm'; polls 'Male'. Hint: rename"):

@@ -171,9 +171,9 @@ def test_nonsense_is_refused(data, clf):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 subgroups by 'Hispanic in Illinois' have no members.*"),
+        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 subgroups by 'Hispanic in Illinois' have no members"),
         ({"weights": np.zeros(6)}, "All 6 weights are zero: there is nobody.*Hint: give positive"),
-        ({"by": {"g": list("aabbbb")}, "weights": [0, 0, 1, 1, 1, 1]}, "zero in 1 of 2 subgroups. First: g 'a'. Hint: "),
+        ({"by": {"g": list("aabbbb")}, "weights": [0, 0, 1, 1, 1, 1]}, "zero in 1 of 2 subgroups. First: g 'a'. Hint"),
         ({"weights": np.ones(5)}, "5 weights for 6 individuals. Hint: give one per row"),
         ({"by": {"g": list("ab")}}, "'g' has 2 labels for 6 individuals. Hint: give one per row"),
     ],
