@@ -1,0 +1,94 @@
+"""What counts tell about coefficients: against enumeration, and pieces of it on their own."""
+
+import numpy as np
+import pytest
+
+from brute_cardinality import count_by_enumeration, vectors_by_enumeration
+from drawn_bags import people
+from sumwise.proportions import CardinalityClassifier, covariance
+from sumwise.proportions.information import Part, _larger, _standard_squares, spread
+from sumwise.proportions.uncertainty import _problems
+
+
+def second_derivatives(function, theta, step=1e-4):
+    n = theta.size
+    out = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                moved = theta.copy()
+                moved[i] += a * step
+                moved[j] += b * step
+                total += a * b * function(moved)
+            out[i, j] = total / (4 * step**2)
+    return out
+
+
+def test_observed_information_is_that_of_enumeration():
+    bags, counts = people(12, 4)
+    clf = CardinalityClassifier(penalty=1.0, tol=1e-8).fit(bags, counts)
+
+    def objective(theta):
+        total = -0.5 * (theta[:-1] ** 2).sum()
+        for x, z in zip(bags, counts[:, 1]):
+            exact = lambda s, z=z: 0.0 if s == z else -np.inf  # noqa: E731
+            total += float(count_by_enumeration(x @ theta[:-1] + theta[-1], exact)[0])
+        return total
+
+    hessian = -second_derivatives(objective, clf.theta_.ravel())
+    part = Part(*_problems(clf, bags, counts)[0], "observed")
+    np.testing.assert_allclose(part.out(part.out(part.inverse).T), np.linalg.inv(hessian), rtol=2e-4, atol=1e-6)
+    # the covariance is H^-1 (H - P + P T P) H^-1 with the plausible covariance T of coefficients
+    pulled = part.lower @ part.pulled @ part.lower.T
+    noise = hessian - np.diag([1.0, 1.0, 0.0])
+    expected = np.linalg.inv(hessian) @ (noise + pulled) @ np.linalg.inv(hessian)
+    np.testing.assert_allclose(covariance(clf, bags, counts).matrix, expected, rtol=1e-3, atol=1e-5)
+    assert pulled[0, 0] > 0
+    assert abs(pulled[2]).max() < 1e-9
+
+
+def test_observed_information_of_class_counts_is_that_of_enumeration():
+    bags, counts = people(8, 3, n_classes=3)
+    clf = CardinalityClassifier(penalty=2.0, multiclass="exact", tol=1e-8).fit(bags, counts)
+
+    def objective(theta):
+        table = theta.reshape(3, 3)
+        total = -(table[:, :-1] ** 2).sum()
+        for x, z in zip(bags, counts):
+            total += float(vectors_by_enumeration(x @ table[:, :-1].T + table[:, -1], np.eye(3, dtype=int), z)[0])
+        return total
+
+    hessian = -second_derivatives(objective, clf.theta_.ravel(), 1e-3)
+    part = Part(*_problems(clf, bags, counts)[0], "observed")
+    inverse = part.out(part.out(part.inverse).T)
+    sure = covariance(clf, bags, counts)
+    contrast = np.kron([1.0, -1.0, 0.0], [1.0, 0.0, 0.0])  # of two classes' first coefficients: softmax sees it
+    expected = contrast @ np.linalg.pinv(hessian, rcond=1e-6) @ contrast
+    assert contrast @ inverse @ contrast == pytest.approx(expected, rel=1e-3)
+    shared = np.kron([1.0, 1.0, 1.0], [0.0, 0.0, 1.0])  # all intercepts: it doesn't
+    assert shared @ sure.matrix @ shared < 1e-8
+
+
+def test_the_larger_of_two_covariances_is_no_smaller_than_either():
+    rng = np.random.default_rng(0)
+    first, second = (x @ x.T for x in rng.normal(size=(2, 4, 6)))
+    found = _larger(first, second)
+    for one in (first, second):
+        assert np.linalg.eigvalsh(found - one)[0] > -1e-9
+    assert np.trace(found) < np.trace(first + second)
+    np.testing.assert_allclose(_larger(first, 0.5 * first), first)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_counts_that_the_model_drew_have_squares_of_mean_one(n_classes):
+    bags, counts = people(400, 10, n_classes)
+    clf = CardinalityClassifier(penalty=1.0, multiclass="exact", tol=1e-2).fit(bags, counts)
+    squares = _standard_squares(*_problems(clf, bags, counts)[0])
+    assert squares.shape == (400,)
+    assert squares.mean() == pytest.approx(1.0, abs=0.2)
+
+
+def test_spread_of_gradients_is_their_covariance_times_their_number():
+    scores = np.random.default_rng(0).normal(size=(9, 2))
+    np.testing.assert_allclose(spread(scores), 9 * np.cov(scores, rowvar=False))
