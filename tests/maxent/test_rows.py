@@ -45,4 +45,4 @@ def test_rows_of_other_levels_are_refused(people):
     _, _, tables = people
     found = sufficient(tables)
     with pytest.raises(DataError, match="No row has levels"):
-        from_rows(found, np.full((3, 4), -1), penalties_of(found, 1.0, 1.0))
+        from_rows(found, np.full((3, 4), -1), penalties_of(found, 1.0, 1.0).sums)

@@ -29,9 +29,9 @@ def tables(rng, n=3000, noise=None):
 def test_intervals_cover_the_truth(noise):
     rng = np.random.default_rng(0)
     covered = []
-    for seed in range(16):
+    for seed in range(10):
         data = tables(rng, noise=noise)
-        model = MaxEntClassifier(1e-3, 1e-3).fit(data).bootstrap(data, n=12, random_state=seed)
+        model = MaxEntClassifier(1e-3, 1e-3).fit(data).bootstrap(data, n=10, random_state=seed)
         low, high = model.predict_interval(GRID, level=0.9)
         covered.append((low[:, 1] <= TRUTH) & (high[:, 1] >= TRUTH))
         np.testing.assert_allclose(low[:, 0], 1 - high[:, 1])

@@ -170,12 +170,12 @@ def _quick(model: Any) -> Any:
     return out
 
 
-def fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: Any) -> None:
-    """Train at the penalties given, without a warning where that stops early."""
+def fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: Any, weigh: bool = False) -> None:
+    """Train at the penalties given, without a warning where that stops early; by the chains alone unless `weigh`."""
     model.set_params(penalty_theta=penalty)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)  # only the penalties that are chosen are trained to the end
-        model._fit_found(found, tables)
+        model._fit_found(found, tables, weigh=weigh)
 
 
 class _Trial:

@@ -15,7 +15,7 @@ from sumwise.kernels.contrastive import Moments
 from sumwise.kernels.loglinear import Layout
 from sumwise.maxent.engines import Parameters, strong_trees
 from sumwise.maxent.sufficient import Sufficient
-from sumwise.maxent.training import CALM, MEMORY, RECENT, SETTLED, Course, Rule
+from sumwise.maxent.training import MEMORY, RECENT, Course, Rule, look
 
 __all__ = ["DeviceCourse", "DeviceGibbs", "by_steps", "check_memory"]
 
@@ -161,11 +161,11 @@ def by_steps(
             course.history["misfit"].append(float(distance))
             course.history["moment_error"].append(float(error))
             course.history["held_out"].append(last if i == len(found) else float("nan"))
-            course.calm = course.calm + 1 if distance < rule.tol and course.n_iter >= SETTLED else 0
-            stop = after(course) or stop
-        if course.calm >= CALM or stop:
+            enough = look(course, float(distance), rule.tol)
+            stop = after(course) or enough or stop
+        if stop:
             course.pull()
-            return course.calm >= CALM
+            return course.agreed > 0
 
 
 def _step(engine: DeviceGibbs, rule: Rule, course: DeviceCourse, t: int) -> Any:

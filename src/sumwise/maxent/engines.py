@@ -40,6 +40,8 @@ class Parameters(NamedTuple):
 class Exact:
     """Moments by a deterministic engine: enumeration, junction tree, or belief propagation."""
 
+    sampled = False
+
     def __init__(self, name: str, found: Sufficient) -> None:
         self.cells = DETERMINISTIC[name]
         self.layout, self.n = found.layout, found.n
@@ -70,6 +72,8 @@ class Exact:
 
 class Gibbs:
     """Moments by chains that go on from where they were."""
+
+    sampled = True
 
     def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True) -> None:
         self.layout, self.n = found.layout, found.n

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from sumwise.maxent.rows import from_rows
 from sumwise.maxent.sufficient import Sufficient, added, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
 from sumwise.maxent.uncertainty import Uncertainty
+from sumwise.maxent.weighing import n_rows, weighed_theta
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
 from sumwise.tables import Tables
@@ -35,6 +37,7 @@ __all__ = ["MaxEntClassifier"]
 
 FEWEST_CHAINS = 64
 SAMPLING = ("gibbs", "spark")  # engines that run chains
+FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 SECONDS = 1.0  # at least, between two checkpoints
 PAPER = {  # Gilotte et al. 2022, appendix A
     "penalty_mu": 1.0,
@@ -61,8 +64,8 @@ class MaxEntClassifier(Uncertainty):
     penalty_theta : float, sequence of float or "auto", default (1.0, 48.0)
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
         larger ones. "auto" chooses them from the tables alone, at several times the cost.
-    penalty_mu : float, default 1.0
-        L2 penalty on mu, best kept small.
+    penalty_mu : float or sequence of float, default 1.0
+        L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
         Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
         junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
@@ -89,16 +92,16 @@ class MaxEntClassifier(Uncertainty):
     blocks : "auto" or sequence of pairs of attributes
         Attributes that are redrawn together; "auto" finds those that are strongly tied.
     noise : {"aware", "ignore"}
-        What to do with the noise that tables state: penalise a cell the more the more of its count is noise, or take
-        what was observed for the truth.
+        What to do with the noise that tables state: weigh it against the counts, or take what was observed for the
+        truth.
     shrink_large : bool, default True
         Raise the penalties of attributes of more than 100 levels to what their own tables suggest: where rates of
         levels hardly differ beyond chance, and where several such attributes nearly determine each other and would
         share one effect.
     max_iter : int, default 500
     tol : float, default 0.15
-        Stop when the moments of model and data differ by this many standard errors of the data, Monte Carlo error
-        taken out.
+        Moments of model and data agree when they differ by this many standard errors of the data, Monte Carlo error
+        taken out. A sampler then makes twice as many steps again, to average its error out of the parameters.
     preset : {None, "paper"}
         "paper" sets what appendix A of [1] used, in place of the parameters above that it names.
     device : str, default "cpu"
@@ -144,7 +147,7 @@ class MaxEntClassifier(Uncertainty):
     def __init__(
         self,
         penalty_theta: Any = (1.0, 48.0),
-        penalty_mu: float = 1.0,
+        penalty_mu: Any = 1.0,
         *,
         engine: str = "auto",
         solver: str = "auto",
@@ -215,11 +218,18 @@ class MaxEntClassifier(Uncertainty):
         self._check()
         parts = [tables] if isinstance(tables, Tables) or not isinstance(tables, (list, tuple)) else list(tables)
         listed = listing_of(parts) if self._lists(parts) else None
-        found = [sufficient(t, self.margins, listed) for t in parts]
+        found = [self._read(t, listed) for t in parts]
         return self._fit_found(added(found), parts[0], held_out, found, rows)
 
+    def _read(self, tables: Any, listed: Any) -> Sufficient:
+        """What the tables tell; as if exact where their noise is to be ignored."""
+        found = sufficient(tables, self.margins, listed)
+        if self.noise == "aware":
+            return found
+        return replace(found, noise=Moments(*(np.zeros_like(v) for v in found.noise)))
+
     def _fit_found(
-        self, found: Sufficient, tables: Tables, held_out: Any = None, parts: Any = (), rows: Any = None
+        self, found: Sufficient, tables: Tables, held_out: Any = None, parts: Any = (), rows: Any = None, weigh=True
     ) -> MaxEntClassifier:
         name = engines.choose(self._engine(), found.layout, len(found.shares))
         solver = self._solver(name)
@@ -232,20 +242,34 @@ class MaxEntClassifier(Uncertainty):
         self.penalty_theta_, self.choice_ = self.penalty_theta, None
         if isinstance(self.penalty_theta, str):
             self.penalty_theta_, self.choice_ = self._chosen(found, parts, tables)
-        penalties = penalties_of(
-            found,
-            self.penalty_theta_,
-            self._setting("penalty_mu"),
-            self.noise == "aware",
-            self._setting("shrink_large"),
-        )
+        penalties = self._penalties(found)
         if rows is not None:
-            self._fit_rows(found, penalties, rows)
+            self._fit_rows(found, rows)
         elif solver == "lbfgs":
             self._fit_lbfgs(found, penalties, before)
         else:
             self._fit_steps(found, penalties, before, chains, tables, held_out)
+        if weigh and found.noisy and rows is None:
+            self._weigh(found, penalties)
         return self
+
+    def _penalties(self, found: Sufficient, aware: bool = True) -> Moments:
+        mu, large = self._setting("penalty_mu"), self._setting("shrink_large")
+        return penalties_of(found, self.penalty_theta_, mu, aware, large)
+
+    def _weigh(self, found: Sufficient, penalties: Moments) -> None:
+        """Take theta half from training, half from all noisy label sums at once; then let the model of x follow."""
+        codes, _ = self._draws(n_rows(found, self._n_chains(found)), None)
+        plain = self._penalties(found, aware=False)
+        theta, offsets, *_ = weighed_theta(
+            found, codes, plain.sums, (self.theta_, self.offsets_), self._setting("rescale")
+        )
+        mean = Parameters(self.mu_, 0.5 * (self.theta_ + theta), 0.5 * (self.offsets_ + offsets))
+        course = start(found)
+        course.parameters, course.mean = mean.copy(), mean.copy()
+        rule = replace(self._rule(found, penalties), step_theta=0.0, tol=0.0)
+        with closing(self._expectations(found, self.chains_)) as engine:
+            self._run(found, engine, rule, course, Checkpoint(None, key=None), FOLLOW)
 
     def _chosen(self, found: Sufficient, parts: Sequence[Sufficient], tables: Tables) -> tuple[tuple, dict]:
         checks.choice(self.penalty_theta, "penalty_theta", ("auto",))
@@ -253,11 +277,12 @@ class MaxEntClassifier(Uncertainty):
             raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
         return choose_penalties(self, found, parts, tables)
 
-    def _fit_rows(self, found: Sufficient, penalties: Moments, rows: Any) -> None:
+    def _fit_rows(self, found: Sufficient, rows: Any) -> None:
         codes = codes_of(rows, self.domain_, self.encoding_)
-        theta, offsets, loss, n_iter, converged = from_rows(found, codes, penalties)
+        plain = self._penalties(found, aware=False)
+        theta, offsets, loss, n_iter, converged = from_rows(found, codes, plain.sums)
         self.engine_ = "rows"
-        self._store(Parameters(np.zeros_like(penalties.counts), theta, offsets))
+        self._store(Parameters(np.zeros(theta.shape[1]), theta, offsets))
         self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=converged)
         if not converged:
             warn_not_converged(n_iter, float("nan"), self.tol, stacklevel=4)
@@ -313,7 +338,6 @@ class MaxEntClassifier(Uncertainty):
         checks.choice(self.noise, "noise", ("aware", "ignore"))
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
-        checks.at_least(self.penalty_mu, "penalty_mu", 0, whole_number=False)
         if self.n_chains != "tenth":
             checks.at_least(self.n_chains, "n_chains", FEWEST_CHAINS)
 
@@ -365,21 +389,30 @@ class MaxEntClassifier(Uncertainty):
             warn_not_converged(self.fit_.n_iter, distance, self.tol, stacklevel=4)
 
     def _fit_steps(self, found: Sufficient, penalties: Moments, before, chains, tables, held_out: Any) -> None:
-        rng = checks.generator(self.random_state)
         rule = self._rule(found, penalties)
         course = start(found)
         if before is not None:
             course.parameters, course.mean = before, before.copy()
         scorer = None if held_out is None else self._scorer(held_out)
-        sampled = self.engine_ in SAMPLING
-        engine: Any = self._sampler(found, rng, chains) if sampled else engines.Exact(self.engine_, found)
-        with closing(engine):
-            self._train(found, engine, rule, course, tables, scorer)
+        key = self._key(tables) if self.checkpoint else None
+        kept = Checkpoint(self.checkpoint, key=key, every=10, seconds=SECONDS)
+        with closing(self._expectations(found, chains)) as engine:
+            course, converged = self._run(found, engine, rule, course, kept, self.max_iter, scorer)
+        history = {k: np.array(v) for k, v in course.history.items()}
+        distance = course.history["misfit"][-1]
+        self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=converged, history=history)
+        if not converged:
+            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=4)
 
-    def _train(self, found: Sufficient, engine: Any, rule: Rule, course: Course, tables: Tables, scorer: Any) -> None:
-        kept = Checkpoint(
-            self.checkpoint, key=self._key(tables) if self.checkpoint else None, every=10, seconds=SECONDS
-        )
+    def _expectations(self, found: Sufficient, chains: dict | None) -> Any:
+        if self.engine_ not in SAMPLING:
+            return engines.Exact(self.engine_, found)
+        return self._sampler(found, checks.generator(self.random_state), chains)
+
+    def _run(
+        self, found: Sufficient, engine: Any, rule: Rule, course: Course, kept: Checkpoint, max_iter: int, scorer=None
+    ) -> tuple[Course, bool]:
+        """Train from `course`, or from where the checkpoint is, and store the parameters and chains."""
         state = kept.load()
         if state is not None:
             course = Course.from_state(state["course"])
@@ -387,27 +420,23 @@ class MaxEntClassifier(Uncertainty):
         run: Any = by_steps
         if self._on_device():
             course = device_training.DeviceCourse.of(course, found, rule, engine)
-            run = partial(device_training.by_steps, max_iter=self.max_iter)
-        with Progress("MaxEntClassifier", total=self.max_iter, verbose=self.verbose) as progress:
+            run = partial(device_training.by_steps, max_iter=max_iter)
+        with Progress("MaxEntClassifier", total=max_iter, verbose=self.verbose) as progress:
             progress.step(course.n_iter)
 
             def after(now: Course) -> bool:
                 progress.step(misfit=now.history["misfit"][-1])
                 if kept.due(now.n_iter):
                     kept.save({"course": now.state(), "chains": engine.state()})
-                return now.n_iter >= self.max_iter
+                return now.n_iter >= max_iter
 
-            converged = course.n_iter < self.max_iter and run(found, engine, rule, course, after, scorer)
+            converged = course.n_iter < max_iter and run(found, engine, rule, course, after, scorer)
         kept.clear()
         self._store(course.mean)
         if self.engine_ in SAMPLING:
             self.chains_ = engine.named()
             self.blocks_ = list(engine.blocks)
-        history = {k: np.array(v) for k, v in course.history.items()}
-        distance = course.history["misfit"][-1]
-        self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=bool(converged), history=history)
-        if not converged:
-            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=5)
+        return course, bool(converged)
 
     def _rule(self, found: Sufficient, penalties: Moments) -> Rule:
         precondition = self._setting("precondition")
@@ -426,12 +455,15 @@ class MaxEntClassifier(Uncertainty):
             tol=self.tol,
         )
 
+    def _n_chains(self, found: Sufficient) -> int:
+        n = self._setting("n_chains")
+        return max(FEWEST_CHAINS, round(found.n / 10)) if n == "tenth" else int(n)
+
     def _on_device(self) -> bool:
         return self.device != "cpu"
 
     def _sampler(self, found: Sufficient, rng: np.random.Generator, before: dict | None = None) -> Any:
-        n = self._setting("n_chains")
-        n = max(FEWEST_CHAINS, round(found.n / 10)) if n == "tenth" else int(n)
+        n = self._n_chains(found)
         margins = [found.margin(a) for a in range(len(found.layout.sizes))]
         chains = gibbs.draw_chains(n, margins, len(found.shares), rng)
         chains.labels[:] = rng.choice(len(found.shares), size=n, p=found.shares)

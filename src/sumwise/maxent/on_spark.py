@@ -104,6 +104,8 @@ class _Merge:
 class SparkGibbs:
     """Chains in Spark's executors, under the signature of `engines.Gibbs`."""
 
+    sampled = True
+
     def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks: Any, master: str | None, marginal: bool):
         self.layout, self.n, self.blocks = found.layout, found.n, blocks
         self.n_scores = len(found.data.sums)

@@ -16,7 +16,7 @@ __all__ = ["penalties_of"]
 
 
 def penalties_of(
-    found: Sufficient, penalty_theta: Any, penalty_mu: float, aware: bool = True, large: bool = True
+    found: Sufficient, penalty_theta: Any, penalty_mu: Any, aware: bool = True, large: bool = True
 ) -> Moments:
     """Penalties of mu (P,) and theta (C, P).
 
@@ -32,16 +32,20 @@ def penalties_of(
     >>> penalties_of(sufficient(t), (1.0, 48.0), 1.0).sums  # of a x b, then a, then b
     array([[48., 48., 48., 48.,  1.,  1.,  1.,  1.]])
     """
-    given = penalty_theta if np.ndim(penalty_theta) else [penalty_theta]
-    by_order = [checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given]
-    lay = found.layout
-    orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
-    theta = np.array(by_order, dtype=float)[np.minimum(orders, len(by_order)) - 1]
+    theta, mu = _by_order(found, penalty_theta, "penalty_theta"), _by_order(found, penalty_mu, "penalty_mu")
     theta = np.broadcast_to(theta, found.data.sums.shape)
     if large:
-        theta = large_penalties(found, theta, most=max(by_order))
-    mu = np.full(lay.n_params, float(penalty_mu))
+        theta = large_penalties(found, theta, most=float(np.max(penalty_theta)))
     if not (aware and found.noisy):
         return Moments(mu, theta)
     less = distrust(found)
     return Moments(mu * (1 + less.counts), theta * (1 + less.sums))
+
+
+def _by_order(found: Sufficient, penalty: Any, name: str) -> np.ndarray:
+    """Penalties (P,): one for tables of one attribute, of two, and so on, the last also for larger ones."""
+    given = penalty if np.ndim(penalty) else [penalty]
+    by_order = np.array([checks.at_least(p, name, 0, whole_number=False) for p in given], dtype=float)
+    lay = found.layout
+    orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
+    return by_order[np.minimum(orders, len(by_order)) - 1]

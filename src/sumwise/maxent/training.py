@@ -23,11 +23,12 @@ from sumwise.kernels.minimise import minimise
 from sumwise.maxent.engines import Exact, Gibbs, Parameters
 from sumwise.maxent.sufficient import Sufficient
 
-__all__ = ["Course", "Rule", "by_lbfgs", "by_steps", "start"]
+__all__ = ["Course", "Rule", "by_lbfgs", "by_steps", "look", "start"]
 
 MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
 SETTLED = 80  # no test before this many steps
 CALM = 20  # steps in a row that must pass it
+LONGER = 3  # times as many steps as that took are made in all, where moments are sampled, to average out their error
 RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
 
 
@@ -55,6 +56,7 @@ class Course:
     usual: Moments  # mean of the model's moments over recent steps, before this one
     n_iter: int = 0
     calm: int = 0
+    agreed: int = 0  # steps after which moments agreed; 0 before
     history: dict[str, list[float]] = field(default_factory=lambda: {"misfit": [], "moment_error": [], "held_out": []})
 
     def state(self) -> dict[str, Any]:
@@ -66,6 +68,7 @@ class Course:
             "usual": list(self.usual),
             "n_iter": self.n_iter,
             "calm": self.calm,
+            "agreed": self.agreed,
             "history": {k: np.array(v) for k, v in self.history.items()},
         }
 
@@ -79,6 +82,7 @@ class Course:
             Moments(*state["usual"]),
             state["n_iter"],
             state["calm"],
+            state.get("agreed", 0),
             {k: list(v) for k, v in state["history"].items()},
         )
 
@@ -128,11 +132,17 @@ def by_steps(
         course.history["held_out"].append(float("nan") if held_out is None else held_out(course.mean))
         if not np.isfinite(course.parameters.theta).all():
             raise DataError(f"Training diverged after {course.n_iter} steps.", hint="lower step, or raise penalty_mu.")
-        course.calm = course.calm + 1 if distance < rule.tol and course.n_iter >= SETTLED else 0
-        if course.calm >= CALM:
-            return True
-        if after(course):
-            return False
+        enough = look(course, distance, rule.tol, LONGER if engine.sampled else 1)
+        if after(course) or enough:
+            return course.agreed > 0
+
+
+def look(course: Course, distance: float, tol: float, longer: int = LONGER) -> bool:
+    """Note whether moments agree after this step; return whether `longer` times the steps that took are made."""
+    course.calm = course.calm + 1 if distance < tol and course.n_iter >= SETTLED else 0
+    if course.calm >= CALM and not course.agreed:
+        course.agreed = course.n_iter
+    return 0 < longer * course.agreed <= course.n_iter
 
 
 def _penalty_gradient(parameters: Parameters, penalties: Moments) -> Moments:

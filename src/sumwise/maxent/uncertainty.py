@@ -14,7 +14,7 @@ from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import own_places
 from sumwise.maxent.individuals import codes_of
 from sumwise.maxent.queries import Queries
-from sumwise.maxent.sufficient import added, sufficient
+from sumwise.maxent.sufficient import added
 from sumwise.maxent.thinning import jittered
 from sumwise.progress import track
 
@@ -60,7 +60,7 @@ class Uncertainty(Queries):
         self._fitted("mu_")
         n = checks.at_least(n, "n", 2)
         parts = list(tables) if isinstance(tables, (list, tuple)) else [tables]
-        found = added([sufficient(t, self.margins, self._layout().listing_by_term()) for t in parts])
+        found = added([self._read(t, self._layout().listing_by_term()) for t in parts])
         if parts[0].domain != self.domain_ or found.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
         rng = checks.generator(self.random_state if random_state is None else random_state)
@@ -68,7 +68,7 @@ class Uncertainty(Queries):
         theta, offsets = [], []
         for _ in track(range(n), "bootstrap", verbose=self.verbose):
             trial = quick_copy(self, STEPS, int(rng.integers(2**31)))
-            fit_quietly(trial, jittered(found, codes, labels, rng), parts[0], self.penalty_theta_)
+            fit_quietly(trial, jittered(found, codes, labels, rng), parts[0], self.penalty_theta_, weigh=True)
             theta.append(trial.theta_)
             offsets.append(trial.offsets_)
         self.replicates_ = {"theta": np.stack(theta), "offsets": np.stack(offsets)}
@@ -104,6 +104,9 @@ class Uncertainty(Queries):
 
     def coefficients(self) -> Any:
         """Return theta as a pandas frame."""
+        raise NotImplementedError
+
+    def _read(self, tables: Any, listed: Any) -> Any:
         raise NotImplementedError
 
     def _scores_of(self, parameters: Parameters, codes: np.ndarray) -> np.ndarray:
