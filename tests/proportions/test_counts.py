@@ -70,7 +70,8 @@ def test_apportion_sums_to_the_total_and_is_within_one(counts, total):
     [
         ([4, 1], {}, r"above the bag's number of rows in 1 of 2 bags. First: bag 0 has 4 of 3"),
         ([-1, 1], {}, "counts is negative in 1 of 2 places"),
-        ([0.5, 1], {}, "not a whole number"),
+        ([0.5, 1], {}, "look like shares"),
+        ([1.5, 1], {}, "not a whole number"),
         ([np.nan, 1], {}, "NaN or infinite"),
         ([1, 1, 1], {}, r"2 bags and counts of shape \(3,\)"),
         ([[1, 1, 1], [1, 1, 1]], {}, r"don't add up to the bag in 1 of 2 bags. First: bag 1 has 2 rows"),

@@ -268,6 +268,11 @@ def _plain(bags, given, totals):
             raise DataError("totals='scale' needs the counts of all classes.", hint="give (n_bags, n_classes).")
         given = apportion(given, sizes).astype(float)
     given = _complete(bags, given, sizes.astype(float), totals)
+    if given.ndim == 1 and given.size and given.max() <= 1.0 and (given % 1.0).any():
+        raise DataError(
+            f"counts is not a whole number but at most 1 in all {given.size} bags: these look like shares.",
+            hint="np.rint(shares * bags.sizes) makes counts of them.",
+        )
     checks.whole(given, "counts", labels=[bags.ids] if given.ndim == 1 else [bags.ids, None])
     if given.ndim == 1:
         return Observed(exact_counts(given), None)
