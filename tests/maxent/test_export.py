@@ -52,3 +52,20 @@ def test_three_classes_by_hand(frame):
     z = np.exp(added_up(plain, person))
     np.testing.assert_allclose(z / z.sum(), model.predict_proba(frame.head(1))[0], rtol=1e-9)
     assert plain["classes"] == ["blue", "green", "red"]
+
+
+def test_a_program_that_reads_json_alone_scores_raw_columns(frame, tmp_path):
+    """No class of the library after the file is written: cut points, levels and weights are looked up by hand."""
+    model = MaxEntClassifier().fit(counted(frame, "vote"))
+    model.to_logistic(tmp_path / "weights.json")
+    with open(tmp_path / "weights.json", encoding="utf-8") as file:
+        plain = json.load(file)
+    table = {(tuple(w["features"]), tuple(w["levels"])): w["weight"] for w in plain["weights"]}
+    edges = plain["encoding"]["age"]["edges"]
+    names = ["below 30", "[30, 50)", "50 and above"]
+    for city, age in (("Rome", 55), ("Bern", 20), ("\u00c5", 30)):
+        level = names[sum(age >= e for e in edges)]
+        total = plain["intercept"] + table[("city",), (city,)] + table[("age",), (level,)]
+        total += table[("city", "age"), (city, level)]
+        by_model = model.predict_proba(pd.DataFrame({"city": [city], "age": [age]}))[0, 1]
+        assert 1 / (1 + math.exp(-total)) == pytest.approx(by_model, rel=1e-9)

@@ -33,7 +33,7 @@ def test_the_surer_of_two_observations_counts_more():
 
 
 def test_an_exact_table_beats_a_noisy_one():
-    tables = [Table("a", [90.0, 212.0], [1.0, 2.0], Gaussian(9.0)), Table("a", [100.0, 200.0], [50.0, 60.0])]
+    tables = [Table("a", [90.0, 212.0], [41.0, 72.0], Gaussian(9.0)), Table("a", [100.0, 200.0], [50.0, 60.0])]
     assert sufficient(Tables(tables, Domain({"a": 2}))).data.counts.tolist() == [100.0, 200.0]
 
 
@@ -61,7 +61,7 @@ def test_totals_that_noise_does_not_explain_are_named_with_their_distance():
         Table("a", [500.0, 500.0], [200.0, 100.0], Gaussian(5.0)),
         Table("b", [500.0, 800.0], [150.0, 150.0], Gaussian(5.0)),
     ]
-    with pytest.raises(DataError, match=r"in 2 of 2 tables\. Farthest: '\w' has .* against 1150, 21\.2 standard"):
+    with pytest.raises(DataError, match=r"in 2 of 2 noisy tables\. Farthest: '\w' has .* against 1150, 21\.2 standard"):
         sufficient(Tables(tables, Domain({"a": 2, "b": 2})))
 
 

@@ -21,6 +21,7 @@ __all__ = ["Judge", "choose_penalties", "fit_quietly", "quick_copy"]
 TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
 MOST_SPLITS = 3  # parts of the data that judge, one after the other
 FACTOR = 4.0  # between neighbouring penalties
+GAIN = 5e-4  # of the score that a step to the next penalty must bring: less is the Monte Carlo error of two trials
 BEGIN = (1.0, 48.0)
 LOWEST, HIGHEST = 1.0 / 64, 200_000.0
 DRAWS = 20_000  # rows of the reference model
@@ -113,13 +114,13 @@ def _search(trials: Sequence[Any], begin: tuple) -> tuple[tuple, dict]:
 
 
 def best_on_line(score: Callable[[float], float], begin: float) -> float:
-    """The best of begin * FACTOR ** k, going up or down as long as the score rises."""
+    """The best of begin * FACTOR ** k, going up or down as long as the score rises by more than chance."""
     best, value = begin, score(begin)
     for step in (FACTOR, 1.0 / FACTOR):
         moved = False
         while LOWEST <= best * step <= HIGHEST:
             found = score(best * step)
-            if not found > value:
+            if not found > value + GAIN:
                 break
             best, value, moved = best * step, found, True
         if moved:

@@ -104,6 +104,7 @@ def sufficient(tables: Tables, margins: bool = True, listed: Listing | None = No
     for t in sparse:
         _put(t, tables, lay, channels)
     (counts, *sums), (spread, *sums_spread), (_, *totals) = zip(*channels)
+    _check_label_totals(seen, totals, tables)
     data = Moments(counts, np.stack(sums))
     known = Moments(*(~np.isnan(m) for m in data))
     data = Moments(*(np.where(k, m, 0.0) for k, m in zip(known, data)))
@@ -225,16 +226,30 @@ def population(tables: Tables) -> float:
         )
     if not n > 0:
         raise DataError(f"The tables count {n:g} in all: there is nothing to learn from.")
-    off = np.abs(totals - n) / np.maximum(spread, 1e-9)
+    _refuse_far("Totals", [t.attributes for t in rest], totals, spread, n)
+    return n
+
+
+def _check_label_totals(seen: list[_Read], agreed: Sequence[float], tables: Tables) -> None:
+    """Refuse noisy label sums whose totals are far from what all tables agree on."""
+    names = tables.domain.attributes
+    for k, total in enumerate(agreed):
+        told = [r for r in seen if r.sums and r.variance > 0 and not np.isnan(r.sums[k]).any()]
+        totals = np.array([r.sums[k].sum() for r in told])
+        spread = np.array([np.sqrt(r.variance * r.sums[k].size) for r in told])
+        _refuse_far("Totals of the label", [tuple(names[a] for a in r.axes) for r in told], totals, spread, total)
+
+
+def _refuse_far(what: str, attributes: list, totals: np.ndarray, spread: np.ndarray, goal: float) -> None:
+    off = np.abs(totals - goal) / np.maximum(spread, 1e-9)
     if (off > FAR).any():
         worst = int(np.argmax(off))
         raise DataError(
-            f"Totals differ by more than noise explains in {int((off > FAR).sum())} of {len(tables)} tables. Farthest: "
-            f"{title(rest[worst].attributes)} has {totals[worst]:.6g} against {n:.6g}, {off[worst]:.1f} standard "
-            "deviations.",
+            f"{what} differ by more than noise explains in {int((off > FAR).sum())} of {len(totals)} noisy tables. "
+            f"Farthest: {title(attributes[worst])} has {totals[worst]:.6g} against {goal:.6g}, {off[worst]:.1f} "
+            "standard deviations.",
             hint="count all tables on the same rows, or state their noise.",
         )
-    return n
 
 
 def _check_tables(tables: Any) -> None:

@@ -12,6 +12,7 @@ from sumwise.display import facts_html, facts_text
 from sumwise.maxent.listing import listing_of
 from sumwise.maxent.sufficient import sufficient
 from sumwise.maxent.trust import distrust, sampling_counts
+from sumwise.noise import Gaussian, Laplace
 from sumwise.table import title
 from sumwise.tables import Tables
 
@@ -133,7 +134,24 @@ def can_support(tables: Tables) -> Support:
         "noise_one_way": float(np.mean([line["noise"] for line in single])) if single else 0.0,
         "noise_pairs": float(np.mean([line["noise"] for line in larger])) if larger else 0.0,
     }
-    return Support(**facts, tables=lines, reasons=tuple(_reasons(facts)))
+    return Support(**facts, tables=lines, reasons=(*_reasons(facts), *_cut(tables)))
+
+
+def _cut(tables: Tables) -> list[str]:
+    """Tables of continuous noise with cells of exactly 0, which such noise doesn't give."""
+    found = []
+    for t in tables:
+        values = t.counts if isinstance(t.noise, (Gaussian, Laplace)) and t.complete else np.ones(1)
+        if (values == 0).any() and (values % 1 != 0).any():
+            found.append((title(t.attributes), int((values == 0).sum()), values.size))
+    if not found:
+        return []
+    name, zeros, size = found[0]
+    return [
+        f"{len(found)} of {len(tables)} noisy tables have cells of exactly 0, which noise doesn't give: they were "
+        f"clipped or withheld. First: {name}, {zeros} of {size} cells. Give counts as they were drawn, negative ones "
+        "too, and NaN where a cell was withheld."
+    ]
 
 
 def _reasons(facts: dict[str, Any]) -> list[str]:

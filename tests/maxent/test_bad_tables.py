@@ -1,0 +1,78 @@
+"""Noisy tables that are bad, or only look so: what is used, what is refused, and in which words."""
+
+import numpy as np
+import pytest
+
+from sumwise import DataError, Domain, Table, Tables
+from sumwise.maxent import MaxEntClassifier, can_support
+from sumwise.noise import Gaussian, Geometric, Laplace
+
+DOMAIN = Domain({"a": 2, "b": 2})
+NOISES = [Gaussian(6.0), Laplace(6.0), Geometric(6.0)]
+
+
+def pair(counts, sums, noise=None):
+    table = Table(("a", "b"), counts, sums) if noise is None else Table(("a", "b"), counts, sums, noise)
+    return Tables([table], DOMAIN)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_negative_counts_and_sums_above_counts_are_used_as_they_are(noise):
+    tables = pair([[-7.0, 220.0], [330.0, 455.0]], [[3.0, 225.0], [-4.0, 120.0]], noise)
+    model = MaxEntClassifier(random_state=0).fit(tables)
+    p = model.predict_proba({"a": [0, 1, 1], "b": [1, 0, 1]})[:, 1]
+    assert p[0] > 0.6 > 0.4 > p[2] > p[1]
+
+
+def test_the_same_values_without_noise_are_refused():
+    with pytest.raises(DataError, match=r"negative in 1 of 4 places.*-7"):
+        pair([[-7.0, 220.0], [330.0, 455.0]], [[0.0, 100.0], [0.0, 120.0]])
+    with pytest.raises(DataError, match=r"exceed the counts in 1 of 4 cells.*225 against 220.*state the noise"):
+        pair([[7.0, 220.0], [330.0, 455.0]], [[3.0, 225.0], [0.0, 120.0]])
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplace, Geometric])
+def test_noise_of_scale_zero_is_refused_where_it_is_stated(kind):
+    with pytest.raises(DataError, match="scale is not above zero in 1 of 1 places"):
+        kind(0.0)
+
+
+def test_label_totals_that_noise_does_not_explain_are_named_with_their_distance():
+    tables = [
+        Table("a", [500.0, 500.0], [200.0, 100.0], Gaussian(5.0)),
+        Table("b", [500.0, 503.0], [250.0, 150.0], Gaussian(5.0)),
+    ]
+    words = r"Totals of the label differ .* in 2 of 2 noisy tables\. Farthest: '\w' has \d+ against 350, 7\.1 standard"
+    with pytest.raises(DataError, match=words):
+        MaxEntClassifier().fit(Tables(tables, DOMAIN))
+
+
+def test_a_noisy_label_total_far_from_an_exact_one_is_refused():
+    tables = [Table("a", [500.0, 500.0], [200.0, 100.0]), Table("b", [490.0, 510.0], [250.0, 150.0], Laplace(5.0))]
+    with pytest.raises(DataError, match=r"in 1 of 1 noisy tables\. Farthest: 'b' has 400 against 300, 10\.0 standard"):
+        MaxEntClassifier().fit(Tables(tables, DOMAIN))
+
+
+@pytest.mark.parametrize(
+    ("counts", "sums", "words"),
+    [
+        ([[-20.0, -50.0], [-10.0, -9.0]], [[3.0, 2.0], [3.0, 5.0]], "count -89 in all"),
+        ([[100.0, 50.0], [10.0, 90.0]], [[-30.0, -20.0], [-3.0, -5.0]], "Class 1 of 2 never occurs"),
+        ([[100.0, 50.0], [10.0, 90.0]], [[130.0, 70.0], [23.0, 95.0]], "Class 0 of 2 never occurs"),
+    ],
+)
+def test_noise_that_left_nobody_or_no_class_is_told(counts, sums, words):
+    with pytest.raises(DataError, match=words):
+        MaxEntClassifier().fit(pair(counts, sums, Gaussian(40.0)))
+
+
+def test_withheld_cells_are_nan_and_cost_the_total():
+    with pytest.raises(DataError, match="size of the population is unknown.*n="):
+        MaxEntClassifier().fit(pair([[np.nan, 50.0], [100.0, 90.0]], [[np.nan, 20.0], [30.0, 95.0]], Gaussian(4.0)))
+
+
+def test_cells_cut_to_zero_are_noticed_beforehand():
+    drawn = pair([[-7.2, 220.1], [330.4, 455.3]], [[3.0, 105.0], [20.0, 120.0]], Gaussian(6.0))
+    cut = pair([[0.0, 220.1], [330.4, 455.3]], [[3.0, 105.0], [20.0, 120.0]], Gaussian(6.0))
+    assert not any("exactly 0" in reason for reason in can_support(drawn).reasons)
+    assert any("'a' x 'b', 1 of 4 cells" in reason for reason in can_support(cut).reasons)
