@@ -22,6 +22,7 @@ COLOURS = {
     "W1": "#000000",
     "sliced": "#666666",
     "W2": "#444444",
+    "Wasserstein": "#000000",
     "marginal": "#0072B2",
     "pyramid": "#8B6914",
     "size-matched": "#B22222",
@@ -74,7 +75,7 @@ def _statistics(rows: list[dict], plt: Any) -> Any:
             if row["method"] in ("variance", "bayes"):
                 if row["all"] and not (row["method"] == "bayes" and task == "rotation"):  # 7e-7: off the scale
                     told = {"variance": "variance of the response", "bayes": "Bayes optimum"}[row["method"]]
-                    line = "-" if row["method"] == "bayes" else (0, (1, 3))
+                    line = "-" if row["method"] == "bayes" else (0, (1, 2))
                     ax.axhline(row["all"], color="0.5", linewidth=1, linestyle=line, label=told)
                 continue
             sizes = sorted(int(k) for k in row if k.isdigit())
@@ -187,7 +188,7 @@ def _instances(rows: list[dict], plt: Any) -> Any:
         part = [r for r in rows if r["data"] == data]
         for y, r in enumerate(part):
             style = {**_style(r["method"]), "linestyle": "none"}
-            ax.errorbar(r["accuracy"], y, xerr=r["se"], capsize=2, **style)
+            ax.errorbar(r["accuracy"], y, xerr=r["se"] or 0.0, capsize=2, **style)
         ax.set(yticks=range(len(part)), yticklabels=[r["method"] for r in part], title=data)
         ax.set_xlabel("accuracy over folds, and its standard error")
         ax.invert_yaxis()
@@ -201,11 +202,12 @@ def _election(rows: list[dict], plt: Any) -> Any:
         part = [r for r in rows if r["regions"] == n]
         for y, r in enumerate(part):
             style = {**_style(r["method"]), "linestyle": "none"}
-            ax.errorbar(r["mse"], y, xerr=r.get("sd", 0.0), capsize=2, **style)
+            ax.errorbar(1e4 * r["mse"], y, xerr=1e4 * r.get("sd", 0.0), capsize=2, **style)
             told = f"{r['explained']:.0%}"
             ax.annotate(told, (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-        ax.set(yticks=range(len(part)), yticklabels=[r["method"] for r in part], xlabel="test MSE (right: explained)")
+        ax.set(yticks=range(len(part)), yticklabels=[r["method"] for r in part], xlabel="test MSE, 1e-4")
         ax.set_title(f"{n} regions", loc="left")
+        ax.annotate("explained", (1.02, -0.8), xycoords=("axes fraction", "data"), va="center", fontsize=8)
         ax.set_xlim(left=0)
         ax.invert_yaxis()
     return figure

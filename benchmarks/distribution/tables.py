@@ -27,6 +27,12 @@ GAUSSIAN = {
 }
 """What the theses report."""
 
+KINDS = (
+    "means", "moments", "quantiles", "Fourier", "BOW", "Fisher", "marginal", "pyramid", "W1", "sliced", "W2",
+    "Wasserstein", "size-matched", "LLP", "DeepSets",
+)  # fmt: skip
+"""The order of methods in tables."""
+
 TITLES = {
     "statistics": "Population statistics: test MSE by number of training bags (Sun 2019, section 4.3.1)",
     "ridge": "Linear and kernel ridge (thesis figure 4.4); plain: scikit-learn, 6 widths, penalties 1e-12 to 1e-3",
@@ -66,6 +72,12 @@ def _grouped(rows: Iterable[dict], by: tuple[str, ...]) -> dict[tuple, list[dict
     return groups
 
 
+def _place(method: str) -> tuple[int, str]:
+    """Where a method stands in a table: references first, networks last, a variant behind what it varies."""
+    head = method.replace(",", " ").split(maxsplit=1)[0]
+    return KINDS.index(head) if head in KINDS else -1, method
+
+
 def _mean(rows: list[dict], name: str) -> float:
     return float(np.mean([r[name] for r in rows]))
 
@@ -81,7 +93,8 @@ def statistics(store: Store, full: bool) -> list[dict]:
         by_size = sorted(each, key=lambda r: r["bags"])
         row = {"task": task, "method": method} | {str(r["bags"]): r["mse"] for r in by_size}
         rows.append(row | {"seconds": by_size[-1]["seconds"], "device": by_size[-1]["device"]})
-    return sorted(rows, key=lambda r: ("rotation", "correlation", "rank1", "random").index(r["task"]))
+    tasks = ("rotation", "correlation", "rank1", "random")
+    return sorted(rows, key=lambda r: (tasks.index(r["task"]), _place(r["method"])))
 
 
 def ridge(store: Store, full: bool) -> list[dict]:
@@ -92,15 +105,16 @@ def ridge(store: Store, full: bool) -> list[dict]:
 def gamma(store: Store, full: bool) -> list[dict]:
     """Means over seeds, beside the thesis' errors."""
     kept = (r for r in store.rows("gamma") if r["rows"] == (1000 if full else 200))
-    return [_over_bayes(each, {"method": key[0]}) | {"thesis": GAMMA.get(key[0])} for key, each in
-            _grouped(kept, ("method",)).items()]  # fmt: skip
+    groups = _grouped(kept, ("method",))
+    rows = [_over_bayes(each, {"method": key[0]}) | {"thesis": GAMMA.get(key[0])} for key, each in groups.items()]
+    return sorted(rows, key=lambda r: _place(r["method"]))
 
 
 def variable(store: Store, full: bool) -> list[dict]:
     """Means over seeds, by the share of bags of five."""
     groups = _grouped(store.rows("variable"), ("small", "method"))
     rows = [_over_bayes(each, {"bags of 5": key[0], "method": key[1]}) for key, each in groups.items()]
-    return sorted(rows, key=lambda r: r["bags of 5"])
+    return sorted(rows, key=lambda r: (r["bags of 5"], _place(r["method"])))
 
 
 def _over_bayes(each: list[dict], head: dict) -> dict:
@@ -117,6 +131,7 @@ def gaussian(store: Store, full: bool) -> list[dict]:
         found = {str(r["experiment"]): r["mse"] for r in each}
         thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
         rows.append({"method": method, **found, **thesis})
+    rows.sort(key=lambda r: _place(r["method"]))
     for name in ("best", "half"):
         first = {str(number): each[0][name] for (number,), each in _grouped(kept, ("experiment",)).items()}
         rows.append({"method": {"best": "best possible", "half": "always 0.5"}[name], **first})
@@ -132,7 +147,7 @@ def clouds(store: Store, full: bool) -> list[dict]:
         found = {str(r["points"]): r["accuracy"] for r in by_size}
         rows.append({"data": data, "method": method, **found, "seconds": by_size[-1]["seconds"]})
         rows[-1]["device"] = by_size[-1]["device"]
-    return sorted(rows, key=lambda r: r["data"] != "shapes")
+    return sorted(rows, key=lambda r: (r["data"] != "shapes", _place(r["method"])))
 
 
 def instances(store: Store, full: bool) -> list[dict]:
@@ -142,8 +157,9 @@ def instances(store: Store, full: bool) -> list[dict]:
     for (data, method), each in _grouped(kept, ("data", "method")).items():
         found = [r["accuracy"] for r in each]
         rows.append({"data": data, "method": method, "accuracy": float(np.mean(found))})
-        rows[-1] |= {"se": float(np.std(found, ddof=1) / np.sqrt(len(found))), "folds": len(found)}
-    return rows
+        spread = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
+        rows[-1] |= {"se": spread, "folds": len(found)}
+    return sorted(rows, key=lambda r: (r["data"] != "musk1", _place(r["method"])))
 
 
 def election(store: Store, full: bool) -> list[dict]:
@@ -174,7 +190,8 @@ def dimension(store: Store, full: bool) -> list[dict]:
 
 def subgroups(store: Store, full: bool) -> list[dict]:
     """One row per subgroup, one column per method; last the mean absolute error."""
-    kept = {r["method"]: r for r in store.rows("subgroups") if r["rows"] == (500 if full else 60)}
+    found = sorted(store.rows("subgroups"), key=lambda r: _place(r["method"]))
+    kept = {r["method"]: r for r in found if r["rows"] == (500 if full else 60)}
     truth = kept.get("truth")
     if truth is None:
         return []
