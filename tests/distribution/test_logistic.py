@@ -68,3 +68,14 @@ def test_bad_input_is_refused(three, y, settings, message):
 def test_a_fit_that_stops_early_says_so(three):
     with pytest.warns(NotConverged, match="Stopped after 2 steps"):
         BagLogistic(MomentEmbedding(), penalty=1e-8, max_iter=2).fit(*three)
+
+
+def test_shares_that_hardly_differ_are_learned():
+    rng = np.random.default_rng(0)
+    level = rng.normal(size=80)
+    bags = Bags.from_arrays([m + 0.1 * rng.normal(size=(20, 1)) for m in level])
+    shares = 0.5 + 0.001 * level
+    model = BagLogistic(LinearEmbedding(), target="proportions", random_state=0).fit(bags, shares)
+    assert model.score(bags, shares) > 0.95
+    losses = model.tried_["cross_entropy"]
+    assert losses[0] > losses[1] > losses[2]  # penalties are told apart
