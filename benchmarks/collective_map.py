@@ -33,6 +33,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from collective_parts.printing import show
 
 HERE = Path(__file__).resolve().parent
 PEER = HERE.parent.parent / "shared" / "peers" / "bench_mbi.py"
@@ -95,23 +96,6 @@ def reached(history, optimum, share):
     excess = np.asarray(history["objective"]) - optimum
     hit = np.flatnonzero(excess <= share * excess[0])
     return (int(hit[0]), float(history["seconds"][hit[0]])) if len(hit) else (None, None)
-
-
-def show(title, rows):
-    """Print rows of a table."""
-    print(f"\n== {title}")
-    keys = list(dict.fromkeys(k for row in rows for k in row))
-    text = [[_cell(row.get(k)) for k in keys] for row in rows]
-    width = [max(len(k), *(len(r[i]) for r in text)) for i, k in enumerate(keys)]
-    for line in [keys, *text]:
-        print("  ".join(x.rjust(w) for x, w in zip(line, width)), flush=True)
-    return rows
-
-
-def _cell(x):
-    if x is None:
-        return "-"
-    return f"{x:.4g}" if isinstance(x, float) else str(x)
 
 
 # --- parts ------------------------------------------------------------------------------------------

@@ -55,10 +55,38 @@ def test_the_objective_is_the_joint_one():
     assert total == pytest.approx(em.fit_.objective, rel=1e-2)
 
 
+def test_an_e_step_that_lets_f_increase_goes_on(monkeypatch):
+    values = iter([5.0, 9.0, 8.0, 8.0, 8.0, 8.0])
+    monkeypatch.setattr(module._Runs, "_value", lambda self, theta, fits: next(values))
+    monkeypatch.setattr(module._Runs, "_gain", lambda self, old, new, fits: 0.0)
+    em = fitted(FEATURES, e_step="nlbp-naive", e_iter=2, max_iter=4)
+    assert em.fit_.history["objective"].tolist()[:3] == [5.0, 9.0, 8.0]
+
+
 def test_acceleration_ends_at_the_same_place_sooner():
     plain, quick = (fitted(FEATURES, accelerate=a, max_iter=300) for a in (False, True))
     assert quick.fit_.n_iter < plain.fit_.n_iter
     assert np.allclose(plain.weights_, quick.weights_, atol=0.02)
+
+
+def test_e_steps_are_no_finer_than_what_is_gained(monkeypatch):
+    kept, calls = module.map_counts, []
+
+    def watched(*args, **options):
+        fit = kept(*args, **options)
+        calls.append((options["max_gap"], fit.gap))
+        return fit
+
+    monkeypatch.setattr(module, "map_counts", watched)
+    lazy = fitted(FEATURES)
+    loose = [gap <= most for most, gap in calls if most > 1e-3]
+    assert len(loose) > 10
+    assert np.mean(loose) > 0.9
+    assert max(gap for _, gap in calls[-3:]) < 1e-2  # the last tables are as good as ever
+    monkeypatch.setattr(module, "SHARE", 0.0)
+    fine = fitted(FEATURES)
+    assert lazy.fit_.objective == pytest.approx(fine.fit_.objective, abs=0.05)
+    assert np.allclose(lazy.weights_, fine.weights_, atol=0.02)
 
 
 def test_sampled_and_exact_e_steps_learn_too():

@@ -279,6 +279,17 @@ def test_a_warm_start_needs_fewer_passes():
         map_counts(model, Tables([Table("t0", [1.0] * 6, noise=Gaussian(1.0))], model.domain), n=5, start=cold)
 
 
+def test_a_gap_that_is_small_enough_ends_the_search():
+    model = chain(6, 5, seed=4)
+    tables = random_evidence(model, 4, n=500)
+    fine, rough = map_counts(model, tables), map_counts(model, tables, max_gap=1.0)
+    assert rough.converged
+    assert fine.gap < 1e-3 < rough.gap <= 1.0
+    assert fine.dual <= rough.objective <= fine.objective + rough.gap
+    with pytest.raises(DataError, match="max_gap"):
+        map_counts(model, tables, max_gap=-1.0)
+
+
 def test_a_fit_that_stops_early_says_so():
     model = chain(levels=6, length=6, weight=3.0)
     seen = [Table(a, np.arange(6.0) * 10, noise=Gaussian(0.1)) for a in model.domain]

@@ -7,6 +7,7 @@ from sumwise import synthetic
 from sumwise.collective import map_counts, smooth_counts
 from sumwise.collective.tree_model import TreeModel
 from sumwise.errors import DataError
+from sumwise.kernels import smooth_field
 
 SEASON = synthetic.birds(5, 16, 4000, weights=(2, 1, 1, 1), random_state=1)
 TRUE = np.array([SEASON.nodes[f"t{t}"] for t in range(4, 16)])  # once they have left their one cell
@@ -32,9 +33,28 @@ def test_smoothing_beats_plain_rescaling_and_keeps_the_total():
     plain = filled / filled.sum(axis=1, keepdims=True) * 4000
     error = [np.sqrt(np.mean((c - TRUE) ** 2)) for c in (smooth.counts, plain)]
     assert error[0] < 0.75 * error[1]
-    inside = np.abs(smooth.counts - TRUE) < 2 * smooth.sd
-    assert 0.75 < inside.mean() <= 1  # the field is rougher than the process expects
     assert smooth.sd[4].mean() > smooth.sd[6].mean()  # surer where there were observers
+
+
+def test_two_standard_deviations_hold_the_truth_however_busy_a_cell_is():
+    inside, busy = [], []
+    for seed in (1, 2):
+        smooth = smooth_counts(seen(seed), SEASON.positions, total=4000)
+        inside.append(np.abs(smooth.counts - TRUE) < 2 * smooth.sd)
+        busy.append(TRUE >= 50)
+    inside, busy = np.array(inside), np.array(busy)
+    assert 0.9 < inside.mean() <= 1
+    assert 0.9 < inside[busy].mean() <= 1  # where the field is roughest
+
+
+def test_noise_beyond_poisson_is_the_fields_or_the_observers():
+    y = seen(1)
+    settings = {"time_length": 4.0, "space_length": 1.0, "noise": 1.0, "total": 4000}
+    own, observers = (smooth_counts(y, SEASON.positions, rough=r, **settings) for r in (True, False))
+    scaled = y / np.nansum(y, axis=1, keepdims=True) * np.nansum(own.counts * np.isfinite(y), axis=1)[:, None]
+    known = np.isfinite(y)
+    gap = [np.abs(s.counts - scaled)[known].mean() for s in (own, observers)]
+    assert gap[0] < 0.5 * gap[1]
 
 
 def test_tables_of_smoothed_counts_go_into_the_model():
@@ -76,8 +96,18 @@ def test_bad_counts_are_refused(change, words):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"times": np.zeros(12)}, "increase"), ({"total": -1}, "total"), ({"noise": 0}, "noise")]
+    ("options", "words"),
+    [({"times": np.zeros(12)}, "increase"), ({"total": -1}, "total"), ({"noise": 0}, "noise"), ({"rough": 2}, "rough")],
 )
 def test_bad_settings_are_refused(options, words):
     with pytest.raises(DataError, match=words):
         smooth_counts(seen(), SEASON.positions, **options)
+
+
+def test_a_field_that_is_not_found_is_told(monkeypatch):
+    monkeypatch.setattr(smooth_field, "STEPS", 1)
+    told = r"after 1 steps.*off by \d.*time_length 2, space_length 1 and noise 0.25.*Hint: give a larger noise"
+    with pytest.raises(DataError, match=told):
+        smooth_counts(seen(), SEASON.positions, time_length=2.0, space_length=1.0, noise=0.25)
+    with pytest.raises(DataError, match="after 1 steps"):  # where lengths are chosen, too
+        smooth_counts(seen(), SEASON.positions)

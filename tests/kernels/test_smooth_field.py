@@ -54,3 +54,26 @@ def test_inducing_points_come_near_the_kernel(monkeypatch):
 def test_extreme_lengths_give_white_noise_and_a_constant(length):
     features = sf.factor(WHEN, length, rng=RNG)
     assert features.shape[1] == (8 if length < 1 else 1)
+
+
+def test_roughness_follows_what_was_seen_and_stays_open_elsewhere():
+    f, y = np.array([4.0, 4.0]), np.array([6.0, np.nan])
+    assert np.array_equal(sf.with_roughness(f, y, 0.0, 0.25), f)
+    assert np.allclose(sf.with_roughness(f, y, 0.75, 0.25), [5.5, 4.0])  # three quarters of the way
+    rng = np.random.default_rng(0)
+    draws = np.array([sf.with_roughness(f, y, 0.75, 0.25, rng=rng) for _ in range(4000)])
+    assert np.allclose(draws.mean(axis=0), [5.5, 4.0], atol=0.06)
+    assert np.allclose(draws.var(axis=0), [0.75 * 0.25, 0.75], rtol=0.08)
+
+
+def test_widening_finds_how_much_wider_errors_are():
+    rng = np.random.default_rng(1)
+    size = np.sort(rng.uniform(0, 8, 8000))
+    times = np.where(size > 4, 3.0, 1.0)
+    off = times * np.sqrt(0.5) * rng.standard_normal(8000) + 0.5 * rng.standard_normal(8000)
+    knots, factors = sf.widening(size, off, np.full(8000, 0.5), 0.25)
+    assert np.allclose(factors, [1, 1, 3, 3], rtol=0.1)
+    assert np.allclose(knots, [1, 3, 5, 7], atol=0.2)
+    inside = np.abs(off) <= 2 * np.sqrt(np.interp(size, knots, factors) ** 2 * 0.5 + 0.25)
+    assert 0.93 < inside[size > 5].mean() < 0.98
+    assert sf.widening(size[:9], off[:9], np.full(9, 0.5), 0.25)[1].shape == (1,)  # too few for groups

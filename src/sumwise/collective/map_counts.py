@@ -40,6 +40,7 @@ def map_counts(
     method: str = "dual",
     *,
     tol: float = 1e-6,
+    max_gap: float = 0.0,
     max_iter: int | None = None,
     start: CountsFit | None = None,
     energy: Energy | list[Energy] | None = None,
@@ -67,6 +68,8 @@ def map_counts(
         - ``"exact"``: the mode of the integer tables, and their mean in ``fit.mean``; tiny populations.
     tol : float, default 1e-6
         Stop when the proven gap is below `tol` times the objective (or times its drop since the start, if less).
+    max_gap : float, default 0.0
+        ``"dual"`` also stops when the gap is at most this, in units of the objective: no need to know better than that.
     max_iter : int, optional
         Default: 1000 Newton steps, 2000 steps of the others.
     start : CountsFit, optional
@@ -101,6 +104,7 @@ def map_counts(
     """
     checks.choice(method, "method", METHODS)
     checks.positive(tol, "tol")
+    checks.at_least(max_gap, "max_gap", 0, whole_number=False)
     checks.at_least(smoothing, "smoothing", 0, whole_number=False)
     seen = observe(model, tables, n, energy)
     if method in GRADIENT:
@@ -111,7 +115,7 @@ def map_counts(
             hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
         )
     if method == "dual":
-        return _by_dual(seen, tol, 1000 if max_iter is None else max_iter, start)
+        return _by_dual(seen, tol, max_gap, 1000 if max_iter is None else max_iter, start)
     if method == "gaussian":
         return _by_gaussian(seen, tol, 1000 if max_iter is None else max_iter)
     if method == "generic":
@@ -120,11 +124,11 @@ def map_counts(
     return _by_enumeration(seen)
 
 
-def _by_dual(seen: Observed, tol, max_iter, start) -> CountsFit:
+def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
     first = None if start is None else start.multipliers
     if first is not None and len(first) != seen.problem.evidence.size:
         raise DataError(f"start has {len(first)} multipliers; the evidence has {seen.problem.evidence.size}.")
-    result = maximise_dual(seen.problem, tol, max_iter, first)
+    result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap)
     if not result.converged:
         _refuse_contradiction(seen, result)
         worst = max(result.gap, result.violation)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,15 @@ from sumwise import checks
 from sumwise.display import facts_text
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.smooth_field import factor, fit_field, posterior_draws
+from sumwise.kernels.smooth_field import (
+    FINE,
+    Unsolved,
+    factor,
+    fit_field,
+    posterior_draws,
+    widening,
+    with_roughness,
+)
 from sumwise.noise import Gaussian
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -21,7 +31,7 @@ __all__ = ["SmoothedCounts", "smooth_counts"]
 LENGTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # of the kernels, in typical distances between neighbours
 NOISES = np.array([0.25, 0.5, 1.0])  # variances on the root scale: Poisson noise has 1/4, overdispersed counts more
 FOLDS, MANY, ROUNDS = 5, 20_000, 3  # of many counts one fold is held out
-SHIFT = 3 / 8  # Anscombe's
+SHIFT, POISSON = 3 / 8, 1 / 4  # Anscombe's, and the variance of noise that it leaves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +41,8 @@ class SmoothedCounts:
     Attributes
     ----------
     counts, sd : (T, L) arrays
-        Every row of `counts` sums to `total`. `sd` is widened to what held-out counts show where the field is rougher
-        than a Gaussian process expects.
+        Every row of `counts` sums to `total`. `sd` is widened, by the size of the count, until two of them hold 95% of
+        held-out counts.
     total : float
     observed_totals : (T,) array
         What was counted at each time; NaN where nothing was.
@@ -96,6 +106,7 @@ def smooth_counts(
     time_length: float | None = None,
     space_length: float | None = None,
     noise: float | None = None,
+    rough: bool = True,
     draws: int = 40,
     random_state: Any = 0,
 ) -> SmoothedCounts:
@@ -121,6 +132,9 @@ def smooth_counts(
     time_length, space_length, noise : float, optional
         Lengths of the kernels and variance of noise on the square-root scale; those that are not given are chosen by
         the error on counts that are held out.
+    rough : bool, default True
+        Noise beyond that of a Poisson count (1/4) is taken for roughness of the field itself, which is then followed
+        where it was seen and left open where not; with False, for errors of the observers (flocks seen or missed).
     draws : int, default 40
         Draws from the posterior behind the standard deviations.
     random_state : int, Generator or None, default 0
@@ -146,6 +160,7 @@ def smooth_counts(
     y, place, when = _read(counts, positions, times)
     rng = checks.generator(random_state)
     checks.at_least(draws, "draws", 2)
+    checks.choice(rough, "rough", (True, False))
     for name, value in (("time_length", time_length), ("space_length", space_length), ("noise", noise)):
         if value is not None:
             checks.positive(value, name, ndim=0)
@@ -155,14 +170,19 @@ def smooth_counts(
     for _ in range(ROUNDS):  # how much was seen of the population at each time, and what it then looks like
         root = np.where(seen, np.sqrt(np.where(seen, y, 0.0) / np.maximum(effort, 1e-9)[:, None] + SHIFT), np.nan)
         settings, error = _choose(root, when, place, (time_length, space_length, noise), rng)
-        field = _fit(root, when, place, settings, rng)
-        smooth = _back(field.values())
+        parts = _parts(settings[2], rough)
+        with _told(settings):
+            field = _fit(root, when, place, settings, rng)
+        middle = with_roughness(field.values(), root, *parts)
+        smooth = _back(middle)
         expected = np.where(seen, _scaled(smooth, size), 0.0).sum(axis=1)
         effort = np.where(expected > 0, np.nansum(y, axis=1) / np.maximum(expected, 1e-9), 1.0)
         effort = np.where(effort > 0, effort, 1.0)  # nothing seen tells nothing of the effort
-    middle, wider = field.values(), _too_sure(root, when, place, settings, draws, rng)
-    fields = posterior_draws(field, seen, np.nan_to_num(root), draws, rng=rng)
-    made = np.array([_scaled(_back(middle + wider * (f - middle)), size) for f in fields])
+    with _told(settings):
+        wider = np.interp(field.values(), *_widening(root, when, place, settings, parts, draws, rng))
+        fields = posterior_draws(field, seen, np.nan_to_num(root), draws, rng=rng)
+        drawn = (with_roughness(f, root, *parts, rng=rng) for f in fields)
+        made = np.array([_scaled(_back(middle + wider * (f - middle)), size) for f in drawn])
     totals = np.where(seen.any(axis=1), np.nansum(y, axis=1), np.nan)
     lengths = (float(settings[0]), float(settings[1]), float(settings[2]))
     return SmoothedCounts(_scaled(smooth, size), made.std(axis=0, ddof=1), size, totals, ~seen, *lengths, error)
@@ -207,6 +227,20 @@ def _neighbours(points: np.ndarray) -> float:
     return typical if typical > 0 else max(float(near.max()), 1.0)
 
 
+@contextmanager
+def _told(settings) -> Iterator[None]:
+    """Say which settings can't be solved for."""
+    try:
+        yield
+    except Unsolved as error:
+        raise DataError(
+            f"The smooth field was not found: after {error.steps} steps its equations are off by {error.residual:.1e} "
+            f"of their size ({FINE:.0e} is wanted), with time_length {settings[0]:g}, space_length {settings[1]:g} and "
+            f"noise {settings[2]:g}.",
+            hint="give a larger noise, or shorter lengths.",
+        ) from error
+
+
 def _fit(root, when, place, settings, rng):
     time_length, space_length, noise = settings
     seen = np.isfinite(root)
@@ -219,9 +253,7 @@ def _fit(root, when, place, settings, rng):
 
 def _choose(root, when, place, given, rng):
     """Settings with the least error on held-out counts, one after the other, twice; and that error."""
-    seen = rng.permutation(np.flatnonzero(np.isfinite(root)))
-    folds = [seen[k::FOLDS] for k in range(FOLDS)]
-    folds = folds if len(seen) < MANY else folds[:1]
+    folds = _folds(root, rng)
     options = [LENGTHS * _neighbours(when), LENGTHS * _neighbours(place), NOISES]
     options = [np.array([float(g)]) if g is not None else o for g, o in zip(given, options)]
     now = [options[0][len(options[0]) // 2], options[1][len(options[1]) // 2], options[2][0]]
@@ -229,7 +261,10 @@ def _choose(root, when, place, given, rng):
 
     def error(settings: tuple) -> float:
         if settings not in errors:
-            squares = np.concatenate([_held_out(root, out, when, place, settings) for out in folds])
+            try:
+                squares = np.concatenate([_held_out(root, out, when, place, settings) for out in folds])
+            except Unsolved:  # no candidate then; if none is one, the last fit says so
+                squares = np.full(1, np.inf)
             errors[settings] = float(np.sqrt(squares.mean()))
         return errors[settings]
 
@@ -247,17 +282,31 @@ def _held_out(root, out, when, place, settings) -> np.ndarray:
     return (field.values().ravel()[out] - root.ravel()[out]) ** 2
 
 
-def _too_sure(root, when, place, settings, draws, rng) -> float:
-    """How many times larger errors of held-out counts are than the process expects; 1 at least."""
+def _parts(noise: float, rough: bool) -> tuple[float, float]:
+    """Variance of the field's roughness, and of the noise."""
+    beyond = max(noise - POISSON, 0.0) if rough else 0.0
+    return beyond, noise - beyond
+
+
+def _widening(root, when, place, settings, parts, draws, rng):
+    """How much wider errors of held-out counts are than the process expects, by the size of the count."""
+    sizes, errors, variances = [], [], []
+    for out in _folds(root, rng):
+        shown = root.copy()
+        shown.ravel()[out] = np.nan
+        field = _fit(shown, when, place, settings, rng)
+        fields = posterior_draws(field, np.isfinite(shown), np.nan_to_num(shown), draws, rng=rng)
+        variances.append(np.var([f.ravel()[out] for f in fields], axis=0, ddof=1) + parts[0])
+        sizes.append(field.values().ravel()[out])
+        errors.append(sizes[-1] - root.ravel()[out])
+    return widening(np.concatenate(sizes), np.concatenate(errors), np.concatenate(variances), parts[1])
+
+
+def _folds(root, rng) -> list[np.ndarray]:
+    """Positions to hold out; of many counts, one fold in place of five."""
     seen = rng.permutation(np.flatnonzero(np.isfinite(root)))
-    out = seen[: max(1, len(seen) // FOLDS)]
-    shown = root.copy()
-    shown.ravel()[out] = np.nan
-    field = _fit(shown, when, place, settings, rng)
-    fields = posterior_draws(field, np.isfinite(shown), np.nan_to_num(shown), draws, rng=rng)
-    expected = np.var([f.ravel()[out] for f in fields], axis=0, ddof=1).mean() + settings[2]
-    found = np.mean((field.values().ravel()[out] - root.ravel()[out]) ** 2)
-    return max(1.0, float(np.sqrt(found / expected)))
+    folds = [seen[k::FOLDS] for k in range(min(FOLDS, len(seen)))]
+    return folds if len(seen) < MANY else folds[:1]
 
 
 def _back(f: np.ndarray) -> np.ndarray:

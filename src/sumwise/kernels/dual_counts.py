@@ -61,7 +61,7 @@ def _evaluate(problem, g):
     return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
 
 
-def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80):
+def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80, max_gap=0.0):
     """Solve the dual of a `CountProblem`.
 
     Parameters
@@ -76,6 +76,8 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80)
         Multipliers to start from.
     max_products : int
         Hessian products per Newton step.
+    max_gap : float
+        A gap that is small enough whatever `tol` says.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80)
     evidence = problem.evidence
     low, high = evidence.lower, evidence.upper
     point = _evaluate(problem, _first(problem, start, low, high))
-    watch = _Watch(problem, tol)
+    watch = _Watch(problem, tol, max_gap)
     reach, last = 10.0, None
     done = watch.record(point)
     n_iter, slow = 0, 0
@@ -135,8 +137,8 @@ def _first(problem, start, low, high):
 class _Watch:
     """Keeps the history and the best point, and says when to stop."""
 
-    def __init__(self, problem, tol):
-        self.problem, self.tol, self.start = problem, tol, None
+    def __init__(self, problem, tol, max_gap):
+        self.problem, self.tol, self.max_gap, self.start = problem, tol, max_gap, None
         self.best: Any = None
         self.time = process_time()
         names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
@@ -161,7 +163,7 @@ class _Watch:
             return False
         size = abs(objective)
         scale = min(size, max(self.start - objective, 1e-4 * size))
-        floor = 1e-13 * (self.problem.total + size)
+        floor = max(1e-13 * (self.problem.total + size), self.max_gap)
         return point.gap <= max(self.tol * scale, floor) and point.violation <= self.tol * self.problem.total
 
 

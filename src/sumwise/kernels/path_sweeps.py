@@ -10,6 +10,7 @@ method as cheap as one product with the Hessian: with ``t = (B + U)^-1 p``,
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 __all__ = ["PathSystem", "paths"]
 
@@ -49,8 +50,8 @@ class PathSystem:
     """
 
     def __init__(self, problem, beliefs, cells, curvature, free):
-        self.problem, self.beliefs, self.cells, self.free = problem, beliefs, cells, free
-        self.diagonal = np.where(free, curvature + cells, 1.0)
+        self.problem, self.beliefs, self.cells = problem, beliefs, cells
+        self.diagonal = np.where(free, curvature + cells, 0.0)
         self.inverse = np.where(free, 1.0 / np.maximum(self.diagonal, 1e-300), 0.0)
         self.n = np.where(free, cells, 0.0)
         self.u = self.inverse * self.n
@@ -61,8 +62,7 @@ class PathSystem:
 
     def block(self, x):
         """``B x``."""
-        inner = np.add.reduceat(self.n * x, self.problem.offsets[:-1]) / self.whole
-        return np.where(self.free, self.diagonal * x, 0.0) - self.n * np.repeat(inner, self.problem.forest.sizes)
+        return _block(x, self.diagonal, self.n, self.problem.offsets, self.whole)
 
     def _substitute(self, rhs, down):
         """Solve ``(B + L) x = rhs`` from the far ends to the roots, or ``(B + U) x = rhs`` the other way."""
@@ -75,16 +75,15 @@ class PathSystem:
             for j in range(last + 1):
                 i = nodes[last - j] if down else nodes[j]
                 here = slice(problem.offsets[i], problem.offsets[i + 1])
-                r = rhs[here]
-                if heard is not None:
-                    n = self.cells[here]
-                    r = r - self.n[here] * (heard - (n @ heard) / problem.total)
-                u = self.u[here]
-                own = self.inverse[here] * r + u * ((u @ r) / self.rest[i])
-                x[here] = own
+                fixed = self.cells[here], self.n[here], self.inverse[here], self.u[here]
+                own = x[here]
+                if heard is None:
+                    told = _first(rhs[here], *fixed[2:], self.rest[i], own)
+                else:
+                    told = _next(rhs[here], heard, *fixed, problem.total, self.rest[i], own)
                 if j < last:
                     k = links[last - 1 - j] if down else links[j]
-                    heard = edges[steps[k][2]][2].tangent(memos[k], own if heard is None else heard + own)
+                    heard = edges[steps[k][2]][2].tangent(memos[k], told)
         return x
 
     def solve(self, rhs, forcing, max_products):
@@ -112,3 +111,56 @@ class PathSystem:
             p *= size / before
             p += moved
         return x
+
+
+# One pass over a node's cells in place of a dozen: on tables of moves the temporaries cost more than the arithmetic.
+# Only loops that store nothing may sum in another order: one that stores, too, would do so or not by where arrays lie.
+
+
+@njit(cache=True, fastmath={"reassoc", "nsz"})
+def _dot(a, b):
+    total = 0.0
+    for c in range(len(a)):
+        total += a[c] * b[c]
+    return total
+
+
+@njit(cache=True, fastmath={"reassoc", "nsz"})
+def _pull(u, rhs, n, heard, mean):
+    total = 0.0
+    for c in range(len(u)):
+        total += u[c] * (rhs[c] - n[c] * (heard[c] - mean))
+    return total
+
+
+@njit(cache=True)
+def _block(x, diagonal, n, offsets, whole):
+    out = np.empty_like(x)
+    for i in range(len(whole)):
+        here = slice(offsets[i], offsets[i + 1])
+        v, d, m, to = x[here], diagonal[here], n[here], out[here]
+        inner = _dot(m, v) / whole[i]
+        for c in range(len(v)):
+            to[c] = d[c] * v[c] - m[c] * inner
+    return out
+
+
+@njit(cache=True)
+def _first(rhs, inverse, u, rest, own):
+    """A path's first node: fills in its part `own` of the solution, and returns what it tells the next."""
+    pull = _dot(u, rhs) / rest
+    for c in range(len(rhs)):
+        own[c] = inverse[c] * rhs[c] + u[c] * pull
+    return own
+
+
+@njit(cache=True)
+def _next(rhs, heard, cells, n, inverse, u, total, rest, own):
+    """The same for a node that has heard from the one before it."""
+    mean = _dot(cells, heard) / total
+    pull = _pull(u, rhs, n, heard, mean) / rest
+    told = np.empty_like(rhs)
+    for c in range(len(rhs)):
+        own[c] = inverse[c] * (rhs[c] - n[c] * (heard[c] - mean)) + u[c] * pull
+        told[c] = heard[c] + own[c]
+    return told

@@ -11,10 +11,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-__all__ = ["Field", "factor", "fit_field", "posterior_draws"]
+__all__ = ["Field", "Unsolved", "factor", "fit_field", "posterior_draws", "widening", "with_roughness"]
 
 KEPT = 0.999  # of a kernel's trace
 MOST = 1500  # points of an eigendecomposition; more go through that many inducing ones
+STEPS, FINE = 2000, 1e-6  # of conjugate gradients: at most, and the residual that ends them
+
+
+class Unsolved(ArithmeticError):
+    """Conjugate gradients stopped before their residual was small."""
+
+    def __init__(self, steps: int, residual: float):
+        super().__init__(f"conjugate gradients stopped after {steps} steps with residual {residual:.1e}")
+        self.steps, self.residual = steps, residual
 
 
 class Field(NamedTuple):
@@ -72,6 +81,39 @@ def posterior_draws(field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int,
         yield field.values(_solve(a, b, seen, field.noise, right))
 
 
+def with_roughness(f: np.ndarray, y: np.ndarray, rough: float, noise: float, *, rng=None) -> np.ndarray:
+    """Add to a smooth f the independent deviations, of variance `rough`, that noisy y (NaN if unseen) suggest.
+
+    Their posterior mean, ``rough / (rough + noise) (y - f)`` where y was seen; with a generator, a draw.
+    """
+    seen = np.isfinite(y)
+    share = rough / (rough + noise)
+    out = f + share * np.where(seen, y - f, 0.0)
+    if rng is None or rough == 0:
+        return out
+    return out + rng.standard_normal(f.shape) * np.sqrt(np.where(seen, share * noise, rough))
+
+
+def widening(f, off, variance, noise, share=0.954, n_groups=4):
+    """How much wider than expected errors are, by the size of f, from values that were held out.
+
+    In each of a few groups of equal size by f, the least factor w >= 1 for which ``|off| <= 2 sqrt(w^2 variance +
+    noise)`` holds for `share` of the values (and one more, as in split conformal prediction).
+
+    Returns
+    -------
+    knots, factors : arrays
+        To interpolate between.
+    """
+    needed = ((0.5 * off) ** 2 - noise) / np.maximum(variance, 1e-12)
+    knots, factors = [], []
+    for part in np.array_split(np.argsort(f), max(1, min(n_groups, len(f) // 10))):
+        rank = min(1.0, np.ceil((len(part) + 1) * share) / len(part))
+        knots.append(np.median(f[part]))
+        factors.append(np.sqrt(max(1.0, float(np.quantile(needed[part], rank)))))
+    return np.array(knots), np.array(factors)
+
+
 def _solve(a, b, seen, noise, right):
     """Solve (1 + A' M A / noise) w = right by conjugate gradients; M keeps what was seen."""
     shape = right.shape
@@ -80,8 +122,8 @@ def _solve(a, b, seen, noise, right):
         w = flat.reshape(shape)
         return (w + a.T @ np.where(seen, a @ w @ b.T, 0.0) @ b / noise).ravel()
 
-    size = right.size
-    solution, left = cg(LinearOperator((size, size), product), right.ravel(), rtol=1e-6, maxiter=2000)
+    size, flat = right.size, right.ravel()
+    solution, left = cg(LinearOperator((size, size), product), flat, rtol=FINE, maxiter=STEPS)
     if left:
-        raise FloatingPointError(f"conjugate gradients stopped after {left} steps")
+        raise Unsolved(STEPS, float(np.linalg.norm(flat - product(solution)) / np.linalg.norm(flat)))
     return solution.reshape(shape)
