@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from maxent import Task, fitted, load, score, show
-from sumwise import Domain, NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, can_support, drop_tied
+from sumwise import NotConverged, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, can_support
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_noise.json"
@@ -219,37 +219,7 @@ def rows() -> list[dict]:
     return out
 
 
-def twins(n: int, levels: int, seed: int = 0) -> Task:
-    """Twelve features, and two of many levels that agree up to names in 95% of rows; the label depends on one."""
-    made = synthetic.rows(2 * n, sizes=[*[4, 6, 8] * 4, levels], rate=0.2, correlation=0.3, random_state=seed)
-    frame, names = made.frame(), list(made.domain.attributes)
-    label = next(c for c in frame.columns if c not in names)
-    rng = np.random.default_rng(seed)
-    big = frame[names[-1]].to_numpy()
-    same = rng.random(len(big)) < 0.95
-    frame["twin"] = np.where(same, rng.permutation(levels)[big], rng.permutation(levels)[rng.permutation(big)])
-    names.append("twin")
-    domain = Domain({**{a: made.domain[a] for a in names[:-1]}, "twin": levels})
-    train, test = frame.iloc[:n], frame.iloc[n:]
-    tables = Tables.from_frame(train, names, label=label, domain=domain)
-    return Task(tables, train[names], train[label].to_numpy(), test[names], test[label].to_numpy())
-
-
-def large() -> list[dict]:
-    """Two features of 1,000 levels that nearly agree, among twelve others: with none, one, both, and by `drop_tied`."""
-    task, out = twins(100_000, 1_000), []
-    names = list(task.tables.domain.attributes)
-    chosen = list(drop_tied(task.tables).domain.attributes)
-    for kept, told in ((names[:-2], "neither"), (names[:-1], "one"), (chosen, "drop_tied"), (names, "both")):
-        tables = [t for t in task.tables if set(t.attributes) <= set(kept)]
-        part = Tables(tables, task.tables.domain.project(kept), classes=(0, 1))
-        model, cpu = fitted(MaxEntClassifier(n_chains=5000, max_iter=150, random_state=0), Task(part, *task[1:]))
-        out.append({"features": told, "NLLH": score(model, task), "steps": model.fit_.n_iter, "cpu_s": cpu})
-        show(out[-1:], head=len(out) == 1)
-    return out
-
-
-PARTS = {"settings": settings, "noise": noise, "long": long, "coverage": coverage, "rows": rows, "large": large}
+PARTS = {"settings": settings, "noise": noise, "long": long, "coverage": coverage, "rows": rows}
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sumwise.encoding import Encoding
 from sumwise.encoding_fit import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
 from sumwise.encoding_rules import Cuts, Hashed, Levels
 from sumwise.errors import DataError
@@ -179,3 +180,14 @@ def test_held_out_frame_takes_mask_rows_and_frame():
 def test_held_out_frame_refuses(held_out, words):
     with pytest.raises(DataError, match=words):
         held_out_frame(pd.DataFrame({"x": [1, 2, 3, 4]}), held_out, ("x",))
+
+
+def test_an_empty_held_out_part_is_refused():
+    rows = pd.DataFrame({"site": ["a", "b"], "click": [0, 1]})
+    for held_out in ([], np.zeros(2, dtype=bool)):
+        with pytest.raises(DataError, match="No row is held out"):
+            Encoding.fit(rows, {"site": "target"}, label="click", held_out=held_out)
+    with pytest.raises(DataError, match="no value in the held-out rows"):
+        Encoding.fit(rows, {"site": "target"}, label="click", held_out=rows.iloc[:0])
+    with pytest.raises(DataError, match="held_out"):
+        Encoding.fit(rows, {"site": "target"}, label="click", held_out=0.0)

@@ -265,3 +265,11 @@ def test_margins_have_no_label():
 def test_progress_is_shown(capsys):
     aggregate({"a": [0, 1]}, ["a"], order=1, verbose=1)
     assert "Counting rows: 2/2" in capsys.readouterr().err
+
+
+def test_a_cross_may_be_counted_without_its_parts():
+    rows = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 1, 0, 0], "c": [0, 1, 0, 1], "y": [0, 1, 1, 0]})
+    spec = {"a": "levels", "b": "levels", "c": "levels", "a x b": {"kind": "cross", "of": ["a", "b"], "cells": 3}}
+    tables = aggregate(rows, ["c", "a x b"], label="y", encoding=Encoding.fit(rows, spec))
+    assert tables.domain.attributes == ("c", "a x b")
+    assert "a" in tables.encoding

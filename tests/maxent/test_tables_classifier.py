@@ -1,10 +1,13 @@
 """What every classifier from tables offers, on any data frame."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
-from sumwise import Tables
+from sumwise import Tables, load, save
+from sumwise.aggregate import aggregate
+from sumwise.encoding import Encoding, held_out_rows
 from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic, TreeAugmentedNaiveBayes
 from sumwise.maxent.tables_classifier import TablesClassifier
 
@@ -26,3 +29,25 @@ def test_the_base_learns_nothing():
         TablesClassifier().fit(None)
     with pytest.raises(NotImplementedError):
         TablesClassifier()._scores(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("kind", [BestPair, MaxEntClassifier, NaiveBayesTables, TreeAugmentedNaiveBayes])
+def test_encodings_are_kept_with_a_saved_model_and_take_unseen_values(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"site": rng.integers(0, 300, 2000), "age": rng.normal(40, 9, 2000)})
+    rows["y"] = (rng.random(2000) < 0.2 + 0.4 * (rows["site"] % 2)).astype(int)
+    held_out = held_out_rows(2000, 0.3, random_state=0)
+    spec = {
+        "site": {"kind": "target", "count_bins": 2, "rate_bins": 3},
+        "cell": {"kind": "hash", "column": "site", "cells": 6},
+        "age": "quartiles",
+        "both": {"kind": "cross", "of": ["age", "site"], "cells": 5},
+    }
+    encoding = Encoding.fit(rows, spec, label="y", held_out=held_out)
+    model = kind().fit(aggregate(rows[~held_out], ["site", "cell", "both"], label="y", encoding=encoding))
+    save(model, tmp_path / "m.sumwise")
+    again = load(tmp_path / "m.sumwise")
+    new = pd.DataFrame({"site": [7, 10**9], "age": [20.0, 99.0]})  # the second site was never seen
+    assert dict(again.encoding_.rules) == dict(encoding.rules)
+    assert again.encoding_.transform(new)["site"].tolist()[1] == "unseen"
+    assert np.array_equal(again.predict_proba(new), model.predict_proba(new))

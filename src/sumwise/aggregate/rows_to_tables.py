@@ -212,7 +212,8 @@ def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted:
         else:
             tables.append(table_of_arrays(subset, all_counts, None if plan.label is None else all_sums))
     names = None if plan.label is None else (0, 1) if classes is None else classes
-    domain = encoding.domain if plan.domain is None else plan.domain
+    counted_here = [a for a in encoding.attributes if a in plan.attributes]  # without the parts of crosses alone
+    domain = encoding.domain.project(counted_here) if plan.domain is None else plan.domain
     kept = None if plan.encoding is None else encoding
     return Tables(tables, domain, n, plan.label, names, kept)
 
