@@ -1,8 +1,7 @@
-"""Classifiers from noisy tables: settings chosen without rows, noise, unlabelled rows, large features.
+"""Classifiers from noisy tables: settings chosen without rows, noise, unlabelled rows.
 
-Usage: python benchmarks/maxent_noise.py [PART ...] [--fresh] with PART among settings, noise, long, coverage, rows,
-large (default: settings and rows). Needs the public data sets (Adult, Bank) for all but coverage and large. Prints
-tables, and writes benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise, long and coverage go
+Usage: python benchmarks/maxent_noise.py [PART ...] [--fresh] with PART among settings, noise, long, coverage, rows
+(default: settings and rows). Needs the public data sets (Adult, Bank) for all but coverage. Prints tables, and writes benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise, long and coverage go
 on where they were.
 Scores are NLLH on test rows, which choose nothing but the column that says so. CPU seconds are of one thread.
 
