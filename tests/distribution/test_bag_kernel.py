@@ -4,7 +4,7 @@ import pytest
 import sumwise.distribution as distribution
 from brute_distribution import replicated
 from sumwise import Bags
-from sumwise.distribution import EmbeddingKernel, LinearEmbedding, MomentEmbedding
+from sumwise.distribution import BagKernelRidge, EmbeddingKernel, LinearEmbedding, MomentEmbedding, bag_kernel
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.errors import DataError
 
@@ -27,6 +27,17 @@ def test_gram_matrices_are_symmetric_definite_and_blind_to_replication(kind, wei
     assert np.linalg.eigvalsh(gram)[0] > -1e-10 * np.linalg.eigvalsh(gram)[-1]
     assert np.allclose(kernel.gram(weighted_bags[:5], weighted_bags[5:]), gram[:5, 5:], atol=1e-12)
     assert np.allclose(kernel.gram(replicated(weighted_bags)), gram, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_many_bags_are_compared_some_at_a_time(kind, weighted_bags, monkeypatch):
+    kernel = made(kind).fit(weighted_bags)
+    model = BagKernelRidge(made(kind), random_state=0).fit(weighted_bags, np.arange(12.0))
+    whole, said, remote = kernel.gram(weighted_bags), model.predict(weighted_bags), model.remoteness(weighted_bags)
+    monkeypatch.setattr(bag_kernel, "BLOCK", 150)
+    assert np.allclose(kernel.gram(weighted_bags), whole)
+    assert np.allclose(model.predict(weighted_bags), said)
+    assert np.allclose(model.remoteness(weighted_bags), remote)
 
 
 @pytest.mark.parametrize("kind", KERNELS)

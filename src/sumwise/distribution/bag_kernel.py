@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sumwise.estimator import Estimator
 __all__ = ["BagKernel", "EmbeddingKernel"]
 
 N_PAIRS = 500  # bags among which the median distance is taken
+BLOCK = 2**25  # distances held at once: 256 MiB
 
 
 class BagKernel(Estimator):
@@ -61,7 +63,22 @@ class BagKernel(Estimator):
         raise NotImplementedError
 
     def _scaled(self, a: Any, b: Any) -> np.ndarray:
-        return self._distances(a, b) / self.scale_[:, None, None]
+        distances = self._distances(a, b)
+        distances /= self.scale_[:, None, None]
+        return distances
+
+    def _blocks(self, a: Any, b: Any) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield some rows of `a` at a time with their scaled distances from `b`: those of all parts take much room."""
+        step = max(1, BLOCK // max(1, len(self._distances(a[:1], b[:1])) * len(b)))
+        if step >= len(a):
+            yield a, self._scaled(a, b)
+            return
+        for i in range(0, len(a), step):
+            yield a[i : i + step], self._scaled(a[i : i + step], b)
+
+    def _compared(self, a: Any, b: Any) -> np.ndarray:
+        """Kernel matrix of what is kept of bags and bags."""
+        return np.vstack([self._similarities(scaled, self.gamma_) for _, scaled in self._blocks(a, b)])
 
     def _apart(self, scaled: np.ndarray, a: Any, b: Any) -> np.ndarray:
         """How far bags lie from each other, (n_a, n_b): in scaled distances, or by the inner product."""
@@ -147,7 +164,7 @@ class BagKernel(Estimator):
         self._fitted("gamma_")
         a = self._represent(self.columns_.check(bags))
         b = a if others is None else self._represent(self.columns_.check(others))
-        return self._similarities(self._scaled(a, b), self.gamma_)
+        return self._compared(a, b)
 
 
 class EmbeddingKernel(BagKernel):

@@ -60,7 +60,7 @@ class KernelEmbedding(Embedding):
         return self
 
     def _similar(self, kept: Any) -> np.ndarray:
-        return self.kernel_._similarities(self.kernel_._scaled(kept, self.landmarks_), self.kernel_.gamma_)
+        return self.kernel_._compared(kept, self.landmarks_)
 
     def transform(self, bags: Bags) -> np.ndarray:
         """Return one vector per bag, (n_bags, number of landmarks or fewer)."""

@@ -134,8 +134,7 @@ class BagKernelRidge(BagRegressor):
         self, kept: Any, y: np.ndarray, groups: np.ndarray | None, whole: tuple[Path, float] | None
     ) -> Path:
         if whole is None:
-            gram = self.kernel_._similarities(self.kernel_._scaled(kept, kept), self.kernel_.gamma_)
-            whole = gram_path(gram, y, groups=groups)
+            whole = gram_path(self.kernel_._compared(kept, kept), y, groups=groups)
         path, self.least_eigenvalue_ = whole
         if self.least_eigenvalue_ < NEGATIVE:
             warnings.warn(
@@ -167,12 +166,12 @@ class BagKernelRidge(BagRegressor):
 
     def _similar(self, kept: Any) -> np.ndarray:
         """Similarities to the reference bags."""
-        return self.kernel_._similarities(self.kernel_._scaled(kept, self.reference_), self.kernel_.gamma_)
+        return self.kernel_._compared(kept, self.reference_)
 
     def _predict(self, bags: Bags) -> np.ndarray:
-        scaled, remote = self._compared(bags)
+        similar, remote = self._compared(bags)
         warn_remote(remote)
-        return self.kernel_._similarities(scaled, self.kernel_.gamma_) @ self.dual_ + self.intercept_
+        return similar @ self.dual_ + self.intercept_
 
     def remoteness(self, bags: Bags) -> np.ndarray:
         """Return how far each bag lies from the training bags, (n_bags,); above 1 the prediction extrapolates.
@@ -185,11 +184,13 @@ class BagKernelRidge(BagRegressor):
         return self._compared(bags)[1]
 
     def _compared(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
-        """Scaled distances from the reference bags, and remoteness."""
-        kept = self.kernel_._represent(self.kernel_.columns_.check(bags))
-        scaled = self.kernel_._scaled(kept, self.reference_)
-        nearest = self.kernel_._apart(scaled, kept, self.reference_).min(axis=1)
-        return scaled, nearest / max(self.limit_, 1e-300)
+        """Similarities to the reference bags, and remoteness."""
+        kernel, similar, nearest = self.kernel_, [], []
+        kept = kernel._represent(kernel.columns_.check(bags))
+        for part, scaled in kernel._blocks(kept, self.reference_):
+            nearest.append(kernel._apart(scaled, part, self.reference_).min(axis=1))
+            similar.append(kernel._similarities(scaled, kernel.gamma_))
+        return np.vstack(similar), np.concatenate(nearest) / max(self.limit_, 1e-300)
 
 
 def _largest_gap(apart: np.ndarray) -> float:

@@ -197,7 +197,7 @@ class BagGaussianProcess(BagRegressor):
         """Similarities to training bags, (n, n_train), and to themselves, (n,)."""
         bags = self.kernel_.columns_.check(bags)
         kept = self.kernel_._represent(bags)
-        similar = self.kernel_._similarities(self.kernel_._scaled(kept, self.reference_), self.kernel_.gamma_)
+        similar = self.kernel_._compared(kept, self.reference_)
         own = np.ones(len(bags))
         if not self.kernel_.has_width:
             own = np.array([self.kernel_.gram(bags[[i]])[0, 0] for i in range(len(bags))])
