@@ -20,6 +20,7 @@ best rival is taken seed by seed, on the same bags, and printed with the standar
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import time
 import warnings
@@ -240,8 +241,10 @@ def keep(key, found):
     print(f"{key} {found['score']:.4f} {found['cpu_s']:.1f} CPU s", flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
     near = RESULTS.with_suffix(".part")
-    near.write_text(json.dumps(load() | {key: found}, indent=1))
-    near.replace(RESULTS)
+    with RESULTS.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        near.write_text(json.dumps(load() | {key: found}, indent=1))
+        near.replace(RESULTS)
 
 
 def work(pending, args, begin):

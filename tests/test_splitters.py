@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from sumwise import Bags
+from sumwise import Bags, load, save
 from sumwise.errors import DataError, UnknownName
 from sumwise.proportions import (
     BagKFold,
+    CalibratedBagClassifier,
     MeanEmbeddingClassifier,
     SpatialBagKFold,
     StratifiedBagKFold,
@@ -94,7 +95,9 @@ def test_spatial_folds_lie_apart():
         (StratifiedBagKFold(3), "none are given"),
         (SpatialBagKFold(3), "no places"),
         (SpatialBagKFold(3, coordinates=np.zeros((40, 2))), "1 distinct places"),
-        (SpatialBagKFold(3, coordinates=np.zeros((4, 2))), "there are 40 bags"),
+        (SpatialBagKFold(3, coordinates=np.zeros((4, 2))), "there are 40 bags. Hint: one row per bag"),
+        (SpatialBagKFold(3, coordinates=np.repeat(["north", "south"], 20)), "names, not numbers. .*GroupKFold"),
+        (SpatialBagKFold(3, coordinates="east"), "give a list of names"),
         (SpatialBagKFold(3, coordinates=["east"], n_blocks=2), "n_blocks is 2"),
         (SpatialBagKFold(3, coordinates=["east"], buffer=9.0), "smaller buffer"),
     ],
@@ -107,3 +110,21 @@ def test_what_makes_no_folds_is_refused(splitter, told):
 def test_an_unknown_feature_is_named():
     with pytest.raises(UnknownName):
         list(SpatialBagKFold(3, coordinates=["west"]).split(people()[0]))
+
+
+def test_empty_bags_have_no_place():
+    bags = people()[0]
+    more = Bags(bags.values, np.insert(bags.offsets, 5, bags.offsets[5]), features=bags.features)
+    with pytest.raises(DataError, match="1 of 41 bags are empty and have no place. First: bag 5"):
+        list(SpatialBagKFold(3, coordinates=["east"]).split(more))
+    assert sum(len(test) for _, test in BagKFold(3).split(more)) == 41
+
+
+def test_they_are_saved_with_the_estimator_that_holds_them(tmp_path):
+    bags, counts, places = people()
+    for cv in (StratifiedBagKFold(3), SpatialBagKFold(3, coordinates=places, buffer=0.01)):
+        clf = CalibratedBagClassifier(MeanEmbeddingClassifier(penalty=1.0), cv=cv).fit(bags, counts)
+        save(clf, tmp_path / "m.sumwise")
+        again = load(tmp_path / "m.sumwise")
+        assert again.slope_ == clf.slope_
+        assert [t.tolist() for _, t in again.cv.split(bags, counts)] == [t.tolist() for _, t in cv.split(bags, counts)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sumwise.errors import DataError
 __all__ = ["BagKFold", "SpatialBagKFold", "StratifiedBagKFold"]
 
 
+@dataclass(eq=False)
 class BagKFold(BaseCrossValidator):
     """Folds of whole bags with about equally many rows each, for scikit-learn's ``cv=``.
 
@@ -33,9 +35,9 @@ class BagKFold(BaseCrossValidator):
     [[0], [1, 2, 3]]
     """
 
-    def __init__(self, n_splits: int = 5, *, random_state: Any = 0):
-        self.n_splits = n_splits
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    random_state: Any = 0
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds."""
@@ -99,6 +101,7 @@ class StratifiedBagKFold(BagKFold):
         return folds
 
 
+@dataclass(eq=False)
 class SpatialBagKFold(BagKFold):
     """Folds of neighbouring bags: what is tested lies apart from what was trained on.
 
@@ -127,19 +130,9 @@ class SpatialBagKFold(BagKFold):
     [[0, 2], [1, 3]]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        coordinates: Any = None,
-        n_blocks: int | None = None,
-        buffer: float = 0.0,
-        random_state: Any = 0,
-    ):
-        super().__init__(n_splits, random_state=random_state)
-        self.coordinates = coordinates
-        self.n_blocks = n_blocks
-        self.buffer = buffer
+    coordinates: Any = None
+    n_blocks: int | None = None
+    buffer: float = 0.0
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield positions of training and of test bags.
@@ -162,13 +155,20 @@ class SpatialBagKFold(BagKFold):
         if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
             for name in given:
                 checks.known(name, bags.features, "feature")
-            columns = [list(bags.features).index(name) for name in given]
-            sums = np.add.reduceat(np.asarray(bags.values[:, columns], dtype=float), bags.offsets[:-1], axis=0)
-            return sums / bags.sizes[:, None]
+            return _means(bags, [list(bags.features).index(name) for name in given])
+        if np.asarray(given).dtype.kind in "OSU":
+            raise DataError(
+                "coordinates are names, not numbers.",
+                hint="for features of the bags give a list of names; to hold out whole regions by their names take "
+                "scikit-learn's GroupKFold with groups=names.",
+            )
         places = checks.finite(given, "coordinates")
         places = places[:, None] if places.ndim == 1 else places
         if places.shape[0] != len(bags) or places.ndim != 2:
-            raise DataError(f"coordinates has shape {places.shape}; there are {len(bags)} bags.")
+            raise DataError(
+                f"coordinates has shape {places.shape}; there are {len(bags)} bags.",
+                hint="one row per bag; inside another cross-validation name features, which go with the bags.",
+            )
         return places
 
     def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
@@ -195,6 +195,18 @@ class SpatialBagKFold(BagKFold):
             told = f"Every training bag is nearer than {self.buffer:g} to a test bag."
             raise DataError(told, hint="take a smaller buffer.")
         return kept
+
+
+def _means(bags: Bags, columns: list[int]) -> np.ndarray:
+    """Mean of some columns over each bag's rows."""
+    empty = np.flatnonzero(bags.sizes == 0)
+    if empty.size:
+        raise DataError(
+            f"{empty.size} of {len(bags)} bags are empty and have no place. First: bag {bags.ids[empty[0]]}.",
+            hint="leave them out, or give coordinates as an array.",
+        )
+    values = np.asarray(bags.values[:, columns], dtype=float)
+    return np.add.reduceat(values, bags.offsets[:-1], axis=0) / bags.sizes[:, None]
 
 
 def _balanced(sizes: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from sumwise import synthetic
 from sumwise.errors import DataError
@@ -60,3 +61,14 @@ def test_bags_never_held_out_are_refused():
         CalibratedBagClassifier(CardinalityClassifier(penalty=1.0), cv=Half(2)).fit(data.bags, data.counts[:, 1])
     with pytest.raises(DataError, match="bags is a ndarray"):
         CalibratedBagClassifier().fit(np.zeros((3, 1)), [1, 2, 3])
+
+
+def test_what_cannot_be_calibrated_is_told():
+    data = drawn()
+    counts = data.counts[:, 1]
+    with pytest.raises(DataError, match="2 bags can't make 5 folds"):
+        CalibratedBagClassifier(MeanEmbeddingClassifier(penalty=1.0)).fit(data.bags[:2], counts[:2])
+    with pytest.raises(DataError, match="cv is 'spatial'"):
+        CalibratedBagClassifier(cv="spatial").fit(data.bags, counts)
+    with pytest.raises(DataError, match=r"learns from labels, not from bags. Hint: CardinalityClassifier\(Logistic"):
+        CalibratedBagClassifier(LogisticRegression()).fit(data.bags, counts)

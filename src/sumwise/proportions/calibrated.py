@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import check_cv
+from sklearn.base import clone, is_classifier
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
@@ -17,6 +16,7 @@ from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.em import log_probabilities
 from sumwise.proportions.likelihood import BagLikelihood
+from sumwise.splitters import BagKFold
 
 __all__ = ["CalibratedBagClassifier"]
 
@@ -34,7 +34,7 @@ class CalibratedBagClassifier(BagClassifier):
     classifier : classifier of bags, optional
         Default: `CardinalityClassifier`. Or a pipeline that ends in one.
     cv : int or splitter, default 5
-        How bags are held out, for example `StratifiedBagKFold`.
+        How bags are held out: the number of folds of a `BagKFold`, or for example a `StratifiedBagKFold`.
     inference : str, default "auto"
     noise, totals : as in `CardinalityClassifier`
 
@@ -74,6 +74,9 @@ class CalibratedBagClassifier(BagClassifier):
         """
         if not isinstance(bags, Bags):
             raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+        if self.classifier is not None and is_classifier(self.classifier):
+            name = type(self.classifier).__name__
+            raise DataError(f"{name} learns from labels, not from bags.", hint=f"CardinalityClassifier({name}()).")
         bags, counts = drop_empty(bags, counts)
         observed = observe(bags, counts, self.noise, self.totals)
         self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
@@ -90,7 +93,9 @@ class CalibratedBagClassifier(BagClassifier):
     def _held_out(self, bags: Bags, counts: np.ndarray, n_classes: int) -> np.ndarray:
         """Logits of every row from a fit that hasn't seen its bag."""
         out = np.full((bags.n_rows,) if n_classes == 2 else (bags.n_rows, n_classes), np.nan)
-        splitter: Any = check_cv(self.cv)
+        splitter: Any = BagKFold(int(self.cv)) if isinstance(self.cv, (int, np.integer)) else self.cv
+        if not hasattr(splitter, "get_n_splits"):
+            raise DataError(f"cv is {self.cv!r}.", hint="a number of folds, or a splitter such as StratifiedBagKFold.")
         for train, test in splitter.split(bags, counts):
             fitted = self._fresh().fit(bags[train], counts[train])
             out[np.isin(bags.bag_index, test)] = log_probabilities(fitted, bags[test])

@@ -71,7 +71,9 @@ class Oracle(ShareClassifier):
     """
 
     def __init__(self, *, penalty: float = 1.0, max_iter=300, tol=1e-4):
-        super().__init__(penalty=penalty, max_iter=max_iter, tol=tol)
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.tol = tol
 
     def _check(self):
         checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
