@@ -54,7 +54,7 @@ class AlternatingMeanMap(ShareClassifier):
     >>> import numpy as np
     >>> from sumwise import Bags
     >>> from sumwise.proportions import AlternatingMeanMap
-    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> bags = Bags(np.array([[0.0], [1.0], [1.0], [5.0], [5.0], [6.0]]), [0, 2, 4, 6])
     >>> AlternatingMeanMap(penalty=0.1).fit(bags, [0, 1, 2]).predict([[2.0], [4.0]])
     array([0, 1])
     """

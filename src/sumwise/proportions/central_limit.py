@@ -9,19 +9,15 @@ from sumwise.proportions.likelihood import Value
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.share_classifier import ShareClassifier
-from sumwise.proportions.shares import BagShares
+from sumwise.proportions.shares import BagShares, SumOverBags
 
 __all__ = ["CentralLimitClassifier", "CentralLimitLikelihood"]
 
 ROUNDING = 1.0 / 12.0  # variance of rounding to whole counts; without it a bag of certain labels has infinite density
 
 
-class CentralLimitLikelihood:
+class CentralLimitLikelihood(SumOverBags):
     """Normal log-density of each bag's count, with mean sum p_i and variance sum p_i (1 - p_i) + 1/12."""
-
-    def __init__(self, data: BagShares):
-        self.data = data
-        self.offsets = data.offsets
 
     def evaluate(self, logits, intercept_scale=None) -> Value:
         """Log-density per bag; the derivative in the logits takes the place of posterior minus prior."""
@@ -37,10 +33,6 @@ class CentralLimitLikelihood:
         slope = data.weights * spread * (by_mean + by_variance * (1.0 - 2.0 * p))
         return Value(log_prob, slope, np.zeros_like(slope), np.zeros(len(log_prob)))
 
-    def total_and_residual(self, value: Value):
-        """Total, and derivative in the logits."""
-        return float(value.log_prob.sum()), value.posterior
-
 
 class CentralLimitClassifier(ShareClassifier):
     """Logistic model under the normal approximation of bag counts (Rosenman and Viswanathan 2018).
@@ -53,16 +45,14 @@ class CentralLimitClassifier(ShareClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-    penalty_ : float, or one per class
-    fit_ : Fit
+    coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`; one penalty per class where there are several.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
     >>> from sumwise.proportions import CentralLimitClassifier
-    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> bags = Bags(np.array([[0.0], [1.0], [1.0], [5.0], [5.0], [6.0]]), [0, 2, 4, 6])
     >>> CentralLimitClassifier(penalty=0.1).fit(bags, [0, 1, 2]).predict([[2.0], [4.0]])
     array([0, 1])
     """

@@ -36,16 +36,14 @@ class EasyLLP(ShareClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-    penalty_ : float
-    fit_ : Fit
+    coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
     >>> from sumwise.proportions import EasyLLP
-    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> bags = Bags(np.array([[0.0], [1.0], [1.0], [5.0], [5.0], [6.0]]), [0, 2, 4, 6])
     >>> EasyLLP(penalty=1.0).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
     array([0, 1])
     """

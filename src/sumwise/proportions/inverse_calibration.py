@@ -51,9 +51,7 @@ class InverseCalibration(ShareClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-    penalty_ : float, or one per class
-    fit_ : Fit
+    coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`; one penalty per class where there are several.
 
     Examples
     --------

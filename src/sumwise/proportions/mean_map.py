@@ -100,16 +100,14 @@ class MeanMap(ShareClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-    penalty_ : float
-    fit_ : Fit
+    coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
     >>> from sumwise.proportions import MeanMap
-    >>> bags = Bags.from_arrays([np.array([[0.0], [1.0]]), np.array([[1.0], [5.0]]), np.array([[5.0], [6.0]])])
+    >>> bags = Bags(np.array([[0.0], [1.0], [1.0], [5.0], [5.0], [6.0]]), [0, 2, 4, 6])
     >>> MeanMap(penalty=0.1).fit(bags, [0, 1, 2]).predict([[0.0], [6.0]])
     array([0, 1])
     """

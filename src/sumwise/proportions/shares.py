@@ -13,9 +13,10 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.proportions.counts import observe
+from sumwise.proportions.likelihood import Value
 from sumwise.proportions.rows import Rows
 
-__all__ = ["BagShares", "bag_shares", "share_loss"]
+__all__ = ["BagShares", "SumOverBags", "bag_shares", "class_probabilities", "share_loss"]
 
 
 @dataclass(frozen=True)
@@ -127,16 +128,32 @@ def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
     return BagShares(values, np.array(bags.offsets), weights, shares)
 
 
+class SumOverBags:
+    """A sum over bags of what a method makes of their shares, as a function of logits; a subclass gives `evaluate`,
+    which puts the derivative in the logits in the place of posterior minus prior."""
+
+    def __init__(self, data: BagShares):
+        self.data = data
+        self.offsets = data.offsets
+
+    def total_and_residual(self, value: Value):
+        """Total, and derivative in the logits."""
+        return float(value.log_prob.sum()), value.posterior
+
+
+def class_probabilities(logits: np.ndarray) -> np.ndarray:
+    """(n_rows, n_classes), from logits of shape (n_rows,) for two classes, else (n_rows, n_classes)."""
+    if logits.ndim == 1:
+        one = expit(logits)
+        return np.column_stack([1.0 - one, one])
+    return np.exp(log_softmax(logits, axis=1))
+
+
 def share_loss(logits: np.ndarray, data: BagShares) -> float:
     """Mean divergence per member of the bags' mean probabilities from their shares: 0 where they are equal.
 
     ``logits`` are (n_rows,) for two classes, else (n_rows, n_classes).
     """
-    if logits.ndim == 1:
-        one = expit(logits)
-        probs = np.column_stack([1.0 - one, one])
-    else:
-        probs = np.exp(log_softmax(logits, axis=1))
-    means = np.clip(data.bag_means(probs), 1e-12, 1.0)
+    means = np.clip(data.bag_means(class_probabilities(logits)), 1e-12, 1.0)
     divergence = (xlogy(data.shares, data.shares) - data.shares * np.log(means)).sum(axis=1)
     return float(divergence @ data.sizes / data.sizes.sum())
