@@ -35,7 +35,7 @@ from sumwise.progress import Progress
 
 __all__ = ["DeepSets"]
 
-SECONDS = 30.0  # at least, between two saves of a checkpoint
+SECONDS = 3.0  # at least, between two saves of a checkpoint
 STEPS, EPOCHS = 1500, (10, 200)  # of a fit that isn't told how long to train
 NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
 
@@ -90,7 +90,7 @@ class DeepSets(BagRegressor):
     n_members : int, default 1
         Networks that are trained, each from another beginning with other bags held out, and averaged.
     checkpoint : path or None, default None
-        File in which the state is kept after each epoch, at most every 30 seconds. A fit that was killed goes on from
+        File in which the state is kept after each epoch, at most every 3 seconds. A fit that was killed goes on from
         it to the same result, bit for bit; the file is removed at the end.
     device : str, default "cpu"
         "cuda" trains and predicts on a GPU.
