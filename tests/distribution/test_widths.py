@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from brute_distribution import replicated
 from sumwise import Bags
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.widths import median_distance, sample_rows
@@ -24,3 +25,11 @@ def test_a_median_of_zero_is_said_and_replaced():
     columns = Columns.learn(bags, standardize=False)
     with pytest.warns(ModelWarning, match="median distance between rows is 0"):
         assert median_distance(bags, columns, rng=np.random.default_rng(0)) == pytest.approx(4.0)
+
+
+def test_weights_count_like_repeated_rows(weighted_bags):
+    found = [
+        median_distance(bags, Columns.learn(bags), rng=np.random.default_rng(0))
+        for bags in (weighted_bags, replicated(weighted_bags))
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)

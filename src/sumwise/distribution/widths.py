@@ -27,14 +27,21 @@ def sample_rows(bags: Bags, n: int, *, rng: np.random.Generator) -> np.ndarray:
     >>> sample_rows(Bags.from_arrays([[1.0], [2.0]]), 3, rng=np.random.default_rng(0)).shape
     (3,)
     """
+    return _sample(bags, n, rng)[0]
+
+
+def _sample(bags: Bags, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of rows, and which of the individuals that a row stands for was drawn."""
     drawn = rng.integers(len(bags), size=n)
     place = rng.random(n)
     if not bags.weighted:
-        return bags.offsets[drawn] + np.floor(place * bags.sizes[drawn]).astype(np.int64)
+        return bags.offsets[drawn] + np.floor(place * bags.sizes[drawn]).astype(np.int64), np.zeros(n)
     edges = np.concatenate([[0.0], np.cumsum(bags.weights)])
     low, high = edges[bags.offsets[drawn]], edges[bags.offsets[drawn + 1]]
-    rows = np.searchsorted(edges, low + place * (high - low), side="right") - 1
-    return np.clip(rows, bags.offsets[drawn], bags.offsets[drawn + 1] - 1)
+    place = low + place * (high - low)
+    rows = np.searchsorted(edges, place, side="right") - 1
+    rows = np.clip(rows, bags.offsets[drawn], bags.offsets[drawn + 1] - 1)
+    return rows, np.floor(place - edges[rows])
 
 
 def median_distance(bags: Bags, columns: Columns, *, rng: np.random.Generator) -> float:
@@ -53,7 +60,8 @@ def median_distance(bags: Bags, columns: Columns, *, rng: np.random.Generator) -
     >>> median_distance(bags, Columns.learn(bags, standardize=False), rng=np.random.default_rng(0))
     1.75
     """
-    drawn = np.unique(sample_rows(bags, N_ROWS, rng=rng))  # a row drawn twice is no pair of equal rows
+    pairs = np.column_stack(_sample(bags, N_ROWS, rng))
+    drawn = np.unique(pairs, axis=0)[:, 0].astype(np.int64)  # an individual drawn twice is no pair of equal ones
     rows = columns.numbers(bags.values[drawn])
     distances = pdist(rows)
     middle = float(np.median(distances))
