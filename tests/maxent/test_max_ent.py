@@ -322,3 +322,10 @@ def test_noise_is_weighed_against_counts(people):
     assert found["aware"] > max(found["ignore"], 0.0) + 0.02
     same = [quietly(MaxEntClassifier(noise=how, **options), exact).theta_ for how in ("aware", "ignore")]
     assert np.array_equal(*same)
+
+
+@pytest.mark.parametrize("settings", [{"engine": "gibbs", "n_chains": 64, "max_iter": 2}, {"tol": 0}])
+def test_the_warning_points_at_the_line_that_fits(settings):
+    with pytest.warns(NotConverged) as told:
+        MaxEntClassifier(**settings).fit(synthetic.xor(1000, random_state=0).tables)
+    assert told[0].filename == __file__

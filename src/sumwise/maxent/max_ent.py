@@ -285,7 +285,7 @@ class MaxEntClassifier(Uncertainty):
         self._store(Parameters(np.zeros(theta.shape[1]), theta, offsets))
         self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=converged)
         if not converged:
-            warn_not_converged(n_iter, float("nan"), self.tol, stacklevel=4)
+            warn_not_converged(n_iter, float("nan"), self.tol, stacklevel=5)
 
     def to_logistic(self, path: str | os.PathLike | None = None) -> dict[str, Any]:
         """Return the model as plain weights, for a bidder or any program that adds up; written to `path` as JSON too.
@@ -386,7 +386,7 @@ class MaxEntClassifier(Uncertainty):
             answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= self.tol, history=history
         )
         if not self.fit_.converged:
-            warn_not_converged(self.fit_.n_iter, distance, self.tol, stacklevel=4)
+            warn_not_converged(self.fit_.n_iter, distance, self.tol, stacklevel=5)
 
     def _fit_steps(self, found: Sufficient, penalties: Moments, before, chains, tables, held_out: Any) -> None:
         rule = self._rule(found, penalties)
@@ -402,7 +402,7 @@ class MaxEntClassifier(Uncertainty):
         distance = course.history["misfit"][-1]
         self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=converged, history=history)
         if not converged:
-            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=4)
+            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=5)
 
     def _expectations(self, found: Sufficient, chains: dict | None) -> Any:
         if self.engine_ not in SAMPLING:

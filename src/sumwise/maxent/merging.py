@@ -152,8 +152,8 @@ def _groups(tables, attribute, min_count, max_levels, by, other, random_state) -
         return None
     if n_groups + int(rare.any()) < 2:
         raise DataError(
-            f"Levels of {attribute!r} don't differ beyond chance: one would be left.",
-            hint="leave the attribute out, or merge by count alone.",
+            f"Levels of {attribute!r} don't differ beyond chance, by {by!r}: one would be left.",
+            hint="leave the attribute out, compare by something else, or merge by count alone.",
         )
     members = [common[group[common] == g] for g in range(n_groups)]
     called = [_called([names[i] for i in here], counts[here]) for here in members]
