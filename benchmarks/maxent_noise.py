@@ -154,7 +154,7 @@ def coverage() -> list[dict]:
     base = synthetic.rows(20_000, sizes=COVERED, rate=0.3, correlation=0.4, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        truth = MaxEntClassifier((1.0, 48.0), n_chains=4000, max_iter=120, random_state=0).fit(base.tables())
+        truth = MaxEntClassifier(n_chains=4000, max_iter=120, random_state=0).fit(base.tables())
         for case, (penalty, kind) in CASES.items():
             if case in {line["case"] for line in out}:
                 continue
@@ -169,9 +169,9 @@ def coverage() -> list[dict]:
 COVERED = [5, 6, 7, 8, 9, 10, 5, 6]
 CASES = {
     "exact, small penalties": ((0.1, 1.0), None),
-    "exact, default penalties": ((1.0, 48.0), None),
+    "exact, default penalties": (None, None),
     "Gaussian 20, small penalties": ((0.1, 1.0), Gaussian(20.0)),
-    "Gaussian 20, default penalties": ((1.0, 48.0), Gaussian(20.0)),
+    "Gaussian 20, default penalties": (None, Gaussian(20.0)),
 }
 
 

@@ -125,7 +125,7 @@ def test_rescaled_gradient_moves_the_optimum_by_little(people):
     found = {}
     for penalty_mu in (1e-6, 1.0):
         for rescale in (True, False):
-            model = quietly(MaxEntClassifier(penalty_mu=penalty_mu, rescale=rescale, **options), small)
+            model = quietly(MaxEntClassifier((1.0, 48.0), penalty_mu, rescale=rescale, **options), small)
             found[penalty_mu, rescale] = model.predict_proba(frame)[:, 1]
     shift = {p: np.abs(found[p, True] - found[p, False]).max() for p in (1e-6, 1.0)}
     assert shift[1e-6] < 2e-4
@@ -268,7 +268,7 @@ FIVES = [[5, 5], [5, 5]]
         (lambda: simple(FIVES, FIVES), "Class 0 of 2 never occurs"),
         (lambda: simple(np.zeros((2, 2)), np.zeros((2, 2))), "The table over 'a' x 'b' is empty"),
         (lambda: pd.DataFrame({"a": [1]}), "fit takes Tables; this is a DataFrame"),
-        (far_totals, "noise explains in 2 of 2 tables. Farthest: 'a' has 1000 against 1100, 50.0 standard deviations"),
+        (far_totals, "noise explains in 2 of 2 noisy tables. Farthest: 'a' has 1000 against 1100, 50.0 standard deviations"),
     ],
     ids=["bare", "no-label", "all-0", "all-1", "empty", "frame", "totals"],
 )

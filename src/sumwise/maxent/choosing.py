@@ -13,20 +13,20 @@ from sumwise import checks
 from sumwise.errors import NotConverged
 from sumwise.kernels.loglinear import Layout, log_sum
 from sumwise.maxent.individuals import term_scores
+from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.sufficient import Sufficient, added
 from sumwise.maxent.thinning import redrawn, thin
 
 __all__ = ["Judge", "choose_penalties", "fit_quietly", "quick_copy"]
 
 TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
-MOST_SPLITS = 3  # parts of the data that judge, one after the other
+MOST_SPLITS = 3  # parts of the data that judge, one after the other; times that tables are thinned
 FACTOR = 4.0  # between neighbouring penalties
 GAIN = 5e-4  # of the score that a step to the next penalty must bring: less is the Monte Carlo error of two trials
-BEGIN = (1.0, 48.0)
 LOWEST, HIGHEST = 1.0 / 64, 200_000.0
 DRAWS = 20_000  # rows of the reference model
 FIRST, NEXT = 120, 60  # steps for the first penalty, and from one to the next
-CHAINS = 5_000  # at most
+CHAINS = 3_000  # at most
 FEWEST, MOST = 1_000, 200_000  # rows that tell how the tables' errors hang together
 
 
@@ -86,13 +86,12 @@ def choose_penalties(model: Any, found: Sufficient, parts: Sequence[Sufficient],
     else exact tables are thinned. Thinned noisy tables chose penalties that are far too small, so there penalties are
     tried on tables redrawn, noise included, from a first model, whose truth is known.
     """
-    if len(parts) > 1:
-        splits = [(added([q for q in parts if q is not p]), p) for p in parts[:MOST_SPLITS]]
-        return _search([_Trial(model, train, judges, tables) for train, judges in splits], BEGIN)
-    if not found.noisy:
-        train, judges = _thinned(model, found, tables)
-        return _search([_Trial(model, train, judges, tables)], BEGIN)
-    return _search([_Redrawn(model, found, tables, BEGIN)], BEGIN)
+    begin = usual_penalties(len(found.layout.sizes))
+    if len(parts) == 1 and found.noisy:
+        return _search([_Redrawn(model, found, tables, begin)], begin)
+    splits = [(added([q for q in parts if q is not p]), p) for p in parts[:MOST_SPLITS]] if len(parts) > 1 else None
+    splits = splits or _thinned(model, found, tables, begin)
+    return _search([_Trial(model, *split, tables, begin) for split in splits], begin)
 
 
 def _search(trials: Sequence[Any], begin: tuple) -> tuple[tuple, dict]:
@@ -136,13 +135,16 @@ def between(known: Callable[[float], float | None], best: float) -> float:
     return best * FACTOR ** (0.5 * (high - low) / (2 * mid - low - high))
 
 
-def _thinned(model: Any, found: Sufficient, tables: Any) -> tuple[Sufficient, Sufficient]:
-    """Tables of a part of the individuals and of the rest, by the rows of a model trained on all of them."""
+def _thinned(model: Any, found: Sufficient, tables: Any, begin: tuple) -> list[tuple[Sufficient, Sufficient]]:
+    """Tables of a part of the individuals and of the rest, by the rows of a model trained on all of them; repeatedly.
+
+    A fifth of the individuals tells penalties apart to about .001 NLLH; three draws of them to about half as much.
+    """
     trial = _quick(model)
-    fit_quietly(trial, found, tables, BEGIN)
+    fit_quietly(trial, found, tables, begin)
     rng = checks.generator(trial.random_state)
-    codes, labels = trial._draws(_n_rows(found), rng)
-    return thin(found, codes, labels, TRAIN, rng)
+    drawn = [trial._draws(_n_rows(found), rng) for _ in range(MOST_SPLITS)]
+    return [thin(found, codes, labels, TRAIN, rng) for codes, labels in drawn]
 
 
 def _n_rows(found: Sufficient) -> int:
@@ -182,9 +184,9 @@ def fit_quietly(model: Any, found: Sufficient, tables: Any, penalty: Any, weigh:
 class _Trial:
     """One split: a model trained at the first penalties, from which all others start, and its judge."""
 
-    def __init__(self, model: Any, train: Sufficient, judges: Sufficient, tables: Any) -> None:
+    def __init__(self, model: Any, train: Sufficient, judges: Sufficient, tables: Any, begin: tuple) -> None:
         self.model, self.train, self.tables = _quick(model), train, tables
-        self._begin(BEGIN)
+        self._begin(begin)
         codes, _ = self.model._draws(DRAWS, None)
         self.judge = Judge(judges, codes, self.model._scores(codes))
 

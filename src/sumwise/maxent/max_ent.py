@@ -23,7 +23,7 @@ from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, own_places, write_weights
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.listing import listing_of
-from sumwise.maxent.penalties import penalties_of
+from sumwise.maxent.penalties import penalties_of, usual_penalties
 from sumwise.maxent.rows import from_rows
 from sumwise.maxent.sufficient import Sufficient, added, sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
@@ -61,9 +61,10 @@ class MaxEntClassifier(Uncertainty):
 
     Parameters
     ----------
-    penalty_theta : float, sequence of float or "auto", default (1.0, 48.0)
+    penalty_theta : float, sequence of float or "auto", optional
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
-        larger ones. "auto" chooses them from the tables alone, at several times the cost.
+        larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes).
+        "auto" chooses them from the tables alone, at several times the cost.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
@@ -146,7 +147,7 @@ class MaxEntClassifier(Uncertainty):
 
     def __init__(
         self,
-        penalty_theta: Any = (1.0, 48.0),
+        penalty_theta: Any = None,
         penalty_mu: Any = 1.0,
         *,
         engine: str = "auto",
@@ -240,6 +241,8 @@ class MaxEntClassifier(Uncertainty):
         self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
         self.engine_, self.chains_ = name, None
         self.penalty_theta_, self.choice_ = self.penalty_theta, None
+        if self.penalty_theta is None:
+            self.penalty_theta_ = usual_penalties(len(tables.domain))
         if isinstance(self.penalty_theta, str):
             self.penalty_theta_, self.choice_ = self._chosen(found, parts, tables)
         penalties = self._penalties(found)
