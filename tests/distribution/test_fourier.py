@@ -57,6 +57,32 @@ def test_widths_that_are_not_used_are_not_computed(mixed_bags, monkeypatch):
         assert asked == doublings
 
 
+def test_moments_are_those_of_bags_with_the_spread_of_waves(weighted_bags):
+    bags = weighted_bags[2:]
+    embedding = FourierEmbedding(8, (1.0, 0.5), moments=True, random_state=0).fit(bags)
+    plain = FourierEmbedding(8, (1.0, 0.5), random_state=0).fit_transform(bags)
+    whole = embedding.transform(bags)
+    assert np.allclose(whole[:, :32], plain)
+    values = [np.repeat(x, w.astype(int), axis=0) for x, w in zip(bags, np.split(bags.weights, bags.offsets[1:-1]))]
+    scale = embedding.columns_.scale
+    expected = [
+        [*x.mean(axis=0), *np.log(x.std(axis=0) / scale + 0.01), *np.corrcoef(x.T)[np.triu_indices(3, 1)]]
+        for x in values
+    ]
+    for mine, other in zip(whole[:, 32:].T, np.transpose(expected)):
+        assert np.corrcoef(mine, other)[0, 1] == pytest.approx(1.0)
+    assert whole[:, 32:].var(axis=0).sum() == pytest.approx(plain[:, :16].var(axis=0).sum())
+    assert [len(used) for used in embedding.candidates(whole.shape[1])] == [16 + 9, 32 + 9]
+
+
+def test_moments_of_bags_of_one_row_and_of_many_columns_are_finite():
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(size=(n, 12)) for n in (1, 1, 2, 5, 9)])
+    features = FourierEmbedding(4, (1.0,), moments=True, random_state=0).fit_transform(bags)
+    assert features.shape == (5, 8 + 24)
+    assert np.isfinite(features).all()
+
+
 def test_a_column_of_equal_values_is_said(weighted_bags):
     values = np.array(weighted_bags.values)
     values[:, 1] = 7.0

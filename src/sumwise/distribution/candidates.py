@@ -48,7 +48,7 @@ def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]
         "means": LinearEmbedding(),
         "moments": MomentEmbedding(),
         "quantiles": QuantileEmbedding(),
-        "Fourier features": FourierEmbedding(),
+        "Fourier features": FourierEmbedding(moments=True),
         "bag of words": BagOfWords(),
     }
     reasons = []

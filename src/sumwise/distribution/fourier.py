@@ -13,9 +13,14 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.widths import median_distance
 from sumwise.errors import DataError
 from sumwise.kernels.frequencies import KINDS, draw_frequencies
+from sumwise.kernels.segments import segment_moments
 from sumwise.kernels.waves import mean_waves
 
 __all__ = ["FourierEmbedding"]
+
+MOST_COLUMNS = 10  # whose correlations are taken
+NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
+N_SCALING = 100  # bags from which the spread of waves and moments is taken
 
 
 class FourierEmbedding(Embedding):
@@ -39,6 +44,10 @@ class FourierEmbedding(Embedding):
         Treat each column on its own (the marginal kernel: a sum over columns); `n_frequencies` are then per column.
     standardize : bool, default True
         Scale columns by their standard deviation first.
+    moments : bool, default False
+        Add the means of columns, the logarithms of their standard deviations and, of up to ten columns, correlations,
+        scaled to vary between bags as much as the waves of the largest width. A linear function of waves is a mean over
+        rows; a spread about a place that differs from bag to bag is none. `BagRidge` takes them by default.
     random_state : int, numpy.random.Generator or None
 
     Attributes
@@ -67,6 +76,7 @@ class FourierEmbedding(Embedding):
         kind: str = "orthogonal",
         marginal: bool = False,
         standardize: bool = True,
+        moments: bool = False,
         random_state: Any = None,
     ):
         self.n_frequencies = n_frequencies
@@ -75,6 +85,7 @@ class FourierEmbedding(Embedding):
         self.kind = kind
         self.marginal = marginal
         self.standardize = standardize
+        self.moments = moments
         self.random_state = random_state
 
     def _learn(self, bags: Bags) -> None:
@@ -92,6 +103,37 @@ class FourierEmbedding(Embedding):
         self.frequencies_ = np.hstack(blocks)
         self.amplitudes_ = np.sqrt(np.concatenate(weights) / len(self.widths))
         self.chains_ = np.array([(b.shape[1], doublings) for b, (_, doublings) in zip(blocks, chains)])
+        if self.moments:
+            self._scale_moments(bags)
+
+    def _scale_moments(self, bags: Bags) -> None:
+        some = bags[np.unique(np.linspace(0, len(bags) - 1, N_SCALING).astype(np.int64))]
+        found, wide = self._raw_moments(some), self._waves(some, [0] + [-1] * (len(self.chains_) - 1))
+        self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
+        varying = spread > 1e-9
+        share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
+        self.moment_scale_ = np.where(varying, share / np.where(varying, spread, 1.0), 0.0)
+
+    def _raw_moments(self, bags: Bags) -> np.ndarray:
+        """Return means, log standard deviations and correlations of scaled columns, (n_bags, number of them)."""
+        columns, d = self.columns_, self.columns_.dimension
+        weights = bags.weights if bags.weighted else None
+        cross = 1 < d <= MOST_COLUMNS
+        whole = d == bags.n_features
+        values = bags.values if whole else bags.values[:, columns.numeric]
+        found = segment_moments(values, bags.offsets, weights, 2, cross)
+        spread = np.sqrt(found[:, d : 2 * d])
+        parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW)]
+        if cross:
+            one, other = np.triu_indices(d, 1)
+            parts.append(found[:, 2 * d :] / np.maximum(spread[:, one] * spread[:, other], 1e-300))
+        return np.hstack(parts)
+
+    def _features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
+        waves = self._waves(bags, doublings)
+        if not self.moments:
+            return waves
+        return np.hstack([waves, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
 
     def _unit(self, bags: Bags, rng: np.random.Generator) -> float:
         if isinstance(self.unit, str):
@@ -112,7 +154,7 @@ class FourierEmbedding(Embedding):
         return out, np.concatenate([weight for _, weight in drawn])
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        return self._waves(bags, [doublings for _, doublings in self.chains_.tolist()])
+        return self._features(bags, [doublings for _, doublings in self.chains_.tolist()])
 
     def _waves(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
         """Return the features of each chain up to so many doublings; none of a chain that has -1."""
@@ -148,7 +190,7 @@ class FourierEmbedding(Embedding):
             doublings.append(int(levels.max(initial=-1)))
             made.append(start + np.arange(2 * m * (doublings[-1] + 1)))
             start += 2 * m * (last + 1)
-        features = np.hstack([self._waves(bags, doublings), self.columns_.shares(bags)])
+        features = np.hstack([self._features(bags, doublings), self.columns_.shares(bags)])
         made.append(start + np.arange(features.shape[1] - sum(map(len, made))))
         return features[:, np.searchsorted(np.concatenate(made), used)]
 

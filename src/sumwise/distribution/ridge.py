@@ -17,13 +17,15 @@ from sumwise.kernels.ridge import Path, ridge_path
 
 __all__ = ["BagRidge"]
 
+PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
+
 
 class BagRidge(BagRegressor):
     """Ridge regression on an embedding: from bags of samples to one response per bag.
 
     Parameters
     ----------
-    embedding : Embedding, default FourierEmbedding()
+    embedding : Embedding, default FourierEmbedding(moments=True)
         How a bag becomes a vector.
     penalty : "loo" or float, default "loo"
         Weight of the squared coefficients, relative to the largest squared singular value of the features. "loo" takes
@@ -64,7 +66,8 @@ class BagRidge(BagRegressor):
         self.random_state = random_state
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
-        self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state)
+        given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
+        self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
         features = self.embedding_.fit_transform(bags)
         path, used, errors = self._choose(features, y, groups)
         chosen = choose_penalty(path, self.penalty)
@@ -92,6 +95,8 @@ class BagRidge(BagRegressor):
                 best = path, used
             tried["n_features"].append(len(used))
             tried["error"].append(error)
+            if len(tried["error"]) - int(np.argmin(tried["error"])) > PATIENCE:
+                break
         assert best is not None
         return *best, tried
 
