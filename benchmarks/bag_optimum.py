@@ -122,7 +122,7 @@ SECTIONS = {f.__name__: f for f in (tasks, rotation)}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
     options = parser.parse_args()
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
