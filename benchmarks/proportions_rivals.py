@@ -211,23 +211,24 @@ def show(done):
 
 
 def markdown(done):
-    """The tables of the documentation; a star marks a cell in which ours is behind."""
+    """The tables of the documentation; last what the verdict is on ours, in bold where it is behind."""
     for cells in ([*SECTIONS["random"], *SECTIONS["occupation"]], [*FRANCO, PUMA]):
         found = {cell: scores(done, cell) for cell in cells}
-        print("\n| | " + " | ".join(cells) + " |\n|---" * 1 + "|" + "---|" * len(cells))
+        print("\n| | " + " | ".join(cells) + " |\n|" + "---|" * (len(cells) + 1))
         for method in METHODS:
             row = []
             for cell in cells:
                 values = found[cell].get(method, {})
                 mean, error = mean_and_error(values.values()) if values else (float("nan"), float("nan"))
                 few = "" if len(values) == 3 else f" ({len(values)})"
-                row.append(f"{mean:.4f} ± {error:.4f}{few}".replace("0.", ".") if values else "")
-            print(f"| {method} | " + " | ".join(row) + " |")
+                spread = f" ± {error:.4f}" if len(values) > 1 else ""
+                row.append(f"{mean:.4f}{spread}{few}".replace("0.", ".") if values else "")
+            print(f"| `{METHODS[method]!r}` | " + " | ".join(row) + " |")
         for kind, (ours, rivals) in KINDS.items():
             row = []
             for cell in cells:
                 v = verdict(found[cell], ours, rivals)
-                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})" if v else ""
+                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})".replace("0.", ".") if v else ""
                 row.append(f"**{told}**" if v and v["word"] == "behind" else told)
             print(f"| *{kind}: ours* | " + " | ".join(row) + " |")
 
