@@ -1,7 +1,9 @@
 """Methods with all defaults on bags whose best possible error is known, beside it.
 
-    python benchmarks/bag_optimum.py            # three seeds, 400 training and 400 test bags of 100 rows; a minute
-    python benchmarks/bag_optimum.py rotation   # only the entropy of rotated bags, 30 covariances, 128 training bags
+    python benchmarks/bag_optimum.py            # all sections, some minutes
+    python benchmarks/bag_optimum.py tasks      # three seeds, 400 training and 400 test bags of 100 rows
+    python benchmarks/bag_optimum.py rotation   # the entropy of rotated bags, 30 covariances, 128 training bags
+    python benchmarks/bag_optimum.py gamma variable   # the Gamma bags of Law et al. 2018, drawn anew, five seeds
 
 Tasks: the width of a uniform distribution whose place varies from bag to bag, the weight of a mixture of two normals,
 the correlation of two normals (the posterior mean under the true model is the optimum), and the rotation task of
@@ -19,7 +21,7 @@ import numpy as np
 from scipy.stats import norm
 
 from sumwise import Bags, synthetic
-from sumwise.distribution import BagGaussianProcess, BagKernelRidge, BagRidge, recommend
+from sumwise.distribution import BagGaussianProcess, BagKernelRidge, BagRidge, SizeMatched, recommend
 
 RESULTS = Path(__file__).parent / "results" / "bag_optimum.json"
 N, ROWS, SEEDS = 400, 100, range(3)
@@ -118,7 +120,34 @@ def rotation():
     return {**row, "errors": errors}
 
 
-SECTIONS = {f.__name__: f for f in (tasks, rotation)}
+def gamma():
+    """Bags of 1,000 rows and five columns, 1,000 for training and 1,000 for the test."""
+    return _compared(None, {"BagRidge": BagRidge, "BagKernelRidge": BagKernelRidge})
+
+
+def variable():
+    """Bags of 5, 20, 100 and 1,000 rows, with 0, 25 and 50 percent of five."""
+    return [row for small in (0.0, 0.25, 0.5) for row in _compared(small, {"SizeMatched": SizeMatched})]
+
+
+def _compared(small, kinds):
+    rows = []
+    for name, kind in kinds.items():
+        each = []
+        for seed in range(5):
+            data = synthetic.gamma(2500, small=small, random_state=seed)
+            train, test = ((data.bags[k], data.response[k]) for k in (slice(1000), slice(1500, 2500)))
+            best = float(np.mean((data.bayes() - data.response)[1500:] ** 2))
+            error, spent = judged(kind(random_state=seed), train, test)
+            each.append((error, best, spent))
+        error, best, spent = np.mean(each, axis=0)
+        rows.append({"bags of 5": small, "method": name, "mse": error, "best": best, "ratio": error / best})
+        rows[-1]["cpu_s"] = spent
+        print(rows[-1], flush=True)
+    return rows
+
+
+SECTIONS = {f.__name__: f for f in (tasks, rotation, gamma, variable)}
 
 
 def main():
