@@ -5,7 +5,7 @@ import pytest
 
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.maxent.sufficient import sufficient
-from sumwise.maxent.trust import distrust, sampling_counts
+from sumwise.maxent.trust import MOST_RAISE, distrust, sampling_counts, ties
 from sumwise.noise import Gaussian, Laplace
 
 
@@ -46,3 +46,16 @@ def test_negative_counts_and_sums_above_counts_are_taken_as_noise():
     found = distrust(sufficient(Tables([table], Domain({"a": 2, "b": 2}))))
     assert np.isfinite(found.counts).all()
     assert (found.counts > 0).all()
+
+
+def test_only_noisy_tables_of_attributes_that_hardly_hang_together_are_held():
+    rng = np.random.default_rng(0)
+    a, c = rng.integers(0, 3, (2, 4000))
+    frame = {"a": a, "b": np.where(rng.random(4000) < 0.8, a, 0), "c": c, "y": rng.integers(0, 2, 4000)}
+    exact = Tables.from_frame(frame, ["a", "b", "c"], label="y")
+    assert (ties(sufficient(exact)) == 1.0).all()
+    found = sufficient(noisy(exact, Gaussian(20.0)))
+    raised = {term: ties(found)[found.part(t)].max() for t, term in enumerate(found.layout.terms)}
+    assert raised[0, 2] == raised[1, 2] == MOST_RAISE
+    assert raised[0, 1] < 2
+    assert raised[0,] == 1.0

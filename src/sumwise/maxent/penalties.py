@@ -10,7 +10,7 @@ from sumwise import checks
 from sumwise.kernels.contrastive import Moments
 from sumwise.maxent.large import large_penalties
 from sumwise.maxent.sufficient import Sufficient
-from sumwise.maxent.trust import distrust
+from sumwise.maxent.trust import distrust, ties
 
 __all__ = ["penalties_of", "usual_penalties"]
 
@@ -41,7 +41,7 @@ def penalties_of(
     if not (aware and found.noisy):
         return Moments(mu, theta)
     less = distrust(found)
-    return Moments(mu * (1 + less.counts), theta * (1 + less.sums))
+    return Moments(mu * ties(found) * (1 + less.counts), theta * (1 + less.sums))
 
 
 def _by_order(found: Sufficient, penalty: Any, name: str) -> np.ndarray:

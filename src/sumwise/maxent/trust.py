@@ -12,9 +12,11 @@ import numpy as np
 from sumwise.kernels.contrastive import Moments
 from sumwise.maxent.sufficient import Sufficient
 
-__all__ = ["distrust"]
+__all__ = ["distrust", "ties"]
 
 LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
+MOST_RAISE = 8.0  # times that the penalty of a table's mu is raised at most
+ROUNDS = 50  # of weighing the moments anew
 EDGE = 0.01  # rates of labels are kept this far from 0 and 1
 
 
@@ -61,4 +63,40 @@ def sampling_counts(found: Sufficient) -> np.ndarray:
         far = float(np.sum(seen * (counts - even) ** 2))
         near = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
         out[part] = np.maximum(np.where(seen > 0, even + near * (counts - even), even), LEAST * even)
+    return out
+
+
+def ties(found: Sufficient) -> np.ndarray:
+    """By how much (P,) the penalty of mu is raised where attributes of a noisy table hardly hang together.
+
+    Where y counts a cell of which independence expects e, (y - e) / e has variance tau^2 + (V + e) / e^2. The tau^2 of
+    a table is found by weighted moments, and 1 / (2 tau^2) is the penalty that such a variance asks for.
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.trust import ties
+    >>> from sumwise.noise import Gaussian
+    >>> half = [[400.0, 100.0], [100.0, 400.0]]
+    >>> tied, free = [[800.0, 200.0], [200.0, 800.0]], [[520.0, 480.0], [490.0, 510.0]]
+    >>> made = [Table(["a", "b"], tied, noise=Gaussian(9.0)), Table(["a", "c"], free, half, noise=Gaussian(9.0))]
+    >>> ties(sufficient(Tables(made, Domain({"a": 2, "b": 2, "c": 2}), n=2000))).round(1)[[0, 4, -1]]
+    array([1.4, 8. , 1. ])
+    """
+    lay, n, out = found.layout, found.n, np.ones(found.layout.n_params)
+    for t, term in enumerate(lay.terms):
+        at = found.part(t)
+        if len(term) < 2 or not found.noise.counts[at].any() or lay.listing(t) is not None:
+            continue
+        even = np.ones(1)
+        for a in term:
+            even = np.multiply.outer(even, np.maximum(found.margin(a), 1.0 / n)).ravel()
+        even *= n / even.sum()
+        chance = (found.noise.counts[at] + even) / even**2
+        far, size = ((found.data.counts[at] - even) / even) ** 2, 0.5
+        for _ in range(ROUNDS):
+            weight = found.seen.counts[at] / (chance + size) ** 2
+            size = max(float(np.sum(weight * (far - chance)) / max(np.sum(weight), 1e-300)), 1e-6)
+        out[at] = np.clip(0.5 / size, 1.0, MOST_RAISE)
     return out
