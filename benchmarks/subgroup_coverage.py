@@ -1,13 +1,13 @@
 """Coverage of 95% intervals for subgroup shares, by simulation (on real areas: see election_study.py).
 
-    python benchmarks/subgroup_coverage.py                  # everything (about 20 minutes on one core)
+    python benchmarks/subgroup_coverage.py                  # everything (about half an hour on one core)
     python benchmarks/subgroup_coverage.py plain "three classes" --trials 40
 
 Each trial draws a new population, new coefficients and new labels, fits with the default penalty, and asks for the
 shares of all groups by sex, race and education among 4,000 held-out individuals. `probabilities` are intervals for
 the mean of the true probabilities, `labels` for the shares of the labels that were drawn. A standard error over
-trials is given beside each coverage, since groups of one trial share their coefficients. Prints tables and writes
-benchmarks/results/subgroup_coverage.json.
+trials is given beside each coverage, since groups of one trial share their coefficients. Prints a table and keeps
+every trial in benchmarks/results/subgroup_coverage.json, where the next run goes on; delete it to begin anew.
 """
 
 from __future__ import annotations
@@ -108,17 +108,37 @@ def one(case, seed):
     return {k: np.concatenate(v) for k, v in out.items()}
 
 
-def simulated(case, trials):
-    """Coverage and mean width of one case, per target."""
-    begin, rows = time.process_time(), {}
-    found = [one(case, 1000 + seed) for seed in range(trials)]
-    for target in ("probabilities", "labels"):
-        means = np.array([f[target].mean(axis=0) for f in found])
-        row = {"case": case, "target": target, "coverage": float(means[:, 0].mean())}
-        row |= {"se": float(means[:, 0].std(ddof=1) / np.sqrt(trials)), "width": float(means[:, 1].mean())}
-        row |= {"intervals": int(sum(len(f[target]) for f in found)), "trials": trials}
-        rows[f"{case}: {target}"] = row
-    table(f"{case}: {time.process_time() - begin:.0f} CPU s", list(rows.values()))
+def simulated(case, trials, seconds):
+    """Run the trials of one case that were not run before, and keep each: {seed: {target: [covered, width, n]}}."""
+    begin = time.process_time()
+    for seed in map(str, range(1000, 1000 + trials)):
+        kept = read()
+        if seed in kept.get(case, {}):
+            continue
+        if time.process_time() - begin > seconds:
+            break
+        found = {k: [*v.mean(axis=0).tolist(), len(v)] for k, v in one(case, int(seed)).items()}
+        kept = read()  # another run may have written meanwhile
+        kept.setdefault(case, {})[seed] = found
+        RESULTS.write_text(json.dumps(kept))
+    print(f"{case}: {time.process_time() - begin:.0f} CPU s", flush=True)
+
+
+def read():
+    """What was kept of earlier runs."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def summary(kept):
+    """Coverage and mean width of every case, per target, with standard errors over trials."""
+    rows = []
+    for case, found in kept.items():
+        for target in ("probabilities", "labels"):
+            each = np.array([trial[target] for trial in found.values()])
+            error = float(each[:, 0].std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
+            row = {"case": case, "target": target, "coverage": float(each[:, 0].mean()), "se": error}
+            row |= {"width": float(each[:, 1].mean()), "intervals": int(each[:, 2].sum()), "trials": len(each)}
+            rows.append(row)
     return rows
 
 
@@ -126,14 +146,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="CPU seconds per case; the next run goes on")
+    parser.add_argument("--show", action="store_true", help="only print what was kept")
     args = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     RESULTS.parent.mkdir(exist_ok=True)
-    for case in args.cases:
-        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps(results | simulated(case, args.trials), indent=1))
-    rows = json.loads(RESULTS.read_text()).values()
-    table("Coverage of 95% intervals of subgroup shares", list(rows))
+    for case in [] if args.show else args.cases:
+        simulated(case, args.trials, args.seconds)
+    table("Coverage of 95% intervals of subgroup shares", summary(read()))
 
 
 if __name__ == "__main__":

@@ -40,8 +40,10 @@ def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any
         checks.known(column, list(points.columns), "column")
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=1)
+    for line in (ax.axvline, ax.axhline):  # majorities are right in the lower left and the upper right quarter
+        line(0.5, color="0.9", linewidth=1, zorder=0)
     weight = points["weight"].to_numpy(float) if "weight" in points else np.ones(len(points))
-    area = 15 + 85 * weight / weight.max() if "weight" in points else 30 * weight
+    area = 10 + 50 * weight / weight.max() if "weight" in points else 30 * weight
     labels = np.zeros(len(points)) if by is None else points[by].to_numpy()
     for k, name in enumerate(dict.fromkeys(labels.tolist())):
         mine = labels == name
@@ -49,8 +51,9 @@ def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any
         colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
         if "low" in part:
             ax.vlines(part["polled"], part["low"], part["high"], color=colour, linewidth=1, alpha=0.5, zorder=2)
-        ax.scatter(part["polled"], part["predicted"], s=area[mine], color=colour, marker=marker, label=name, zorder=3)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="polled share", ylabel="predicted share")
+        look = {"color": colour, "marker": marker, "edgecolor": "white", "linewidth": 0.5, "label": name}
+        ax.scatter(part["polled"], part["predicted"], s=area[mine], zorder=3, **look)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="polled share", ylabel="predicted share")
     if by is not None:
         ax.legend(loc="best", fontsize="small", title=str(by))
     return ax

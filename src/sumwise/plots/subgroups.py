@@ -16,7 +16,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``.
+        ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``; perhaps ``label``, what the shares are.
     ax : matplotlib axes, optional
 
     Returns
@@ -35,12 +35,13 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     from sumwise.plots.labels import short
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
-    ax = plt.subplots(figsize=(6, 0.8 + 0.25 * share.size))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(y, low, high, color="#0072B2", linewidth=2, label=f"{100 * numbers['level']:g}% interval")
     ax.plot(share, y, "o", color="#D55E00", markersize=4, label="estimate")
     if numbers.get("truth") is not None:
         ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=5, label="truth")
-    ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel="share", xlim=(0, 1))
+    ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
+    ax.set(xlim=(0, 1), ylim=(-0.6, share.size - 0.4))  # the outer lines off the frame
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
     return ax
