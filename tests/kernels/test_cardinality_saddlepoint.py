@@ -44,12 +44,24 @@ def test_nearly_certain_labels(apart, extra):
     assert np.abs(found.posterior - exact.posterior).max() < 0.02
 
 
+@pytest.mark.parametrize("apart", [0.5, 3.0, 9.0, 11.0, 13.0])
+def test_posterior_is_the_gradient_where_labels_are_nearly_certain(apart):
+    logits = np.random.default_rng(0).normal(size=20) + np.where(np.arange(20) < 8, apart, -apart) / 2
+    posterior, scratch = np.empty(20), np.empty(20)
+    saddlepoint(logits, np.ones(20), 8.0, np.nan, posterior)
+    for i in (0, 5, 9, 15):
+        step = 1e-4 * (np.arange(20) == i)
+        up, down = (saddlepoint(logits + s * step, np.ones(20), 8.0, np.nan, scratch)[0] for s in (1, -1))
+        p = 1 / (1 + np.exp(-logits[i]))
+        np.testing.assert_allclose(posterior[i] - p, (up - down) / 2e-4, atol=2e-6)
+
+
 @pytest.mark.parametrize("var", [1e-9, 0.01, 0.3, 1.0, 3.0, 9.9, 20.0])
 def test_normaliser_has_its_slope_and_both_ends(var):
     step = 1e-5
-    slope = (log_normaliser(var * np.exp(step))[0] - log_normaliser(var * np.exp(-step))[0]) / step
-    np.testing.assert_allclose(log_normaliser(var)[1], slope, rtol=1e-5, atol=1e-9)
+    slope = (log_normaliser(var * np.exp(step), 1.0)[0] - log_normaliser(var * np.exp(-step), 1.0)[0]) / step
+    np.testing.assert_allclose(log_normaliser(var, 1.0)[1], slope, rtol=1e-5, atol=1e-9)
     if var < 0.1:
-        np.testing.assert_allclose(log_normaliser(var)[0], -np.log(special.ive(0, var)), rtol=1e-5)
+        np.testing.assert_allclose(log_normaliser(var, 1.0)[0], -np.log(special.ive(0, var)), rtol=1e-5)
     if var >= 9:
-        np.testing.assert_allclose(log_normaliser(var)[0], 0.5 * np.log(2 * np.pi * var), atol=1e-4)
+        np.testing.assert_allclose(log_normaliser(var, 1.0)[0], 0.5 * np.log(2 * np.pi * var), atol=1e-4)

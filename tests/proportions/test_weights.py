@@ -5,7 +5,7 @@ import pytest
 
 from sumwise import Bags
 from sumwise.errors import DataError
-from sumwise.proportions import draw, effective_sizes
+from sumwise.proportions import CardinalityClassifier, draw, effective_sizes
 
 
 def test_effective_size_is_the_size_for_equal_weights():
@@ -26,3 +26,16 @@ def test_draw_keeps_bags_and_follows_weights():
 def test_empty_bag_is_refused():
     with pytest.raises(DataError, match="1 of 1 bags are empty"):
         draw(Bags.from_arrays([np.zeros((0, 1))], empty="keep"), 3)
+
+
+def test_weighted_fit_converges_where_a_feature_all_but_names_a_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[:, 1] = rng.random(600) < np.repeat(rng.uniform(0.02, 0.2, 12), 50)
+    y = np.where(X[:, 1] > 0, 2, (rng.random(600) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int))
+    weights = rng.integers(1, 9, 600).astype(float)
+    bags = Bags(X, np.arange(0, 601, 50), weights=weights)
+    counts = np.add.reduceat(weights[:, None] * (y[:, None] == np.arange(3)), bags.offsets[:-1])
+    clf = CardinalityClassifier(penalty=0.1).fit(bags, counts)  # a warning would be an error here
+    assert clf.fit_.converged
+    assert np.mean(clf.predict(X)[y == 2] == 2) > 0.8

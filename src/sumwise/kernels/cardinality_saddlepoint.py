@@ -10,7 +10,8 @@ from numba import njit
 
 from sumwise.kernels.cardinality_tilt import sigmoid, softplus
 
-CERTAIN = 0.3  # variance of a count below which flips of nearly certain labels are counted
+CERTAIN = 1e-6  # variance of a count below which further terms are nil
+TURN = 0.4  # variance around which the count of rare flips gives way to the expansion
 
 
 @njit(cache=True, error_model="numpy")
@@ -42,12 +43,12 @@ def _tilt_weighted(logits, sizes, target, start):
 
 
 @njit(cache=True, error_model="numpy")
-def log_normaliser(var):
+def log_normaliser(var, turn):
     """-log P(sum = its mean) to first order, and twice its derivative in log(var).
 
     log sqrt(2 pi var) where labels are in doubt. Where nearly all are certain, flips up and flips down are rare and
     Poisson, var / 2 each, and P = exp(-var) I_0(var) that they are as many. In between a mean of the two, 1 / (1 +
-    var^4) of it the latter.
+    (var / turn)^4) of it the latter.
     """
     if var > 10.0:
         return 0.5 * math.log(2.0 * math.pi * var), 1.0
@@ -60,9 +61,9 @@ def log_normaliser(var):
         term *= (0.5 * var / k) ** 2
     rare, rare_slope = var - math.log(zeroth), 2.0 * var * (1.0 - first / zeroth)
     wide = 0.5 * math.log(2.0 * math.pi * var)
-    share = 1.0 / (1.0 + var**4)
-    turn = 8.0 * var**4 * share**2 * (wide - rare)
-    return share * rare + (1.0 - share) * wide, share * rare_slope + (1.0 - share) + turn
+    share = 1.0 / (1.0 + (var / turn) ** 4)
+    shift = 8.0 * (var / turn) ** 4 * share**2 * (wide - rare)
+    return share * rare + (1.0 - share) * wide, share * rare_slope + (1.0 - share) + shift
 
 
 @njit(cache=True, error_model="numpy")
@@ -98,32 +99,30 @@ def saddlepoint(logits, sizes, target, start, posterior):
         for i in range(logits.size):
             posterior[i] = sigmoid(logits[i] + t)
         return log_factor - t * target, t, 0.0
-    if k2 < CERTAIN:
-        log_norm, slope = log_normaliser(k2)
-        error = 0.0
-        for i in range(logits.size):
-            p = sigmoid(logits[i] + t)
-            v = p * (1.0 - p)
-            step = 0.5 * slope * (v * (1.0 - 2.0 * p) / k2 - k3 * v / k2**2)
-            error = max(error, k2 * v)
-            posterior[i] = min(max(p - step, 0.0), 1.0)
-        return log_factor - t * target - log_norm, t, error
-    bend = k4 / (8.0 * k2**2) - 5.0 * k3**2 / (24.0 * k2**3)
-    bend = min(max(bend, -0.5), 0.5)
+    log_norm, slope = log_normaliser(k2, TURN)
+    use = use_slope = bend = bend_slope = 0.0
+    if k2 > CERTAIN:  # the next term, bounded smoothly by a half and faded out where the count is nearly certain
+        use = 1.0 - 1.0 / (1.0 + (k2 / TURN) ** 4)
+        use_slope = 4.0 * use * (1.0 - use) / k2
+        raw = k4 / (8.0 * k2**2) - 5.0 * k3**2 / (24.0 * k2**3)
+        bend = raw / math.sqrt(1.0 + 4.0 * raw * raw)
+        bend_slope = (1.0 + 4.0 * raw * raw) ** -1.5
     error = 0.0
     for i in range(logits.size):
         p = sigmoid(logits[i] + t)
         v = p * (1.0 - p)
         d3 = v * (1.0 - 2.0 * p) - k3 * v / k2  # derivatives of k2, k3, k4 in this logit
-        d4 = v * (1.0 - 6.0 * v) - k4 * v / k2
-        d5 = v * (1.0 - 2.0 * p) * (1.0 - 12.0 * v) - k5 * v / k2
-        term = d5 / (8.0 * k2**2) - k4 * d3 / (4.0 * k2**3)
-        term -= 5.0 / 24.0 * (2.0 * k3 * d4 / k2**3 - 3.0 * k3**2 * d3 / k2**4)
-        term /= 1.0 + bend
-        error = max(error, abs(term))
-        posterior[i] = min(max(p - 0.5 * d3 / k2 + term, 0.0), 1.0)
-    log_prob = log_factor - t * target - 0.5 * math.log(2.0 * math.pi * k2) + math.log1p(bend)
-    return log_prob, t, error
+        term = 0.0
+        if use > 0.0:
+            d4 = v * (1.0 - 6.0 * v) - k4 * v / k2
+            d5 = v * (1.0 - 2.0 * p) * (1.0 - 12.0 * v) - k5 * v / k2
+            term = d5 / (8.0 * k2**2) - k4 * d3 / (4.0 * k2**3)
+            term -= 5.0 / 24.0 * (2.0 * k3 * d4 / k2**3 - 3.0 * k3**2 * d3 / k2**4)
+            term *= use * bend_slope / (1.0 + bend)
+            term += use_slope * d3 * math.log1p(bend)
+        error = max(error, abs(term), (1.0 - use) * k2 * v)
+        posterior[i] = min(max(p - 0.5 * slope * d3 / k2 + term, 0.0), 1.0)
+    return log_factor - t * target - log_norm + use * math.log1p(bend), t, error
 
 
 @njit(cache=True, error_model="numpy")

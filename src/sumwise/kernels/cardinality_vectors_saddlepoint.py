@@ -47,7 +47,7 @@ def _normaliser(lower):
         for l in range(j + 1):
             white[j, l] /= lower[j, j]
     for j in range(d):
-        value, slope = log_normaliser(lower[j, j] ** 2)
+        value, slope = log_normaliser(lower[j, j] ** 2, 1.0)
         total += value
         root = math.sqrt(max(slope, 0.0))
         for l in range(j + 1):

@@ -1,0 +1,106 @@
+"""Label proportions on data sets that come with scikit-learn: the default beside rivals and individual labels.
+
+    python benchmarks/proportions_bundled.py                      # all (about two minutes of CPU time)
+    python benchmarks/proportions_bundled.py cancer wine --seeds 5
+
+No default was chosen on these rows. Bags are random, or sorted along a random direction of the features with noise, so
+that they differ. Every method has its default settings, chosen from bags alone; features are as they come ("raw") or
+standardised. Prints test AUC (mean over classes, one against the rest) and writes
+benchmarks/results/proportions_bundled.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets
+from sklearn.metrics import roc_auc_score
+
+from proportions import table
+from sumwise import Bags
+from sumwise import proportions as p
+
+RESULTS = Path(__file__).parent / "results" / "proportions_bundled.json"
+METHODS = {
+    "cardinality": p.CardinalityClassifier,
+    "mean embedding": p.MeanEmbeddingClassifier,
+    "proportion loss": p.ProportionLossClassifier,
+    "AMM": p.AlternatingMeanMap,
+}
+SIZES = {"cancer": (5, 20, 60), "wine": (5, 20), "digits": (20, 100), "made": (20, 100)}
+
+
+def rows_of(name):
+    """Features and labels of a set."""
+    if name == "cancer":
+        return datasets.load_breast_cancer(return_X_y=True)
+    if name == "wine":
+        return datasets.load_wine(return_X_y=True)
+    if name == "digits":
+        values, digit = datasets.load_digits(return_X_y=True)
+        return values, (digit < 5).astype(int)
+    return datasets.make_classification(8000, 30, n_informative=8, n_redundant=5, weights=[0.8], random_state=0)
+
+
+def draw(values, labels, size, kind, rng):
+    """Bags and class counts of seven tenths of the rows, their labels, and the other rows."""
+    order = rng.permutation(len(labels))
+    train, test = np.split(order, [int(0.7 * len(order))])
+    if kind == "sorted":
+        along = (values[train] / (values.std(axis=0) + 1e-9)) @ rng.normal(size=values.shape[1])
+        train = train[np.argsort(along / along.std() + rng.normal(size=len(train)))]
+    train = train[: len(train) // size * size]
+    bags = Bags(values[train], np.arange(0, len(train) + 1, size))
+    counts = (labels[train, None] == np.arange(labels.max() + 1)).reshape(len(bags), size, -1).sum(axis=1)
+    return bags, counts, labels[train], values[test], labels[test]
+
+
+def auc(model, values, labels):
+    probs = model.predict_proba(values)
+    if probs.shape[1] == 2:
+        return roc_auc_score(labels, probs[:, 1])
+    return roc_auc_score(labels, probs / probs.sum(axis=1, keepdims=True), multi_class="ovr")
+
+
+def cell(name, units, kind, size, seeds):
+    """One line of the table: mean test AUC of every method."""
+    values, labels = rows_of(name)
+    if units == "standardised":
+        values = (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-9)
+    found: dict[str, list] = {}
+    for seed in range(seeds):
+        bags, counts, own, test_values, truth = draw(values, labels, size, kind, np.random.default_rng(seed))
+        for method, make in METHODS.items():
+            given = counts[:, 1] if counts.shape[1] == 2 else counts
+            found.setdefault(method, []).append(auc(make().fit(bags, given), test_values, truth))
+        oracle = p.Oracle().fit(bags, p.label_bags(bags, own))
+        found.setdefault("oracle", []).append(auc(oracle, test_values, truth))
+    means = {method: float(np.mean(scores)) for method, scores in found.items()}
+    return {"data": name, "units": units, "bags": kind, "size": size} | means
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=list(SIZES), metavar="SET", help=", ".join(SIZES))
+    parser.add_argument("--seeds", type=int, default=3)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = [
+        cell(name, units, kind, size, args.seeds)
+        for name in args.sets
+        for units in ("raw", "standardised")
+        for kind in ("random", "sorted")
+        for size in SIZES[name]
+    ]
+    table(f"Test AUC, mean of {args.seeds} draws", rows)
+    done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(done | {name: [r for r in rows if r["data"] == name] for name in args.sets}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
