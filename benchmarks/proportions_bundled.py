@@ -99,7 +99,8 @@ def main():
     table(f"Test AUC, mean of {args.seeds} draws", rows)
     done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(done | {name: [r for r in rows if r["data"] == name] for name in args.sets}, indent=1))
+    done |= {name: [r for r in rows if r["data"] == name] for name in args.sets}
+    RESULTS.write_text(json.dumps(done, indent=1))
 
 
 if __name__ == "__main__":
