@@ -27,7 +27,7 @@ __all__ = ["E_STEPS", "CollectiveEM"]
 E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
 FINEST = 1e-11
-SHARE = 0.1  # of what the last iteration gained: an E step by the dual needs to be no finer
+SHARE = 1e-3  # of what the last iteration gained is a fine enough gap (tables are then off by the root of it)
 
 
 class CollectiveEM(Estimator):
@@ -50,7 +50,7 @@ class CollectiveEM(Estimator):
         Stop when an iteration lowers F by less than `tol` times all that was gained so far (twice in a row).
     e_tol : float, default 1e-6
         Tolerance of the E step; it is tightened when it would let F increase. ``"dual"`` stops earlier where its
-        proven gap is below a tenth of what the last iteration gained.
+        proven gap is below a thousandth of what the last iteration gained.
     e_iter : int, optional
         Steps of an E step at most; default that of `map_counts`.
     accelerate : bool, default True
