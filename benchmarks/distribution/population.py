@@ -51,8 +51,8 @@ def statistics_cells(options: Any) -> Iterator[Cell]:
 
 def ridge_cells(options: Any) -> Iterator[Cell]:
     """Linear and kernel ridge on the same vectors (thesis figure 4.4), with the conditioning of the Gram matrices."""
-    for task in ("rotation", "random"):
-        for power in (7, 9, 11) if options.full else (7, 9):
+    for power in (7, 9, 11) if options.full else (7, 9):
+        for task in ("rotation", "random"):
             for name in ("Fourier", "BOW", "Fisher"):
                 key = {"task": task, "bags": 2**power, "embedding": name}
                 yield Cell("ridge", key, lambda k=key: _both_ridges(k, options.folder))
