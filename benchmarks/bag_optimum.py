@@ -99,7 +99,7 @@ def tasks():
                 error, spent = judged(model, train, test)
                 found.setdefault(name, []).append((error, best, spent))
         for name, each in found.items():
-            error, best, spent = np.mean(each, axis=0)
+            error, best, spent = np.mean(each, axis=0).tolist()
             rows.append({"task": make.__name__, "method": name, "mse": error, "best": best, "ratio": error / best})
             rows[-1]["cpu_s"] = spent
             print("  ".join(f"{v:.4g}" if isinstance(v, float) else f"{v:18}" for v in rows[-1].values()), flush=True)
@@ -140,7 +140,7 @@ def _compared(small, kinds):
             best = float(np.mean((data.bayes() - data.response)[1500:] ** 2))
             error, spent = judged(kind(random_state=seed), train, test)
             each.append((error, best, spent))
-        error, best, spent = np.mean(each, axis=0)
+        error, best, spent = np.mean(each, axis=0).tolist()
         rows.append({"bags of 5": small, "method": name, "mse": error, "best": best, "ratio": error / best})
         rows[-1]["cpu_s"] = spent
         print(rows[-1], flush=True)
