@@ -215,7 +215,7 @@ def markdown(done):
     for cells in ([*SECTIONS["random"], *SECTIONS["occupation"]], [*FRANCO, PUMA]):
         found = {cell: scores(done, cell) for cell in cells}
         print("\n| | " + " | ".join(cells) + " |\n|" + "---|" * (len(cells) + 1))
-        for method in METHODS:
+        for method, model in METHODS.items():
             row = []
             for cell in cells:
                 values = found[cell].get(method, {})
@@ -223,12 +223,13 @@ def markdown(done):
                 few = "" if len(values) == 3 else f" ({len(values)})"
                 spread = f" ± {error:.4f}" if len(values) > 1 else ""
                 row.append(f"{mean:.4f}{spread}{few}".replace("0.", ".") if values else "")
-            print(f"| `{METHODS[method]!r}` | " + " | ".join(row) + " |")
+            print(f"| `{model!r}` | " + " | ".join(row) + " |")
         for kind, (ours, rivals) in KINDS.items():
             row = []
             for cell in cells:
                 v = verdict(found[cell], ours, rivals)
-                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})".replace("0.", ".") if v else ""
+                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})" if v else ""
+                told = told.replace("0.", ".")
                 row.append(f"**{told}**" if v and v["word"] == "behind" else told)
             print(f"| *{kind}: ours* | " + " | ".join(row) + " |")
 
