@@ -1,8 +1,9 @@
 """Classifiers from noisy tables: settings chosen without rows, noise, unlabelled rows.
 
 Usage: python benchmarks/maxent_noise.py [PART ...] [--fresh] with PART among settings, noise, long, coverage, rows
-(default: settings and rows). Needs the public data sets (Adult, Bank) for all but coverage. Prints tables, and writes benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise, long and coverage go
-on where they were.
+(default: settings and rows). Needs the public data sets (Adult, Bank) for all but coverage. Prints tables, and writes
+benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise, long and coverage go on where they
+were.
 Scores are NLLH on test rows, which choose nothing but the column that says so. CPU seconds are of one thread.
 
 Noise is drawn for simulation. "Laplace, epsilon" has the scale T / epsilon on counts and on label sums of each of T
@@ -15,6 +16,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,17 +66,17 @@ def clipped(tables: Tables) -> Tables:
     made = []
     for t in tables:
         counts = np.maximum(t.counts, 0.0)
-        made.append(Table(t.attributes, counts, np.clip(t.label_sums, 0.0, counts), Gaussian(1e6)))
+        made.append(Table(t.attributes, counts, np.clip(np.asarray(t.label_sums), 0.0, counts), Gaussian(1e6)))
     return Tables(made, tables.domain, label=tables.label, classes=tables.classes, encoding=tables.encoding)
 
 
 def kinds(k: int) -> dict[str, tuple]:
     """Noise by name, and whether one-way tables are told besides pairs; k: number of pairs.
 
-    "the peers'" is the calibration behind the published-looking figures .387 and .410: one-way and pair tables, counts
+    "the peers'" is the calibration behind the figures .387 and .410 in the documentation: one-way and pair tables, counts
     and label sums all told, Gaussian for epsilon and delta = 1e-7 by the bound of arXiv 1911.12060.
     """
-    out = {"Gaussian, sd 80 on 105 tables (the peers' epsilon 1)": (Gaussian(80.0), True)}
+    out: dict[str, tuple] = {"Gaussian, sd 80 on 105 tables (the peers' epsilon 1)": (Gaussian(80.0), True)}
     out["Gaussian, sd 17 on 105 tables (the peers' epsilon 5)"] = (Gaussian(17.0), True)
     out["Gaussian, sd 17"] = (Gaussian(17.0), False)
     for e in (1.0, 5.0, 0.1, 10.0, 0.5):
@@ -90,7 +92,8 @@ def with_singles(tables: Tables) -> Tables:
     for a in tables.domain.attributes:
         home = next(t for t in tables if a in t.attributes)
         away = tuple(i for i, b in enumerate(home.attributes) if b != a)
-        alone.append(Table(a, home.counts.sum(axis=away), home.label_sums.sum(axis=away)))
+        sums = np.asarray(home.label_sums).sum(axis=away)
+        alone.append(Table(a, home.counts.sum(axis=away), sums))
     return tables.with_tables([*tables, *alone])
 
 
@@ -101,7 +104,7 @@ def noise() -> list[dict]:
     steps); cells that the results hold already are not run again.
     """
     task, out = load("adult", "width"), earlier("noise", "noise")
-    quick = {"n_chains": 3000, "max_iter": 100, "random_state": 0}
+    quick: dict[str, Any] = {"n_chains": 3000, "max_iter": 100, "random_state": 0}
     for name, (kind, singles) in kinds(len(task.tables)).items():
         if name in {line["noise"] for line in out}:
             continue

@@ -268,7 +268,7 @@ FIVES = [[5, 5], [5, 5]]
         (lambda: simple(FIVES, FIVES), "Class 0 of 2 never occurs"),
         (lambda: simple(np.zeros((2, 2)), np.zeros((2, 2))), "The table over 'a' x 'b' is empty"),
         (lambda: pd.DataFrame({"a": [1]}), "fit takes Tables; this is a DataFrame"),
-        (far_totals, "noise explains in 2 of 2 noisy tables. Farthest: 'a' has 1000 against 1100, 50.0 standard deviations"),
+        (far_totals, "noise explains in 2 of 2 noisy tables. Farthest: 'a' has 1000 against 1100, 50.0 standard"),
     ],
     ids=["bare", "no-label", "all-0", "all-1", "empty", "frame", "totals"],
 )
