@@ -73,8 +73,8 @@ def clipped(tables: Tables) -> Tables:
 def kinds(k: int) -> dict[str, tuple]:
     """Noise by name, and whether one-way tables are told besides pairs; k: number of pairs.
 
-    "the peers'" is the calibration behind the figures .387 and .410 in the documentation: one-way and pair tables, counts
-    and label sums all told, Gaussian for epsilon and delta = 1e-7 by the bound of arXiv 1911.12060.
+    "the peers'" is the calibration behind the figures .387 and .410 in the documentation: one-way and pair tables,
+    counts and label sums all told, Gaussian for epsilon and delta = 1e-7 by the bound of arXiv 1911.12060.
     """
     out: dict[str, tuple] = {"Gaussian, sd 80 on 105 tables (the peers' epsilon 1)": (Gaussian(80.0), True)}
     out["Gaussian, sd 17 on 105 tables (the peers' epsilon 5)"] = (Gaussian(17.0), True)
