@@ -52,6 +52,20 @@ def test_exact_counts_are_kept_in_every_draw(method):
     assert sample.mean.edges[edges[0]].sum() == pytest.approx(8)
 
 
+@pytest.mark.parametrize("zero", [Exact(), Poisson(2.0)])
+@pytest.mark.parametrize("method", METHODS)
+def test_two_components_with_zero_counts_are_those_of_the_enumeration(method, zero):
+    domain = Domain({"a": 2, "b": 2, "c": 2, "d": 2, "alone": 2})
+    edges = [("a", "b"), ("c", "d")]
+    model = TreeModel(domain, edges, {e: [[1.0, 0.0], [0.3, 0.5]] for e in edges})
+    seen = [Table("a", [5, 0], noise=zero), Table("d", [0, 3], noise=Poisson())]
+    seen.append(Table("alone", [0, 0], noise=Poisson()))
+    tables = Tables(seen, domain, n=5)
+    exact = map_counts(model, tables, method="exact")
+    sample = quiet(model, tables, draws=1500, method=method, random_state=0)
+    agree(sample, exact.mean, [(a,) for a in domain] + edges)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_forbidden_moves_stay_empty(method):
     domain = Domain({"t0": 3, "t1": 3, "t2": 3})
