@@ -71,3 +71,11 @@ def test_bad_settings_are_refused(weighted_bags):
         SizeMatched(n_copies=0).fit(weighted_bags, np.arange(12.0))
     with pytest.raises(DataError, match="regressor is a LinearEmbedding"):
         SizeMatched(LinearEmbedding()).fit(weighted_bags, np.arange(12.0))
+
+
+def test_sizes_that_too_few_groups_reach_are_not_learned_at():
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(i, 1.0, (n, 1)) for i, n in enumerate([5] * 20 + [50] * 4)])
+    groups = np.r_[np.arange(20), 20, 20, 21, 21]
+    assert SizeMatched(random_state=0).fit(bags, np.arange(24.0), groups=groups).sizes_.tolist() == [5]
+    assert SizeMatched(random_state=0).fit(bags, np.arange(24.0)).sizes_.tolist() == [5, 50]

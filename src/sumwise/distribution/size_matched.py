@@ -70,9 +70,9 @@ class SizeMatched(BagRegressor):
         for name in ("n_sizes", "n_copies", "max_bags"):
             checks.at_least(getattr(self, name), name, 1)
         rng = checks.generator(self.random_state)
-        self.sizes_ = _grid(bags.sizes, int(self.n_sizes))
         given = BagKernelRidge(max_bags=MAX_BAGS, n_landmarks=N_LANDMARKS) if self.estimator is None else self.estimator
         kin = np.arange(len(bags)) if groups is None else groups
+        self.sizes_ = _grid(bags.sizes, kin, int(self.n_sizes))
         seed = int(rng.integers(2**31))
         self.models_ = []
         for size in self.sizes_.tolist():
@@ -97,10 +97,10 @@ class SizeMatched(BagRegressor):
         return out
 
 
-def _grid(sizes: np.ndarray, n: int) -> np.ndarray:
-    """Sizes to learn at: those there are, or a geometric grid; three bags at least are of each size or larger."""
+def _grid(sizes: np.ndarray, kin: np.ndarray, n: int) -> np.ndarray:
+    """Sizes to learn at: those there are, or a geometric grid; three groups at least have bags as large."""
     distinct = np.unique(sizes)
-    distinct = distinct[[(sizes >= size).sum() >= 3 for size in distinct]]
+    distinct = distinct[[len(np.unique(kin[sizes >= size])) >= 3 for size in distinct]]
     if len(distinct) <= n:
         return distinct
     return np.unique(np.rint(np.geomspace(distinct[0], distinct[-1], n)).astype(np.int64))
