@@ -75,7 +75,20 @@ def test_bad_settings_are_refused(weighted_bags):
 
 def test_sizes_that_too_few_groups_reach_are_not_learned_at():
     rng = np.random.default_rng(0)
-    bags = Bags.from_arrays([rng.normal(i, 1.0, (n, 1)) for i, n in enumerate([5] * 20 + [50] * 4)])
-    groups = np.r_[np.arange(20), 20, 20, 21, 21]
-    assert SizeMatched(random_state=0).fit(bags, np.arange(24.0), groups=groups).sizes_.tolist() == [5]
-    assert SizeMatched(random_state=0).fit(bags, np.arange(24.0)).sizes_.tolist() == [5, 50]
+    bags = Bags.from_arrays([rng.normal(i, 1.0, (n, 1)) for i, n in enumerate([5] * 14 + [50] * 8)])
+    groups = np.r_[np.arange(14), np.repeat([14, 15], 4)]
+    assert SizeMatched(random_state=0).fit(bags, np.arange(22.0), groups=groups).sizes_.tolist() == [5]
+    assert SizeMatched(random_state=0).fit(bags, np.arange(22.0)).sizes_.tolist() == [5, 50]
+
+
+def test_sizes_that_vary_without_end_cost_nothing():
+    """The largest bags are too few to learn from alone."""
+    rng = np.random.default_rng(5)
+    centre = rng.uniform(0, 1, 160)
+    bags = Bags.from_arrays([rng.normal(c, 1.0, (int(n), 1)) for c, n in zip(centre, rng.integers(5, 300, 160))])
+    train, test = np.arange(120), np.arange(120, 160)
+    models = [SizeMatched(random_state=0), BagKernelRidge()]
+    matched, plain = (
+        np.mean((m.fit(bags[train], centre[train]).predict(bags[test]) - centre[test]) ** 2) for m in models
+    )
+    assert matched < 1.25 * plain

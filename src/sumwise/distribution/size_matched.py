@@ -17,6 +17,7 @@ from sumwise.fit import Fit
 __all__ = ["SizeMatched"]
 
 MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
+FEWEST = 50  # bags to learn from at a size, or a quarter of all
 
 
 class SizeMatched(BagRegressor):
@@ -31,6 +32,7 @@ class SizeMatched(BagRegressor):
         What is fitted at each size: kernel ridge with a Wasserstein kernel, on landmarks where subsamples are many.
     n_sizes : int, default 8
         Sizes of the training bags are used as they are if there are at most so many, else a geometric grid of so many.
+        Fifty bags at least, or a quarter of all, are as large as the largest size that is used.
     n_copies : int, default 10
         A training bag gives up to so many disjoint subsamples, which are left out together when settings are chosen.
     max_bags : int, default 8000
@@ -98,9 +100,10 @@ class SizeMatched(BagRegressor):
 
 
 def _grid(sizes: np.ndarray, kin: np.ndarray, n: int) -> np.ndarray:
-    """Sizes to learn at: those there are, or a geometric grid; three groups at least have bags as large."""
+    """Sizes to learn at: those there are, or a geometric grid, as far as enough groups have bags as large."""
+    enough = max(3, min(FEWEST, len(np.unique(kin)) // 4))
     distinct = np.unique(sizes)
-    distinct = distinct[[len(np.unique(kin[sizes >= size])) >= 3 for size in distinct]]
+    distinct = distinct[[len(np.unique(kin[sizes >= size])) >= enough for size in distinct]]
     if len(distinct) <= n:
         return distinct
     return np.unique(np.rint(np.geomspace(distinct[0], distinct[-1], n)).astype(np.int64))
