@@ -78,7 +78,9 @@ def learn(years, truth, limit, **options):
         timed(em.fit, [y.tables for y in years])
         objective = em.fit_.objective
         rose = bool((np.diff(em.fit_.history["objective"]) > 0).any())
-    except _TimeIsUp:
+    except (_TimeIsUp, SystemError) as error:  # compiled code hands the signal on as a SystemError
+        if not isinstance(error.__cause__ or error.__context__ or error, _TimeIsUp):
+            raise
         stopped = True
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
