@@ -60,10 +60,11 @@ class _Watched(LogLinear):
 
 
 class _TimeIsUp(BaseException):
-    pass
+    told = False
 
 
 def _stop(number, frame):
+    _TimeIsUp.told = True
     raise _TimeIsUp
 
 
@@ -72,14 +73,15 @@ def learn(years, truth, limit, **options):
     _Watched.course.clear()
     em = CollectiveEM(_Watched([y.features for y in years], start=years[0].log_potentials["t0"]), **options)
     start, stopped, objective, rose = time.process_time(), False, None, None
+    _TimeIsUp.told = False
     signal.signal(signal.SIGPROF, _stop)
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         timed(em.fit, [y.tables for y in years])
         objective = em.fit_.objective
         rose = bool((np.diff(em.fit_.history["objective"]) > 0).any())
-    except (_TimeIsUp, SystemError) as error:  # compiled code hands the signal on as a SystemError
-        if not isinstance(error.__cause__ or error.__context__ or error, _TimeIsUp):
+    except (_TimeIsUp, SystemError):  # compiled code hands the signal on as a SystemError
+        if not _TimeIsUp.told:
             raise
         stopped = True
     finally:
