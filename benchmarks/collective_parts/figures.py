@@ -39,7 +39,8 @@ def draw_courses(rows, path):
         ax.set(xscale="log", yscale="log", xlabel="CPU seconds", ylabel="relative error of the weights")
         ax.set_title(f"{side} x {side}, weights from {weights}")
     if drawn is not None:
-        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        shown = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels())}
+        axes[-1].legend(shown.values(), shown, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         drawn.savefig(path, dpi=DPI)
 
 
