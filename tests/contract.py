@@ -191,6 +191,7 @@ def check_seed(kind: type[Estimator], case: Case, folder: Path) -> None:
     other = fitted_once(kind, case)
     assert repr(other.get_params()) == repr(build(kind).get_params())
     before = outputs(other, case)
+    same(before, outputs(fitted(build(kind), case), case))
     same(before, outputs(fitted(other, case), case))  # a second fit forgets the first
 
 

@@ -72,6 +72,17 @@ class DrawsFromTheAir(Honest):
         return self
 
 
+class DiffersByInstance(Honest):
+    counter = itertools.count()
+
+    def fit(self, margins, y=None):
+        if not hasattr(self, "number_"):
+            self.number_ = next(self.counter)
+        super().fit(margins)
+        self.shares_ = self.shares_ + self.number_
+        return self
+
+
 class GoesOnFromBefore(Honest):
     def fit(self, margins, y=None):
         before = getattr(self, "shares_", 0.0)
@@ -111,6 +122,7 @@ def test_an_honest_estimator_passes(check, tmp_path):
         (ForgetsToComplain, check_unfitted),
         (DrawsFromTheAir, check_seed),
         (ChangesItsParameters, check_seed),
+        (DiffersByInstance, check_seed),
         (GoesOnFromBefore, check_seed),
         (KeepsNoRecord, check_record),
         (CountsRowsInstead, check_splitting),

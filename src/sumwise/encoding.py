@@ -334,15 +334,17 @@ def _plain(value):
 
 def _rule_of(name: str, given: Any) -> Any:
     if not isinstance(given, Mapping) or given.get("kind") not in ALL_RULES:
-        raise DataError(f"Attribute {name!r} has no known rule: {given!r}.")
+        raise DataError(f"Attribute {name!r} has no known rule: {given!r}.", hint=f"kinds are {', '.join(ALL_RULES)}.")
     rule = ALL_RULES[given["kind"]]
     extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
     if extra:
-        raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.")
+        known = ", ".join(f.name for f in fields(rule))
+        raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.", hint=f"its fields are {known}.")
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"}
     if isinstance(options.get("rule"), Mapping):
         options["rule"] = _rule_of(name, options["rule"])
     try:
         return rule(**options)
     except TypeError as error:
-        raise DataError(f"The rule of {name!r} is incomplete: {error}.") from None
+        known = ", ".join(f.name for f in fields(rule))
+        raise DataError(f"The rule of {name!r} is incomplete: {error}.", hint=f"its fields are {known}.") from None
