@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sumwise import synthetic
 from sumwise.errors import DataError
 from sumwise.metrics import nllh
+from sumwise.noise import Geometric
 from sumwise.proportions import (
     CalibratedBagClassifier,
     CardinalityClassifier,
@@ -72,3 +73,26 @@ def test_what_cannot_be_calibrated_is_told():
         CalibratedBagClassifier(cv="spatial").fit(data.bags, counts)
     with pytest.raises(DataError, match=r"learns from labels, not from bags. Hint: CardinalityClassifier\(Logistic"):
         CalibratedBagClassifier(LogisticRegression()).fit(data.bags, counts)
+
+
+def test_noise_and_totals_of_the_classifier_are_taken_over():
+    data = drawn()
+    noisy = Geometric(3.0).sample(data.counts[:, 1], random_state=0)
+    assert noisy.min() < 0  # read as exact, such a count is refused
+    base = CardinalityClassifier(noise=Geometric(3.0), penalty=5.0, tol=1e-3)
+    found = CalibratedBagClassifier(base, cv=3).fit(data.bags, noisy)
+    same = CalibratedBagClassifier(base, cv=3, noise=Geometric(3.0)).fit(data.bags, noisy)
+    assert found.slope_ == same.slope_
+    assert np.isfinite(found.score(data.bags, noisy))
+    own = CalibratedBagClassifier(cv=2, noise=Geometric(3.0)).fit(data.bags[:60], noisy[:60])
+    assert own.classifier_.noise == Geometric(3.0)
+    scaled = CalibratedBagClassifier(CardinalityClassifier(totals="scale", penalty=5.0), cv=3)
+    assert scaled.fit(data.bags, 7 * data.counts).posterior(data.bags, 7 * data.counts).shape == (3000, 2)
+
+
+def test_noise_other_than_the_classifiers_is_refused():
+    data = drawn()
+    with pytest.raises(DataError, match=r"reads the counts with noise=None, calibration with noise=Geometric\(scale=3"):
+        CalibratedBagClassifier(CardinalityClassifier(), noise=Geometric(3.0)).fit(data.bags, data.counts[:, 1])
+    found = CalibratedBagClassifier(MeanEmbeddingClassifier(penalty=1.0), cv=3, noise=Geometric(0.1))
+    assert 0.2 < found.fit(data.bags, data.counts[:, 1]).slope_ < 5

@@ -108,8 +108,12 @@ class BagClassifier(Estimator):
         sums[bags.sizes == 0] = 0.0
         return sums if self.fitted_columns_ else sums[:, 1]
 
+    def _reading(self) -> tuple[Any, str]:
+        """How counts are read: their noise, and what their totals are."""
+        return self.noise, self.totals
+
     def _likelihood(self, bags: Bags, counts: Any) -> BagLikelihood:
-        observed = observe(bags, counts, self.noise, self.totals)
+        observed = observe(bags, counts, *self._reading())
         if observed.n_classes != self.n_classes_:
             raise DataError(
                 f"The counts have {observed.n_classes} classes; the classifier was fitted on {self.n_classes_}."

@@ -36,7 +36,9 @@ class CalibratedBagClassifier(BagClassifier):
     cv : int or splitter, default 5
         How bags are held out: the number of folds of a `BagKFold`, or for example a `StratifiedBagKFold`.
     inference : str, default "auto"
-    noise, totals : as in `CardinalityClassifier`
+    noise, totals : as in `CardinalityClassifier`, optional
+        Default: those of the classifier, which is fitted to the same counts. One that has no such parameter (most
+        rivals read counts as exact) may be calibrated with a ``noise`` of its own.
 
     Attributes
     ----------
@@ -57,7 +59,7 @@ class CalibratedBagClassifier(BagClassifier):
     True
     """
 
-    def __init__(self, classifier: Any = None, *, cv: Any = 5, inference="auto", noise=None, totals="match"):
+    def __init__(self, classifier: Any = None, *, cv: Any = 5, inference="auto", noise=None, totals: str | None = None):
         self.classifier = classifier
         self.cv = cv
         self.inference = inference
@@ -78,7 +80,7 @@ class CalibratedBagClassifier(BagClassifier):
             name = type(self.classifier).__name__
             raise DataError(f"{name} learns from labels, not from bags.", hint=f"CardinalityClassifier({name}()).")
         bags, counts = drop_empty(bags, counts)
-        observed = observe(bags, counts, self.noise, self.totals)
+        observed = observe(bags, counts, *self._reading())
         self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
         self.classes_ = np.arange(observed.n_classes)
         self.fitted_columns_ = np.asarray(counts).ndim == 2
@@ -88,7 +90,25 @@ class CalibratedBagClassifier(BagClassifier):
         return self
 
     def _fresh(self) -> Any:
-        return CardinalityClassifier() if self.classifier is None else clone(self.classifier)
+        if self.classifier is not None:
+            return clone(self.classifier)
+        noise, totals = self._reading()
+        return CardinalityClassifier(noise=noise, totals=totals)
+
+    def _reading(self) -> tuple[Any, str]:
+        """Noise and totals: those of the classifier, unless it leaves them open."""
+        last = self.classifier[-1] if hasattr(self.classifier, "steps") else self.classifier
+        known = {} if last is None else last.get_params(deep=False)
+        found = []
+        for name in ("noise", "totals"):
+            given, own = getattr(self, name), known.get(name, getattr(BagClassifier, name))
+            if given is not None and name in known and given != own:
+                raise DataError(
+                    f"{type(last).__name__} reads the counts with {name}={own!r}, calibration with {name}={given!r}.",
+                    hint=f"set {name}= of the classifier and leave it out here: calibration takes it over.",
+                )
+            found.append(own if given is None else given)
+        return found[0], found[1]
 
     def _held_out(self, bags: Bags, counts: np.ndarray, n_classes: int) -> np.ndarray:
         """Logits of every row from a fit that hasn't seen its bag."""
