@@ -32,7 +32,7 @@ def test_groups_on_one_side_are_named_on_both_sides():
 def test_columns_and_shares_are_checked():
     with pytest.raises(UnknownName, match="column of polls"):
         compare_polls(OURS, THEIRS.drop(columns="share"), ["state", "sex"])
-    with pytest.raises(DataError, match="duplicates"):
+    with pytest.raises(DataError, match="predicted has 3 rows for 2 groups by sex.*name the state's column in on="):
         compare_polls(OURS, THEIRS, ["sex"])
     with pytest.raises(DataError, match="share of polls"):
         compare_polls(OURS, THEIRS.assign(share=[0.1, None, 0.2]), ["state", "sex"])

@@ -27,7 +27,7 @@ def test_combinations_without_members_are_left_out():
 
 def test_a_subgroup_without_members_is_refused():
     empty = pd.Categorical(list("aabbbb"), categories=list("abc"))
-    with pytest.raises(DataError, match="1 subgroups by 'g' have no members. First: 'c'"):
+    with pytest.raises(DataError, match="1 of 3 subgroups by 'g' have no members. First: 'c'"):
         gather(ROWS, {"g": empty}, None, None, 1)
     with pytest.raises(DataError, match="First: True"):
         gather(ROWS, {"Hispanic in Illinois": np.zeros(6, bool)}, None, None, 1)

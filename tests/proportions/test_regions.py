@@ -45,7 +45,7 @@ def test_components_are_those_of_repeated_merging(pairs):
 def test_a_county_that_the_crosswalk_leaves_out_is_named():
     regions = merge_regions(OVERLAPS, "county", ["state", "puma"])
     more = pd.concat([VOTES, pd.DataFrame({"county": ["z"], "D": [1], "R": [1]})])
-    with pytest.raises(DataError, match=r"leaves out 1 areas by county \(1 rows\). First: 'z'. Hint: add them"):
+    with pytest.raises(DataError, match=r"leaves out 1 of 5 areas by county \(1 of 5 rows\). First: 'z'."):
         regions.totals(more, "county")
     with pytest.raises(DataError, match="1 areas by county of the crosswalk have no row. First: 'b'. Hint: add them"):
         regions.totals(VOTES[VOTES["county"] != "b"], "county")
@@ -65,6 +65,12 @@ def test_bad_crosswalks_are_refused(first, second, prefix, told):
     table = OVERLAPS.assign(gone=["x", None, "x", "x", "x"])
     with pytest.raises(DataError, match=told):
         merge_regions(table, first, second, prefix=prefix)
+
+
+def test_codes_that_lost_their_zeros_are_told():
+    regions = merge_regions({"county": ["01", "02"], "puma": ["1", "2"]}, "county", "puma")
+    with pytest.raises(DataError, match="leaves out 2 of 2 areas.*leading zeros, as '01': read them as text"):
+        regions.of({"county": [1, 2]}, "county")
 
 
 def test_unknown_names_are_refused():

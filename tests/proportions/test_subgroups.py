@@ -166,12 +166,15 @@ def test_nonsense_is_refused(data, clf):
         subgroups(clf, rows, counts=[3])
     with pytest.raises(DataError, match="2 names for 3 classes"):
         subgroups(clf, rows, classes=["a", "b"])
+    other = CardinalityClassifier(penalty=9.0, multiclass="ovr", tol=1e-2).fit(data.bags, data.totals)
+    with pytest.raises(DataError, match="covariance is of another CardinalityClassifier"):
+        subgroups(clf, rows, uncertainty=covariance(other, data.bags, data.totals))
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 subgroups by 'Hispanic in Illinois' have no members"),
+        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 of 2 subgroups by 'Hispanic in Illinois' have"),
         ({"weights": np.zeros(6)}, "All 6 weights are zero: there is nobody.*Hint: give positive"),
         ({"by": {"g": list("aabbbb")}, "weights": [0, 0, 1, 1, 1, 1]}, "zero in 1 of 2 subgroups. First: g 'a'. Hint"),
         ({"weights": np.ones(5)}, "5 weights for 6 individuals. Hint: give one per row"),

@@ -76,6 +76,8 @@ def test_what_has_no_information_is_refused():
         covariance(clf, bags[:3], counts[:3], "sandwich")
     with pytest.raises(DataError, match="3 classes"):
         covariance(clf, bags, np.column_stack([counts, 0 * counts[:, 0]]))
+    with pytest.raises(DataError, match="group is missing for 2 of 40 bags. First: bag 38"):
+        covariance(clf, bags, counts, groups=[*range(38), np.nan, None])
 
 
 def test_a_penalty_matrix_is_a_change_of_coordinates():

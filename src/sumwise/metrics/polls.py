@@ -74,9 +74,21 @@ def _keyed(frame: Any, on: list, name: str) -> pd.DataFrame:
         checks.known(column, list(table.columns), f"column of {name}")
     checks.finite(table["share"], f"The share of {name}")
     keys = list(zip(*(table[column].astype(str) for column in on)))
-    checks.unique(keys, f"The groups of {name}")
+    _refuse_twice(keys, on, name)
     table.index = pd.Index(keys, tupleize_cols=False)
     return table
+
+
+def _refuse_twice(keys: list, on: list, name: str) -> None:
+    """Stop where a group has several rows: those of all states, say."""
+    seen: set = set()
+    twice = [key for key in keys if key in seen or seen.add(key)]
+    if twice:
+        raise DataError(
+            f"{name} has {len(keys)} rows for {len(seen)} groups by {', '.join(map(str, on))}. Several rows: "
+            f"{_listed(dict.fromkeys(twice))}.",
+            hint="choose the rows of one state, or name the state's column in on=, too.",
+        )
 
 
 def _beside(ours: pd.DataFrame, theirs: pd.DataFrame, on: list) -> pd.DataFrame:

@@ -159,14 +159,16 @@ def _refuse_empty(name: Any, labels: Any) -> None:
     import pandas as pd
 
     if isinstance(labels.dtype, pd.CategoricalDtype):
+        of = len(labels.cat.categories)
         none = [c for c in labels.cat.categories if not (labels == c).any()]
         hint = "leave the level out: .cat.remove_unused_categories()."
     else:
+        of = 2
         none = [True] if pd.api.types.is_bool_dtype(labels.dtype) and not labels.any() else []
         hint = "look at the condition that defines it."
     if none:
         told = ", ".join(repr(c) for c in none[:5])
-        raise DataError(f"{len(none)} subgroups by {name!r} have no members. First: {told}.", hint=hint)
+        raise DataError(f"{len(none)} of {of} subgroups by {name!r} have no members. First: {told}.", hint=hint)
 
 
 def _grouped(rows: Any, keys: dict, weights: np.ndarray) -> Members:

@@ -61,9 +61,9 @@ class Regions:
         if unknown:
             rows = sum(key not in ours for key in keys)
             raise DataError(
-                f"The crosswalk leaves out {len(unknown)} areas by {', '.join(columns)} ({rows} rows). First: "
-                f"{_told(unknown)}.",
-                hint="add them to the crosswalk, or drop these rows.",
+                f"The crosswalk leaves out {len(unknown)} of {len(set(keys))} areas by {', '.join(columns)} ({rows} of "
+                f"{len(keys)} rows). First: {_told(unknown)}.",
+                hint=_advice(unknown[0], ours),
             )
         return np.array([ours[key] for key in keys])
 
@@ -196,6 +196,15 @@ def _keys(table: Any, columns: list) -> list:
         if table[column].isna().any():
             raise DataError(f"{column!r} is missing in {int(table[column].isna().sum())} of {len(table)} rows.")
     return list(zip(*(table[column].astype(str) for column in columns)))
+
+
+def _advice(unknown: tuple, ours: dict) -> str:
+    """What to do about an area that the crosswalk lacks: its code may only have lost its zeros."""
+    width = [max(len(key[i]) for key in ours) for i in range(len(unknown))]
+    padded = tuple(part.zfill(n) for part, n in zip(unknown, width))
+    if padded in ours:
+        return f"codes are text with leading zeros, as {' '.join(padded)!r}: read them as text, or .str.zfill."
+    return "add them to the crosswalk, or drop these rows."
 
 
 def _told(keys: Any) -> str:

@@ -183,8 +183,19 @@ def subgroups(
         raise DataError(f"There are {len(names)} names for {shares.shape[1]} classes.")
     draws = None
     if uncertainty is not None:
+        _refuse_another(model, uncertainty)
         draws = np.stack([ask.drawn(other) for other in uncertainty.models(ask.rng)])
     return Subgroups(members.groups, members.by, names, shares, draws)
+
+
+def _refuse_another(model: Any, uncertainty: Any) -> None:
+    """Stop where the covariance is that of another classifier: intervals would lie around its shares."""
+    own, other = getattr(model, "theta_", None), getattr(getattr(uncertainty, "model", None), "theta_", None)
+    if other is not None and (own is None or not np.array_equal(own, other)):
+        raise DataError(
+            f"The covariance is of another {type(uncertainty.model).__name__}, not of this {type(model).__name__}.",
+            hint="covariance(model, bags, counts) of the fitted model; bootstrap(model, ...) takes any, and pipelines.",
+        )
 
 
 def _width(model: Any) -> int | None:

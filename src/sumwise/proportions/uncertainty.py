@@ -189,7 +189,13 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
     checks.same_length(bags=bags, groups=labels)
     if labels.ndim != 1:
         raise DataError(f"Groups have {labels.ndim} dimensions.", hint="one label per bag.")
-    return np.unique(labels[bags.sizes > 0], return_inverse=True)[1]
+    missing = np.array([x is None or x != x for x in labels.tolist()], dtype=bool)
+    if missing.any():
+        raise DataError(
+            f"The group is missing for {int(missing.sum())} of {len(labels)} bags. First: bag {int(missing.argmax())}.",
+            hint="name it, or leave these bags out here and in the fit.",
+        )
+    return np.unique(labels[bags.sizes > 0].astype(str), return_inverse=True)[1]
 
 
 def _refuse_few(n_units: int, left: float, what: str):
