@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, NotConverged, synthetic
-from sumwise.maxent import MaxEntClassifier, device_training, max_ent
+from sumwise.maxent import MaxEntClassifier, device_training, trained
 from sumwise.maxent.sufficient import sufficient
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
@@ -68,8 +68,8 @@ def test_three_classes_larger_tables_and_held_out_rows():
 def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeypatch):
     options = {"device": HERE, "max_iter": 35, "tol": 0.0, "n_chains": 300}
     whole = fitted(tables, **options)
-    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
-    real = max_ent.Checkpoint.save
+    monkeypatch.setattr(trained, "SECONDS", 0.0)
+    real = trained.Checkpoint.save
 
     def interrupted(self, state):
         real(self, state)
@@ -78,7 +78,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeyp
 
     path = tmp_path / "state"
     with monkeypatch.context() as patch:
-        patch.setattr(max_ent.Checkpoint, "save", interrupted)
+        patch.setattr(trained.Checkpoint, "save", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fitted(tables, checkpoint=path, **options)
     resumed = fitted(tables, checkpoint=path, **options)

@@ -1,4 +1,4 @@
-"""The classifier: what it learns, its switches, its refusals, interruption, threads."""
+"""The classifier: what it learns, its switches, its refusals."""
 
 import warnings
 
@@ -10,7 +10,7 @@ import sumwise
 from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
 from sumwise.encoding import Encoding
 from sumwise.errors import UnknownName
-from sumwise.maxent import MaxEntClassifier, max_ent, skyline
+from sumwise.maxent import MaxEntClassifier, skyline
 from sumwise.noise import Gaussian, Laplace
 
 GRID = pd.DataFrame({"x1": [0, 0, 1, 1], "x2": [0, 1, 0, 1], "x3": [0, 1, 1, 0]})
@@ -138,59 +138,6 @@ def test_preset_paper_sets_what_the_appendix_says(people):
     model = quietly(MaxEntClassifier(preset="paper", **options), tables)
     assert len(model.chains_["labels"]) == 2000  # a tenth
     assert model.fit_.history["misfit"][0] > model.fit_.history["misfit"][-1]
-
-
-def test_one_and_two_threads_learn_the_same(people):
-    _, _, tables = people
-    options = {"engine": "gibbs", "n_chains": 1000, "max_iter": 10, "random_state": 3}
-    one, two = (quietly(MaxEntClassifier(n_jobs=j, **options), tables) for j in (1, 2))
-    assert np.array_equal(one.theta_, two.theta_)
-    assert np.array_equal(one.mu_, two.mu_)
-
-
-def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeypatch):
-    _, _, tables = people
-    options = {"engine": "gibbs", "n_chains": 500, "max_iter": 30, "random_state": 3, "tol": 0.0}
-    whole = quietly(MaxEntClassifier(**options), tables)
-    path = tmp_path / "state"
-    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
-    real, calls = max_ent.Checkpoint.save, []
-
-    def interrupted(self, state):
-        real(self, state)
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(max_ent.Checkpoint, "save", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            MaxEntClassifier(**options, checkpoint=path).fit(tables)
-    assert path.exists()
-    resumed = quietly(MaxEntClassifier(**options, checkpoint=path), tables)
-    assert np.array_equal(resumed.theta_, whole.theta_)
-    assert resumed.fit_.n_iter == whole.fit_.n_iter == 30
-    assert not path.exists()
-
-
-def test_a_checkpoint_of_other_data_is_refused(people, tmp_path, monkeypatch):
-    frame, names, tables = people
-    monkeypatch.setattr(max_ent, "SECONDS", 0.0)
-    monkeypatch.setattr(max_ent.Checkpoint, "clear", lambda self: None)
-    options = {"engine": "gibbs", "n_chains": 200, "max_iter": 10, "random_state": 0, "checkpoint": tmp_path / "state"}
-    quietly(MaxEntClassifier(**options), tables)
-    other = Tables.from_frame(frame.head(5000), names, label="label", domain=tables.domain)
-    with pytest.raises(DataError, match="was written for other data or parameters"):
-        MaxEntClassifier(**options).fit(other)
-
-
-def test_warm_start_goes_on_from_the_last_fit(people):
-    _, _, tables = people
-    model = MaxEntClassifier(engine="gibbs", n_chains=500, max_iter=40, random_state=0, warm_start=True)
-    quietly(model, tables)
-    first = model.fit_.history["misfit"]
-    quietly(model, tables)
-    assert model.fit_.history["misfit"][5] < first[5]
 
 
 def test_saved_and_loaded_it_says_the_same(people, tmp_path):

@@ -59,8 +59,8 @@ def test_merged_sums_are_those_of_all_chains(shares):
 DRIVER = """
 import sys
 from sumwise import synthetic
-from sumwise.maxent import MaxEntClassifier, max_ent
-max_ent.SECONDS = 0.0
+from sumwise.maxent import MaxEntClassifier, trained
+trained.SECONDS = 0.0
 tables = synthetic.rows(**{world}).tables()
 MaxEntClassifier(**{options}, engine="spark", master="local[2]", checkpoint=sys.argv[1]).fit(tables)
 """

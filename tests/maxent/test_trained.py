@@ -1,0 +1,78 @@
+"""Training: threads, interruption, warm starts."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sumwise import DataError, NotConverged, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, trained
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Rows of seven features and a label, the features' names, and their tables."""
+    world = synthetic.rows(20_000, sizes=[4, 3, 5, 2, 6, 3, 4], rate=0.3, correlation=0.4, random_state=1)
+    frame, names = world.frame(), list(world.domain.attributes)
+    label = next(c for c in frame.columns if c not in names)
+    frame = frame.rename(columns={label: "label"})
+    return frame, names, Tables.from_frame(frame, names, label="label")
+
+
+def quietly(model, tables):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        return model.fit(tables)
+
+
+def test_one_and_two_threads_learn_the_same(people):
+    _, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 1000, "max_iter": 10, "random_state": 3}
+    one, two = (quietly(MaxEntClassifier(n_jobs=j, **options), tables) for j in (1, 2))
+    assert np.array_equal(one.theta_, two.theta_)
+    assert np.array_equal(one.mu_, two.mu_)
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeypatch):
+    _, _, tables = people
+    options = {"engine": "gibbs", "n_chains": 500, "max_iter": 30, "random_state": 3, "tol": 0.0}
+    whole = quietly(MaxEntClassifier(**options), tables)
+    path = tmp_path / "state"
+    monkeypatch.setattr(trained, "SECONDS", 0.0)
+    real, calls = trained.Checkpoint.save, []
+
+    def interrupted(self, state):
+        real(self, state)
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trained.Checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            MaxEntClassifier(**options, checkpoint=path).fit(tables)
+    assert path.exists()
+    resumed = quietly(MaxEntClassifier(**options, checkpoint=path), tables)
+    assert np.array_equal(resumed.theta_, whole.theta_)
+    assert resumed.fit_.n_iter == whole.fit_.n_iter == 30
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_other_data_is_refused(people, tmp_path, monkeypatch):
+    frame, names, tables = people
+    monkeypatch.setattr(trained, "SECONDS", 0.0)
+    monkeypatch.setattr(trained.Checkpoint, "clear", lambda self: None)
+    options = {"engine": "gibbs", "n_chains": 200, "max_iter": 10, "random_state": 0, "checkpoint": tmp_path / "state"}
+    quietly(MaxEntClassifier(**options), tables)
+    other = Tables.from_frame(frame.head(5000), names, label="label", domain=tables.domain)
+    with pytest.raises(DataError, match="was written for other data or parameters"):
+        MaxEntClassifier(**options).fit(other)
+
+
+def test_warm_start_goes_on_from_the_last_fit(people):
+    _, _, tables = people
+    model = MaxEntClassifier(engine="gibbs", n_chains=500, max_iter=40, random_state=0, warm_start=True)
+    quietly(model, tables)
+    first = model.fit_.history["misfit"]
+    quietly(model, tables)
+    assert model.fit_.history["misfit"][5] < first[5]
