@@ -10,8 +10,8 @@
 Sections: random and occupation (Adult in bags of 10, 100, 1,000; test AUC), franco (published bag assignments of Adult
 beside the published runs; accuracy on held-out rows), puma (areas of the American Community Survey, bachelor's degree;
 test AUC). Every method runs with its default settings, chosen from bags alone. Each fit is written to
-benchmarks/results/proportions_rivals.json as soon as it is done, and not run again; `--seconds` bounds one call,
-`--again` runs anew. Sections whose data are absent are skipped, with a line.
+benchmarks/results/proportions_rivals.json (or `--results`) as soon as it is done, and not run again; `--seconds`
+bounds one call, `--again` runs anew. Sections whose data are absent are skipped, with a line.
 
 A cell says whether ours is the best of its kind (linear models; networks), or how far behind: the difference to the
 best rival is taken seed by seed, on the same bags, and printed with the standard error of its mean.
@@ -36,7 +36,7 @@ from proportions import adult_people, make_bags, puma_people, puma_split
 from sumwise import proportions as p
 from sumwise.errors import DataError, NotConverged
 
-RESULTS = Path(__file__).parent / "results" / "proportions_rivals.json"
+RESULTS = Path(__file__).parent / "results" / "proportions_rivals.json"  # unless --results says otherwise
 OURS, OUR_NETWORK = "cardinality", "network"
 METHODS = {  # cheap ones first
     "oracle": p.Oracle(),
@@ -241,7 +241,7 @@ def load():
 def keep(key, found):
     """Add one result to the file; other calls may have added theirs meanwhile."""
     print(f"{key} {found['score']:.4f} {found['cpu_s']:.1f} CPU s", flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
     near = RESULTS.with_suffix(".part")
     with RESULTS.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -284,7 +284,9 @@ def main():
     parser.add_argument("--again", action="store_true", help="run even what was run")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     parser.add_argument("--markdown", action="store_true", help="print tables for the documentation")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results")
     args = parser.parse_args()
+    globals()["RESULTS"] = args.results
     begin = time.monotonic()
     cells = []
     for section in [] if args.show else args.sections:

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sumwise.kernels import mean_map as kernel
-from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_means
+from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_means, laplacian_class_sums
 
 
 def mixtures(n_bags=12, n_classes=3, n_features=2, seed=0):
@@ -60,3 +60,24 @@ def test_sparse_and_dense_systems_agree(monkeypatch):
 def test_bags_at_one_point_and_single_bags_have_a_graph():
     assert bag_similarity(np.zeros((3, 2))).toarray().sum() == pytest.approx(6.0)
     assert bag_similarity(np.zeros((1, 2))).nnz == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dense", [1000, 5])
+def test_class_sums_are_those_of_the_class_means(monkeypatch, n_classes, dense):
+    rng = np.random.default_rng(3)
+    means, shares, sizes = rng.normal(size=(40, 3)), rng.dirichlet(np.ones(n_classes), size=40), rng.integers(2, 9, 40)
+    graph = bag_similarity(means)
+    per_bag = laplacian_class_means(means, shares, sizes, graph, 0.7)
+    monkeypatch.setattr(kernel, "DENSE", dense)
+    found = laplacian_class_sums(means, shares, sizes, graph, 0.7)
+    np.testing.assert_allclose(found, np.einsum("b,bc,bcd->cd", sizes, shares, per_bag), rtol=1e-7, atol=1e-7)
+
+
+def test_class_sums_of_equal_shares_are_those_of_the_bags(monkeypatch):
+    """Nothing tells the classes apart: conjugate gradients stay at the centre, as the ridge does."""
+    monkeypatch.setattr(kernel, "DENSE", 5)
+    means, shares = np.random.default_rng(4).normal(size=(30, 2)), np.full((30, 2), 0.5)
+    found = laplacian_class_sums(means, shares, np.full(30, 4), bag_similarity(means))
+    np.testing.assert_allclose(found.sum(axis=0), 4 * means.sum(axis=0), atol=1e-6)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)

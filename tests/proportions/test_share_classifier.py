@@ -6,6 +6,7 @@ import pytest
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
 from sumwise.proportions import AlternatingMeanMap, MeanEmbeddingClassifier, MeanMap
+from sumwise.proportions.share_classifier import _parts
 from sumwise.proportions.shares import bag_shares
 
 RIVALS = {
@@ -63,7 +64,7 @@ def test_penalty_is_chosen_by_held_out_shares():
         model = MeanEmbeddingClassifier(penalty=penalty)
         model.n_features_in_ = 2
         folds = np.random.default_rng(0).permutation(np.arange(40) % 4)
-        losses[penalty] = model._held_out(bag_shares(bags, counts), penalty, folds)
+        losses[penalty] = model._held_out(_parts(bag_shares(bags, counts), folds), penalty)
     assert losses[clf.penalty_] <= min(losses.values()) * 1.001
     assert clf.penalty_ != pytest.approx(MeanEmbeddingClassifier().fit(*noise()).penalty_)
 

@@ -6,6 +6,7 @@ import heapq
 from itertools import pairwise
 
 import numpy as np
+from numba import njit
 
 __all__ = ["most_likely_labels", "top_labels"]
 
@@ -34,15 +35,43 @@ def top_labels(scores, offsets, counts, weights=None):
     """
     scores, offsets = np.asarray(scores, dtype=np.float64), np.asarray(offsets)
     sizes = np.diff(offsets)
+    counts = np.asarray(counts, dtype=np.float64)
     weights = np.ones(scores.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    whole = np.rint(counts)
+    if (np.abs(counts - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weights == 1.0).all():
+        return _top(scores, offsets, whole.astype(np.int64))
     order = np.lexsort((-scores, np.repeat(np.arange(sizes.size), sizes)))
     before = np.concatenate([[0.0], np.cumsum(weights[order])])
     used = before[:-1] - np.repeat(before[offsets[:-1]], sizes)
-    left = np.repeat(np.asarray(counts, dtype=np.float64), sizes) - used
+    left = np.repeat(counts, sizes) - used
     part = np.clip(left / np.where(weights[order] > 0, weights[order], 1.0), 0.0, 1.0)
     near = np.abs(part - np.rint(part)) < 1e-9  # what rounding of the sums leaves
     labels = np.empty(scores.size)
     labels[order] = np.where(near, np.rint(part), part)
+    return labels
+
+
+@njit(cache=True)
+def _top(scores, offsets, counts):  # pragma: no cover - compiled
+    """The count-th highest score of each bag is a threshold; of those that equal it the first get the label."""
+    labels = np.zeros(scores.size)
+    for b in range(counts.size):
+        begin, end, left = offsets[b], offsets[b + 1], counts[b]
+        if left <= 0:
+            continue
+        if left >= end - begin:
+            labels[begin:end] = 1.0
+            continue
+        last = end - begin - left
+        edge = np.partition(scores[begin:end], last)[last]
+        for i in range(begin, end):
+            if scores[i] > edge:
+                labels[i] = 1.0
+                left -= 1
+        for i in range(begin, end):
+            if left > 0 and scores[i] == edge:
+                labels[i] = 1.0
+                left -= 1
     return labels
 
 

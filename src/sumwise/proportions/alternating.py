@@ -8,7 +8,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.kernels.label_assignment import top_labels
-from sumwise.proportions.linear import Solution, maximise
+from sumwise.proportions.linear import Coordinates, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap, MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier
@@ -17,6 +17,7 @@ from sumwise.proportions.shares import BagShares
 __all__ = ["AlternatingMeanMap"]
 
 STARTS = ("mean embedding", "mean map", "laplacian")
+LONG = 6  # steps of a regression from which the next one gets new coordinates
 ROUNDS = 10  # of the greatest loss: its labels go to and fro
 
 
@@ -91,6 +92,7 @@ class AlternatingMeanMap(ShareClassifier):
         n, sign = len(data.values), 1.0 if self.variant == "min" else -1.0
         history: list[float] = []
         best, change, seen = Solution(theta, -np.inf, np.inf, 0, False), np.inf, set()
+        factors = None
         n_rounds = self.max_iter if self.variant == "min" else min(self.max_iter, ROUNDS)
         while len(history) < n_rounds and change > self.tol:
             logits = data.rows.times(theta[None, :-1])[:, 0]
@@ -101,7 +103,9 @@ class AlternatingMeanMap(ShareClassifier):
                 break
             seen.add(mark)
             problem = MomentProblem(data.rows, data.weights, label_moments(data, labels), penalty)
-            found = maximise(problem, theta, 1e-3, 100)
+            factors = factors or Coordinates(problem, theta).factors  # labels change little from round to round
+            found = maximise(problem, theta, 1e-3, 100, factors)
+            factors = factors if found.n_iter <= LONG else None
             theta = found.theta
             change = abs(found.objective - history[-1]) / n if history else np.inf
             history.append(found.objective)

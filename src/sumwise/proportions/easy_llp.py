@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from sumwise.proportions.linear import Solution, maximise
@@ -51,6 +49,7 @@ class EasyLLP(ShareClassifier):
     def _solve(self, data: BagShares, penalty: float) -> Solution:
         # bags count alike, as in the paper: only then do the labels of bags of several sizes average to the overall
         # share, and the free intercept stays finite
-        alike = replace(data, weights=data.weights * np.repeat(data.sizes.mean() / data.sizes, data.sizes))
-        problem = MomentProblem(data.rows, alike.weights, label_moments(alike, debiased_labels(data)), penalty)
+        weights = data.once("alike", lambda: data.weights * np.repeat(data.sizes.mean() / data.sizes, data.sizes))
+        moments = data.once("easy LLP", lambda: label_moments(data, debiased_labels(data), weights))
+        problem = MomentProblem(data.rows, weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -165,9 +165,9 @@ class LinearProblem:
 class Coordinates:
     """theta = centre + L^-T u, so that the information is about the identity in u."""
 
-    def __init__(self, problem: LinearProblem, centre):
+    def __init__(self, problem: LinearProblem, centre, factors=None):
         self.problem, self.centre = problem, centre
-        self.factors = [cholesky(block, lower=True) for block in problem.information(centre)]
+        self.factors = factors or [cholesky(block, lower=True) for block in problem.information(centre)]
 
     def _apply(self, vector, function):
         out = vector.copy()
@@ -183,16 +183,17 @@ class Coordinates:
         return self._apply(g, lambda f, x: solve_triangular(f, x, lower=True))
 
 
-def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500) -> Solution:
+def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None) -> Solution:
     """Climb from ``theta`` by L-BFGS, in coordinates where one unit is about one standard error.
 
     It stops when no coordinate's gradient exceeds ``tol``, that is, about ``tol`` standard errors from a
-    stationary point.
+    stationary point. ``factors`` are those of `Coordinates` of a problem much like this one, to begin with.
     """
     history: list[float] = []
     n_iter, change, objective, stalled = 0, np.inf, np.nan, 0
     while n_iter < max_iter and change > tol and stalled < 3:
-        frame = Coordinates(problem, theta)
+        frame = Coordinates(problem, theta, factors)
+        factors = None
 
         def cost(u, frame=frame):
             total, gradient = problem.value_and_gradient(frame.theta(u))

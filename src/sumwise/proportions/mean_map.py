@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_means
+from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
@@ -42,7 +42,9 @@ class MomentProblem(LinearProblem):
         table = theta.reshape(self.n_logits, self.width)
         logits = self.logits(theta)
         if self.n_logits == 1:
-            norm, prob = np.logaddexp(0.0, logits), expit(logits)[:, None]
+            small = np.exp(-np.abs(logits))
+            norm = np.maximum(logits, 0.0) + np.log(1.0 + small)  # off by 1e-16 a row; vectorised, unlike log1p
+            prob = (np.where(logits < 0, small, 1.0) / (1.0 + small))[:, None]
         else:
             norm, prob = logsumexp(logits, axis=1), np.exp(log_softmax(logits, axis=1))
         pull = prob * self.weights[:, None]
@@ -52,12 +54,18 @@ class MomentProblem(LinearProblem):
         return total, gradient.ravel()
 
 
-def label_moments(data: BagShares, labels) -> np.ndarray:
+def label_moments(data: BagShares, labels, weights=None) -> np.ndarray:
     """The sum over members of each class of their features, and their number: (n_classes, n_features + 1).
 
-    ``labels`` are those of class 1, (n_rows,), or (n_rows, n_classes); they needn't lie within 0 and 1.
+    ``labels`` are those of class 1, (n_rows,), or (n_rows, n_classes); they needn't lie within 0 and 1. ``weights`` are
+    the bags' own unless given.
     """
-    marks = (np.column_stack([1.0 - labels, labels]) if labels.ndim == 1 else labels) * data.weights[:, None]
+    if labels.ndim == 1 and weights is None:  # the other class is what is left of all
+        marks = labels * data.weights
+        one = np.append(data.rows.summed(marks), marks.sum())
+        return np.stack([data.sums - one, one])
+    labels = np.column_stack([1.0 - labels, labels]) if labels.ndim == 1 else labels
+    marks = labels * (data.weights if weights is None else weights)[:, None]
     return np.column_stack([data.rows.summed(marks), marks.sum(axis=0)])
 
 
@@ -67,8 +75,7 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
     numbers = counts.sum(axis=0)
     if laplacian:
         means = data.means
-        found = laplacian_class_means(means, data.shares, data.sizes, bag_similarity(means), smoothness)
-        sums = (counts[:, :, None] * found).sum(axis=0)
+        sums = laplacian_class_sums(means, data.shares, data.sizes, bag_similarity(means), smoothness)
     else:
         found, rank = class_means(data.means, data.shares, data.sizes)
         if rank < data.n_classes:
@@ -132,6 +139,7 @@ class MeanMap(ShareClassifier):
         super()._check()
 
     def _solve(self, data: BagShares, penalty: float) -> Solution:
-        moments = mean_map(data, self.laplacian, self.smoothness)
+        key = ("mean map", self.laplacian, self.smoothness)
+        moments = data.once(key, lambda: mean_map(data, self.laplacian, self.smoothness))
         problem = MomentProblem(data.rows, data.weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ __all__ = ["ShareClassifier", "constant_start", "linear_logits"]
 STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
 MIDDLE = 4
 NEGLIGIBLE = 1e-3  # relative gain in held-out loss below which the walk stops
+KEPT = 2**28  # bytes of features up to which the parts of the folds are kept from penalty to penalty
 
 
 def linear_logits(values, table) -> np.ndarray:
@@ -116,11 +119,11 @@ class ShareClassifier(BagClassifier):
         if data.n_bags < 4:
             return reference
         rng = checks.generator(self.random_state)
-        folds = rng.permutation(np.arange(data.n_bags) % min(4, data.n_bags))
+        part = _parts(data, rng.permutation(np.arange(data.n_bags) % 4))
         losses: dict[int, float] = {}
 
         def visit(i):
-            losses[i] = self._held_out(data, reference * STEPS[i], folds)
+            losses[i] = self._held_out(part, reference * STEPS[i])
 
         visit(MIDDLE)
         for direction in (1, -1):
@@ -133,14 +136,23 @@ class ShareClassifier(BagClassifier):
                 i += direction
         return float(reference * STEPS[min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))])
 
-    def _held_out(self, data: BagShares, penalty, folds) -> float:
+    def _held_out(self, part: Callable, penalty) -> float:
         total = 0.0
-        for fold in range(folds.max() + 1):
-            theta = self._solve(data.take(np.flatnonzero(folds != fold)), penalty).theta
-            test = data.take(np.flatnonzero(folds == fold))
+        for fold in range(4):
+            train, test = part(fold)
+            theta = self._solve(train, penalty).theta
             table = theta.reshape(-1, self.n_features_in_ + 1)
             total += share_loss(linear_logits(test.values, table), test) * len(test.values)
         return total
 
     def _logits(self, bags: Bags) -> np.ndarray:
         return self._linear_logits(bags)
+
+
+def _parts(data: BagShares, folds) -> Callable[[int], tuple[BagShares, BagShares]]:
+    """The bags without a fold, and those in it; what was computed of them once stays with them, unless it's large."""
+
+    def part(fold):
+        return data.take(np.flatnonzero(folds != fold)), data.take(np.flatnonzero(folds == fold))
+
+    return cache(part) if data.values.nbytes <= KEPT else part

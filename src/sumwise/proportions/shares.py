@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +22,7 @@ __all__ = ["BagShares", "SumOverBags", "bag_shares", "class_probabilities", "sha
 
 @dataclass(frozen=True)
 class BagShares:
-    """Rows in bags, and the class shares of each bag.
+    """Rows in bags, and the class shares of each bag; what is computed of them is kept.
 
     Parameters
     ----------
@@ -36,13 +37,14 @@ class BagShares:
     offsets: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
+    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def rows(self) -> Rows:
         """The values and their products."""
         return Rows(self.values)
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """Rows of each bag."""
         return np.diff(self.offsets)
@@ -57,7 +59,7 @@ class BagShares:
         """Number of classes."""
         return self.shares.shape[1]
 
-    @property
+    @cached_property
     def counts(self) -> np.ndarray:
         """Members of each class, (n_bags, n_classes)."""
         return self.shares * self.sizes[:, None]
@@ -67,7 +69,12 @@ class BagShares:
         """Class shares over all bags, (n_classes,)."""
         return self.counts.sum(axis=0) / self.sizes.sum()
 
-    @property
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """Weighted sum of all rows and of the weights, (n_features + 1,)."""
+        return np.append(self.rows.summed(self.weights), self.weights.sum())
+
+    @cached_property
     def means(self) -> np.ndarray:
         """Weighted mean of each bag's rows, (n_bags, n_features)."""
         sums = weighted_sums(self.values, self.offsets, self.weights)
@@ -82,6 +89,12 @@ class BagShares:
         """Weighted mean over each bag of what each row has, (n_bags, k)."""
         weighted = per_row * self.weights[:, None]
         return np.add.reduceat(weighted, self.offsets[:-1], axis=0) / self.sizes[:, None]
+
+    def once(self, name: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """What ``make`` gives, computed when it is first asked for."""
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
 
     def take(self, index: np.ndarray) -> BagShares:
         """Some of the bags."""
