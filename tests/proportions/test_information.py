@@ -6,7 +6,7 @@ import pytest
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
 from sumwise.proportions import CardinalityClassifier, covariance
-from sumwise.proportions.information import Part, _larger, _standard_squares, spread
+from sumwise.proportions.information import Part, _following, _larger, _residuals, spread
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -84,9 +84,18 @@ def test_the_larger_of_two_covariances_is_no_smaller_than_either():
 def test_counts_that_the_model_drew_have_squares_of_mean_one(n_classes):
     bags, counts = people(400, 10, n_classes)
     clf = CardinalityClassifier(penalty=1.0, multiclass="exact", tol=1e-2).fit(bags, counts)
-    squares = _standard_squares(*_problems(clf, bags, counts)[0])
+    alone, squares = _residuals(*_problems(clf, bags, counts)[0])
     assert squares.shape == (400,)
     assert squares.mean() == pytest.approx(1.0, abs=0.2)
+    np.testing.assert_allclose((alone**2).mean(axis=0), 1.0, atol=0.25)
+    assert _following(alone) == 0.0
+
+
+def test_residuals_that_follow_each_other_alike_are_noticed():
+    rng = np.random.default_rng(0)
+    shared = np.repeat(rng.normal(size=(20, 1)), 5, axis=0) + 0.5 * rng.normal(size=(100, 1))
+    assert 0.5 < _following(shared) < 0.8
+    assert _following(rng.permutation(shared)) == 0.0
 
 
 def test_spread_of_gradients_is_their_covariance_times_their_number():

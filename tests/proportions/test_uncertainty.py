@@ -128,6 +128,19 @@ def test_bags_of_one_region_are_one_observation():
         covariance(clf, bags, counts, groups=np.arange(59))
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_bags_of_one_region_that_follow_each_other_are_noticed(own):
+    bags, counts = people(30, 60, own=1.0)
+    parts = Bags(bags.values, np.arange(0, 1801, 20))  # three bags of each region
+    share = np.repeat(counts[:, 1] / 60, 60)
+    labels = np.random.default_rng(0).random(1800) < share
+    third = np.add.reduceat(labels.astype(int), parts.offsets[:-1])
+    clf = CardinalityClassifier(penalty=1.0, random_intercept=own, tol=1e-3).fit(parts, third)
+    with pytest.warns(UserWarning, match=r"err alike \(correlation 0\.\d\d\).*groups=regions"):
+        covariance(clf, parts, third)
+    covariance(clf, parts, third, groups=np.repeat(np.arange(30), 3))  # nothing more to say
+
+
 def test_few_bags_give_longer_tails():
     bags, counts = people(12, 10)
     clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)

@@ -45,6 +45,8 @@ class Part:
         self.inverse = self._inverted(information)
         self.known = information - self.prior()
         self.spent = float(np.trace(self.inverse @ self.known))
+        self.residuals = _residuals(problem, theta)
+        self.alike = 0.0 if self.residuals is None else _following(self.residuals[0])
         self.dispersion = self._dispersion()
         self.pulled = self._pulled(information)
 
@@ -131,8 +133,10 @@ class Part:
         if self.robust:
             ratio = np.trace(self.inverse @ spread(self.scores())) / max(self.spent, 1e-12)
             return max(1.0, self.freedom() * float(ratio))
-        squares = None if self.problem.random_intercept else _standard_squares(self.problem, self.theta)
-        if squares is None or len(squares) < self.spent + 2.0:
+        if self.residuals is None or self.problem.random_intercept:
+            return 1.0
+        squares = self.residuals[1]
+        if len(squares) < self.spent + 2.0:
             return 1.0
         found = float(squares.sum() / (len(squares) - self.spent / max(self.problem.n_logits - 1, 1)))
         clear = found - 1.0 > CLEAR * squares.std() / np.sqrt(len(squares))
@@ -202,8 +206,9 @@ class Part:
         return self.n_units / max(self.left, 1.0)
 
 
-def _standard_squares(problem: LinearProblem, theta: np.ndarray) -> np.ndarray | None:
-    """Squared distance of each bag's counts from the expected ones, over its variance and dimension: (n_bags,).
+def _residuals(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Counts less the expected ones, in deviations, (n_bags, n_classes or 1), and their squared distance over its
+    dimension, (n_bags,).
 
     None where counts are not known exactly.
     """
@@ -218,12 +223,27 @@ def _standard_squares(problem: LinearProblem, theta: np.ndarray) -> np.ndarray |
         assert observed.evidence is not None
         chance = expit(logits)
         off = observed.evidence.low - np.add.reduceat(members * chance, edges)
-        return off**2 / np.maximum(np.add.reduceat(members * chance * (1.0 - chance), edges), 1e-12)
+        variance = np.maximum(np.add.reduceat(members * chance * (1.0 - chance), edges), 1e-12)
+        scale = problem.split(theta)[2]
+        variance = variance if scale is None else variance * (1.0 + scale**2 * variance)
+        return (off / np.sqrt(variance))[:, None], off**2 / variance
     chance = softmax(logits, axis=1)
     off = observed.counts - np.add.reduceat(members[:, None] * chance, edges, axis=0)
     products = chance[:, :, None] * (np.eye(problem.n_logits) - chance[:, None, :])
-    inverse = np.linalg.pinv(np.add.reduceat(members[:, None, None] * products, edges, axis=0), hermitian=True)
-    return np.einsum("bc,bcd,bd->b", off, inverse, off) / (problem.n_logits - 1)
+    variance = np.add.reduceat(members[:, None, None] * products, edges, axis=0)
+    alone = off / np.sqrt(np.maximum(np.diagonal(variance, axis1=1, axis2=2), 1e-12))
+    inverse = np.linalg.pinv(variance, hermitian=True)
+    return alone, np.einsum("bc,bcd,bd->b", off, inverse, off) / (problem.n_logits - 1)
+
+
+def _following(residuals: np.ndarray) -> float:
+    """Correlation of the residuals of bags that follow each other; 0 unless it is clearly above that."""
+    n = len(residuals)
+    total = float((residuals**2).sum())
+    if n < 3 or total <= 0.0:
+        return 0.0
+    found = float((residuals[1:] * residuals[:-1]).sum()) / total
+    return found if found > CLEAR / np.sqrt(n) else 0.0
 
 
 def _larger(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -172,13 +172,8 @@ def covariance(
     left, dispersion = min(p.left for p in parts), max(p.dispersion for p in parts)
     if parts[0].robust:
         _refuse_few(parts[0].n_units, left, "bags" if codes is None else "groups of bags")
-    elif dispersion > 1.0:
-        warnings.warn(
-            f"Counts vary {dispersion:.1f} times as much as their members explain. Intervals are widened, but the fit "
-            "took bags for alike. Hint: CardinalityClassifier(random_intercept=True); groups= for bags of one region.",
-            UserWarning,
-            stacklevel=2,
-        )
+    else:
+        _warn_of_more(parts)
     matrix = parts[0].matrix() if len(parts) == 1 else joined(parts)
     return Covariance(model, matrix, kind, bags.features, freedom=max(left, 2.0), dispersion=dispersion)
 
@@ -196,6 +191,26 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
             hint="name it, or leave these bags out here and in the fit.",
         )
     return np.unique(labels[bags.sizes > 0].astype(str), return_inverse=True)[1]
+
+
+def _warn_of_more(parts: list[Part]):
+    """Say what the counts show that the model leaves out, and what to do about it."""
+    dispersion, alike = max(p.dispersion for p in parts), max(p.alike for p in parts)
+    told, hints = [], []
+    if dispersion > 1.0:
+        told.append(
+            f"Counts vary {dispersion:.1f} times as much as their members explain. Intervals are widened, but the fit "
+            "took bags for alike."
+        )
+        hints.append("fit CardinalityClassifier(random_intercept=True)")
+    if alike > 0.0:
+        told.append(
+            f"Bags that follow each other err alike (correlation {alike:.2f}), as bags of one region do. Intervals "
+            "take them for independent."
+        )
+        hints.append("give each bag's region, covariance(..., groups=regions)")
+    if told:
+        warnings.warn(f"{' '.join(told)} Hint: {' and '.join(hints)}.", UserWarning, stacklevel=3)
 
 
 def _refuse_few(n_units: int, left: float, what: str):
