@@ -8,9 +8,10 @@ __all__ = ["centre_and_scale"]
 
 
 def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and standard deviations of columns; columns of two values keep scale 1.
+    """Return means and standard deviations of columns; of columns with two values, the distance between these.
 
-    Indicators stay as they are, since a rare one would be blown up; constant columns have scale 1.
+    So indicators stay as they are, since a rare one would be blown up, whatever they were multiplied by; constant
+    columns have scale 1.
 
     Parameters
     ----------
@@ -43,4 +44,5 @@ def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> t
         second += share @ shifted**2
     shift = first / total
     spread = np.sqrt(np.maximum(second / total - shift**2, 0.0))
-    return anchor + shift, np.where(between & (spread > 0), spread, 1.0)
+    scale = np.where(between, spread, np.asarray(high - low, dtype=np.float64))
+    return anchor + shift, np.where(scale > 0, scale, 1.0)

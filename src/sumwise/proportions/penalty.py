@@ -9,12 +9,11 @@ import numpy as np
 from sumwise.networks.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import WIDE, LinearProblem, Solution, maximise
+from sumwise.proportions.linear import LinearProblem, Solution, maximise
 
 __all__ = ["PenaltySearch", "evidence", "reference_penalty", "reference_shape", "search_penalty"]
 
 STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
-POWER = 0.5  # of the features' covariance, in that of the coefficients' prior
 MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
 LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
@@ -36,35 +35,24 @@ def reference_penalty(values) -> float:
 
 
 def reference_shape(values) -> np.ndarray:
-    """The penalty of a prior under which logits vary by about one, more along directions in which features vary more.
+    """The penalty of a prior under which logits vary by about one, whatever the features' units.
 
-    Columns are first divided by their standard deviations (indicators stay as they are). With C their covariance, the
-    coefficients' prior covariance is C^POWER times what gives logits the variance one. So a few bags, which tell
-    little, move first what many features say together.
+    Columns count per standard deviation, those of two values per step from one to the other: a rare level has to
+    earn its coefficient.
 
     Returns
     -------
-    (n_features, n_features) array; beyond 1,500 features (n_features,), as if they were uncorrelated
+    (n_features,) array
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.proportions.penalty import reference_shape
     >>> reference_shape(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 3.0], [1.0, -3.0]])).round(2)
-    array([[54.25,  0.  ],
-           [ 0.  ,  9.04]])
+    array([ 0.5, 18. ])
     """
-    centre, scale = centre_and_scale(values)
-    if values.shape[1] > WIDE:
-        roots = np.maximum(values.var(axis=0) / scale**2, 1e-12)
-        floor = np.maximum(roots, 1e-6 * roots.max())
-        return scale**2 * (roots * floor**POWER).sum() / floor**POWER
-    z = (values - centre) / scale
-    roots, vectors = np.linalg.eigh(z.T @ z / len(z))
-    roots = np.maximum(roots, 1e-12)
-    floor = np.maximum(roots, 1e-6 * roots.max())
-    inner = (vectors / floor**POWER) @ vectors.T * (roots * floor**POWER).sum()
-    return inner * np.outer(scale, scale)
+    scale = centre_and_scale(values)[1]
+    return scale**2 * max(float((values.var(axis=0) / scale**2).sum()), 1e-12)
 
 
 def _folds(n_bags, rng):
