@@ -6,7 +6,7 @@ import pytest
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
 from sumwise.proportions import CardinalityClassifier, covariance
-from sumwise.proportions.information import Part, _following, _larger, _residuals, spread
+from sumwise.proportions.information import Part, _following, _larger, _residuals, joined, spread
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -96,6 +96,21 @@ def test_residuals_that_follow_each_other_alike_are_noticed():
     shared = np.repeat(rng.normal(size=(20, 1)), 5, axis=0) + 0.5 * rng.normal(size=(100, 1))
     assert 0.5 < _following(shared) < 0.8
     assert _following(rng.permutation(shared)) == 0.0
+
+
+def test_effects_on_classes_are_pulled_against_each_other():
+    bags, counts = people(60, 10, 3)
+    clf = CardinalityClassifier(penalty=30.0, multiclass="ovr", tol=1e-3).fit(bags, counts)
+    parts = [Part(p, t, "observed") for p, t in _problems(clf, bags, counts)]
+    whole = joined(parts)
+    for p in parts:
+        p.pull, p.pulled = 0.0 * p.pull, 0.0 * p.pulled
+    pulled = (whole - joined(parts)).reshape(3, 3, 3, 3)
+    assert (np.linalg.eigvalsh(pulled.reshape(9, 9)) > -1e-3).all()
+    for j in range(2):
+        own = pulled[:, j, :, j]
+        off = own / np.sqrt(np.outer(np.diag(own), np.diag(own)))
+        np.testing.assert_allclose(off[~np.eye(3, dtype=bool)], -0.5, atol=0.2)
 
 
 def test_spread_of_gradients_is_their_covariance_times_their_number():

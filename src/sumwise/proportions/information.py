@@ -15,8 +15,9 @@ from sumwise.proportions.linear import Coordinates, LinearProblem
 
 __all__ = ["Part", "joined"]
 
-STEP = 1e-3  # of the differences of gradients, in standard errors
+STEP = 1e-2  # of the differences of gradients, in standard errors: finer ones show rounding where counts tell little
 FLAT = 1e-6  # information, relative to what was expected, below which a direction counts as unknown
+SEEN = 1e-2  # information, relative to a prior's, from which a direction tells how coefficients spread
 CLEAR = 3.0  # standard errors by which the counts' dispersion exceeds one before it counts
 
 
@@ -48,7 +49,8 @@ class Part:
         self.residuals = _residuals(problem, theta)
         self.alike = 0.0 if self.residuals is None else _following(self.residuals[0])
         self.dispersion = self._dispersion()
-        self.pulled = self._pulled(information)
+        self.pull = self._pull(information)
+        self.pulled = self.pull @ self.pull.T
 
     def _curvature(self, verbose: int) -> np.ndarray:
         """Minus the second derivatives, by central differences of the gradient."""
@@ -68,18 +70,44 @@ class Part:
 
     def _expected(self) -> np.ndarray:
         """D' Cov(count)^-1 D over bags, D the derivative of a bag's expected counts, and the penalty's part."""
-        p = self.problem
-        if p.n_logits == 1:  # the coordinates are made of it
+        if self.problem.n_logits == 1:  # the coordinates are made of it
             return np.eye(self.size)
-        chance, n = softmax(p.logits(self.theta), axis=1), p.n_logits
+        rows = self._rows().reshape(-1, self.size)
+        return rows.T @ rows + self.prior()
+
+    def _rows(self) -> np.ndarray:
+        """Cov(count)^-1/2 D of each bag, (n_bags, n_logits, size), in these coordinates: their squares add up to what
+        the counts are expected to tell."""
+        p, n = self.problem, self.problem.n_logits
+        logits = p.logits(self.theta)
+        chance = expit(logits)[:, None] if n == 1 else softmax(logits, axis=1)
         pairs = [(chance[:, c] * ((c == d) - chance[:, d])) for c in range(n) for d in range(n)]
-        slopes = np.stack([weighted_sums(p.values, p.likelihood.offsets, w) for w in pairs], axis=1)
-        spread = np.linalg.pinv(slopes[:, :, -1].reshape(-1, n, n), hermitian=True)
+        slopes = np.stack([weighted_sums(p.values, p.likelihood.offsets, p.counted(w)) for w in pairs], axis=1)
+        variance, scale = slopes[:, :, -1].reshape(-1, n, n), p.split(self.theta)[2]
+        if scale is not None:
+            variance = variance + scale**2 * variance @ variance
         power = getattr(p.likelihood, "temper", None)
-        spread = spread if power is None else spread * power[:, None, None]
-        derivative = slopes.reshape(len(slopes), n, n * p.width)
-        inner = np.einsum("bci,bcd,bdj->ij", derivative, spread, derivative, optimize=True)
-        return self.inside(inner) + self.prior()
+        variance = variance if power is None else variance / np.maximum(power, 1e-12)[:, None, None]
+        roots, vectors = np.linalg.eigh(variance)
+        open_ = roots > 1e-12 * np.maximum(roots[:, -1:], 1e-300)
+        half = np.where(open_, 1.0 / np.sqrt(np.where(open_, roots, 1.0)), 0.0)[:, None, :] * vectors
+        found = np.swapaxes(half, 1, 2) @ slopes.reshape(len(slopes), n, n * p.width)
+        flat = solve_triangular(self.lower, found.reshape(-1, self.size).T, lower=True).T
+        return flat.reshape(found.shape)
+
+    def evenness(self) -> float:
+        """How many units, of those there are, a coefficient's spread really rests on: 1 where all tell alike.
+
+        A unit's part in the variance of a coefficient is v; squares that are summed with such weights have
+        (sum v)^2 / sum v^2 degrees of freedom (Satterthwaite), here averaged over coefficients by their variance.
+        """
+        parts = ((self._rows() @ self.inverse) ** 2).sum(axis=1)
+        if self.groups is not None:
+            each = np.zeros((self.n_units, self.size))
+            np.add.at(each, self.groups, parts)
+            parts = each
+        total = parts.sum(axis=0)
+        return float((total**3 / np.maximum((parts**2).sum(axis=0), 1e-300)).sum() / total.sum() / len(parts))
 
     def inside(self, matrix: np.ndarray) -> np.ndarray:
         """L^-1 matrix L^-T: an information, in these coordinates."""
@@ -150,12 +178,14 @@ class Part:
         """L^-T times a matrix: from these coordinates to the coefficients."""
         return solve_triangular(self.lower, left, lower=True, trans=1)
 
-    def _pulled(self, information: np.ndarray) -> np.ndarray:
-        """P T P in these coordinates: the variance of what the penalty P took, for coefficients of covariance T.
+    def _pull(self, information: np.ndarray) -> np.ndarray:
+        """P T^1/2 in these coordinates: its square is the variance of what the penalty P took, for coefficients of
+        covariance T.
 
-        The penalty need not be how coefficients are spread, and counts seldom tell. T is, in every direction, the
-        larger of two guesses, each scaled as the fit suggests: a multiple, at least one, of what the penalty supposes,
-        and coefficients that are alike per deviation of their feature.
+        The penalty need not be how coefficients are spread, and counts seldom tell. There are two guesses, each scaled
+        as the fit suggests: a multiple, at least one, of what the penalty supposes, and coefficients that are alike
+        per deviation of their feature. T is the larger of them in every direction; of a softmax, whose shares give way
+        less than their slopes say, their mean.
         """
         p = self.problem
         block = np.kron(np.eye(p.n_logits), p.penalty_block)
@@ -173,12 +203,13 @@ class Part:
         guesses = []
         steep = axes / np.sqrt(np.maximum(prior, 1e-12 * prior.max()))
         for half, least in ((steep, 0.0), (np.diag(1.0 / deviations), -7.0)):
-            x = np.kron(np.eye(p.n_logits), half)
+            x = np.kron(_contrasts(p.n_logits), half)
             told = (x.T @ inner @ x / self.dispersion, x.T @ gradient / self.dispersion)
             guesses.append(_suggested(*told, least) * half @ half.T)
         plausible = np.zeros_like(block)
-        plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _larger(*guesses))
-        return self.inside(block @ plausible @ block)
+        both = _larger(*guesses) if p.n_logits == 1 else 0.5 * (guesses[0] + guesses[1])
+        plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _root(both))
+        return solve_triangular(self.lower, block @ plausible, lower=True)
 
     def matrix(self) -> np.ndarray:
         """The covariance of the coefficients; of a softmax, around their mean over classes, which it doesn't see."""
@@ -198,6 +229,10 @@ class Part:
     def left(self) -> float:
         """Bags, or groups of them, less the coefficients spent on them."""
         return self.n_units - self.spent
+
+    def degrees(self) -> float:
+        """Degrees of freedom of Student's t: what is left, and less where few units decide how much they spread."""
+        return self.left * self.evenness() if self.robust else self.left
 
     def freedom(self) -> float:
         """Units over what is left of them, where their spread was learned from the same fit."""
@@ -246,6 +281,17 @@ def _following(residuals: np.ndarray) -> float:
     return found if found > CLEAR / np.sqrt(n) else 0.0
 
 
+def _contrasts(n: int) -> np.ndarray:
+    """Orthonormal differences of n classes, (n, n - 1): what a softmax sees. Of a single logit, itself."""
+    return np.eye(1) if n == 1 else np.asarray(null_space(np.ones((1, n))))
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """The symmetric square root of a covariance."""
+    roots, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.clip(roots, 0.0, None))) @ vectors.T
+
+
 def _larger(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The smallest simple bound of two covariances: in the axes that both share, the larger variance."""
     ratios, axes = eigh(first, second)
@@ -260,7 +306,7 @@ def _suggested(information: np.ndarray, gradient: np.ndarray, least: float) -> f
     The prior of tau is half-Cauchy: the most likely value alone would leave out that tau isn't known either.
     """
     roots, vectors = np.linalg.eigh(0.5 * (information + information.T))
-    seen = roots > 1e-3
+    seen = roots > SEEN
     h, squares = roots[seen], (vectors.T @ gradient)[seen] ** 2 / roots[seen]
     steps = np.linspace(least, 14.0, 421)
     shrunk = 1.0 + np.exp(steps)[:, None] * h
@@ -278,7 +324,8 @@ def joined(parts: list[Part]) -> np.ndarray:
     """Covariance over the classes of one-vs-rest: their fits share the data, so their errors are correlated.
 
     The covariance of the gradients of classes c and d is that of the units' gradients, or what the counts' covariance
-    -sum p_c p_d implies.
+    -sum p_c p_d implies. What penalties took is correlated, too: a feature that speaks for a class speaks against the
+    others, so that effects on n classes correlate by -1 / (n - 1).
     """
     size, robust = parts[0].size, parts[0].robust
     scores = [p.scores() if robust else _expected_scores(p) for p in parts]
@@ -287,12 +334,14 @@ def joined(parts: list[Part]) -> np.ndarray:
         for d, other in enumerate(parts):
             if c == d:
                 inner = one.inner(scores[c] if robust else None)
-            elif robust:
-                both = spread(np.hstack([scores[c], scores[d]]))[:size, size:]
-                inner = np.sqrt(one.freedom() * other.freedom()) * one.inverse @ both @ other.inverse
             else:
-                overlap = -np.sqrt(one.dispersion * other.dispersion) * _overlap(one, other)
-                inner = one.inverse @ (scores[c].T @ (overlap[:, None] * scores[d])) @ other.inverse
+                if robust:
+                    both = spread(np.hstack([scores[c], scores[d]]))[:size, size:]
+                    both = np.sqrt(one.freedom() * other.freedom()) * both
+                else:
+                    overlap = -np.sqrt(one.dispersion * other.dispersion) * _overlap(one, other)
+                    both = scores[c].T @ (overlap[:, None] * scores[d])
+                inner = one.inverse @ (both - one.pull @ other.pull.T / (len(parts) - 1)) @ other.inverse
             out[c * size : (c + 1) * size, d * size : (d + 1) * size] = one.out(other.out(inner.T).T)
     roots, vectors = np.linalg.eigh(0.5 * (out + out.T))
     return (vectors * np.clip(roots, 0.0, None)) @ vectors.T  # rounding, and approximate correlations
@@ -302,7 +351,7 @@ def _expected_scores(part: Part) -> np.ndarray:
     """Derivative of each bag's expected count over its variance: what multiplies count minus expectation."""
     p = part.problem
     chance = expit(p.logits(part.theta))
-    slopes = weighted_sums(p.values, p.likelihood.offsets, chance * (1.0 - chance))
+    slopes = weighted_sums(p.values, p.likelihood.offsets, p.counted(chance * (1.0 - chance)))
     scale = p.split(part.theta)[2]
     variance = slopes[:, -1] + 1e-12
     if scale is not None:
@@ -311,7 +360,7 @@ def _expected_scores(part: Part) -> np.ndarray:
 
 
 def _overlap(one: Part, other: Part) -> np.ndarray:
-    """sum_i p_c p_d over each bag."""
+    """sum_i p_c p_d over the people of each bag."""
     a, b = (expit(p.problem.logits(p.theta)) for p in (one, other))
     edges = one.problem.likelihood.offsets[:-1]
-    return np.add.reduceat(a * b, edges)
+    return np.add.reduceat(one.problem.counted(a * b), edges)

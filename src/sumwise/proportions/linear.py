@@ -117,6 +117,11 @@ class LinearProblem:
             inner[np.diag_indices(self.width - 1)] = self.penalty
         return block
 
+    def counted(self, per_row):
+        """Values of rows times the people that each stands for, where counts are of people."""
+        people = getattr(getattr(self.likelihood, "observed", None), "multiplicity", None)
+        return per_row if people is None else per_row * people
+
     def value_and_gradient(self, theta):
         """The penalised total to maximise, and its gradient."""
         coef, _, scale = self.split(theta)
@@ -139,7 +144,7 @@ class LinearProblem:
         scale = self.split(theta)[2]
         blocks = []
         for c in range(self.n_logits):
-            spread = prior[:, c] * (1.0 - prior[:, c])
+            spread = self.counted(prior[:, c] * (1.0 - prior[:, c]))
             block = self._block(spread, scale)
             block[np.diag_indices(self.width)] += 1e-10 * (1.0 + np.trace(block) / self.width)
             blocks.append(block + self.penalty_block)
