@@ -3,6 +3,7 @@ torch)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -28,12 +29,15 @@ from sumwise.proportions.linear import LinearProblem, maximise
 
 __all__ = ["CardinalityNetwork", "hidden_layers"]
 
+STARTS = ("linear", "zero")
+
 
 class CardinalityNetwork(BagClassifier):
     """Neural classifier of individuals, trained by exact maximum likelihood from class counts per bag.
 
-    The logits are those of a linear `CardinalityClassifier` plus the average of several networks', which begin at
-    zero. How long they are trained is learned from bags alone, by holding parts of them out.
+    The logits are those of a linear `CardinalityClassifier`, or the overall shares', plus the average of several
+    networks', which begin at zero. Which of the two, and how long they are trained, is learned from bags alone, by
+    holding parts of them out.
 
     Parameters
     ----------
@@ -42,6 +46,10 @@ class CardinalityNetwork(BagClassifier):
     sees_bag : bool, default False
         Whether a member's logit also depends on its bag: rho(concat(phi(x), mean of phi over the bag)). A matrix
         given to `predict_proba` then counts as one bag.
+    start : {"auto", "linear", "zero", "both"}, default "auto"
+        What the networks are added to: the linear part, the overall shares only, or half of them to either. From zero
+        many bags are told better, since nothing of what a line took for signal stays in; few bags need the line.
+        "auto" is "both" where that predicts held-out bags better than "linear" (and there are two members or more).
     penalty : float or "auto", default "auto"
         Of the linear part.
     weight_decay : float, default 1e-3
@@ -67,8 +75,9 @@ class CardinalityNetwork(BagClassifier):
     Attributes
     ----------
     linear_ : CardinalityClassifier, the linear part.
+    start_ : str, what the networks were added to; ``member_starts_`` says it of each.
     members_ : list of lists of arrays, weights and biases of each network.
-    n_epochs_ : int, how long they were trained; 0 where no network helped.
+    n_epochs_ : int, how long they were trained (the longest, where they differ); 0 where no network helped.
     gain_ : float, mean rise of the log-likelihood per held-out bag over the linear part, at that epoch.
     fit_ : Fit
 
@@ -90,6 +99,7 @@ class CardinalityNetwork(BagClassifier):
         hidden=(64,),
         *,
         sees_bag=False,
+        start="auto",
         penalty: float | str = "auto",
         weight_decay=1e-3,
         learning_rate=1e-3,
@@ -108,6 +118,7 @@ class CardinalityNetwork(BagClassifier):
     ):
         self.hidden = hidden
         self.sees_bag = sees_bag
+        self.start = start
         self.penalty = penalty
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
@@ -129,6 +140,9 @@ class CardinalityNetwork(BagClassifier):
         torch = require("torch", extra="torch")
         checks.at_least(self.max_epochs, "max_epochs", 1)
         checks.at_least(self.n_members, "n_members", 1)
+        checks.choice(self.start, "start", ("auto", *STARTS, "both"))
+        if self.start == "both":
+            checks.at_least(self.n_members, "n_members", 2)
         if isinstance(bags, Bags):
             bags, counts = drop_empty(bags, counts)
         rng = checks.generator(self.random_state)
@@ -148,15 +162,20 @@ class CardinalityNetwork(BagClassifier):
         self.mean_, self.scale_ = centre_and_scale(bags.values)
         if len(bags) < 2:
             raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
-        likelihood = BagLikelihood(bags.offsets, observe(bags, counts, self.noise, self.totals), self.inference)
+        observed = observe(bags, counts, self.noise, self.totals)
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference)
+        self.shares_ = bags.sizes @ observed.shares(bags.sizes) / bags.n_rows
         run = _Training(self, bags, likelihood, torch)
         with Progress("Networks", verbose=self.verbose) as progress, threads(1):
-            curve, stopped = run.trials(rng, progress)
-            self.n_epochs_, self.gain_ = int(np.argmax(curve)), float(np.max(curve))
-            self.members_ = [run.member(self.n_epochs_, rng, progress) for _ in range(self.n_members)]
+            found = run.choose(rng, progress)
+            self.start_, self.n_epochs_, self.gain_ = found.start, max(found.epochs.values()), found.gain
+            kinds = list(found.epochs)
+            self.member_starts_ = [kinds[i % len(kinds)] for i in range(self.n_members)]
+            self.members_ = [run.member(kind, found.epochs[kind], rng, progress) for kind in self.member_starts_]
         objective = self.score(bags, counts) * len(bags)
-        self.fit_ = Fit(None, objective, None, self.n_epochs_, stopped, {"gain": curve})
-        if not stopped:
+        curve = found.curve
+        self.fit_ = Fit(None, objective, None, self.n_epochs_, found.stopped, {"gain": curve})
+        if not found.stopped:
             late = float(curve[-1] - curve[-2])
             warn_not_converged(self.max_epochs, late, 0.0, hint="raise max_epochs.", stacklevel=2)
         return self
@@ -166,9 +185,13 @@ class CardinalityNetwork(BagClassifier):
 
     def _logits(self, bags: Bags) -> np.ndarray:
         rows = (np.asarray(bags.values, dtype=np.float64) - self.mean_) / self.scale_
-        base = self.linear_._logits(bags)
-        extra = np.mean([self._forward(weights, rows, bags.offsets) for weights in self.members_], axis=0)
-        return base + (extra[:, 0] if base.ndim == 1 else extra)
+        parts = []
+        for kind in dict.fromkeys(self.member_starts_):  # each start counts alike
+            base = self.linear_._logits(bags) if kind == "linear" else _constant(self.shares_, len(rows))
+            weights = [w for w, k in zip(self.members_, self.member_starts_) if k == kind]
+            extra = np.mean([self._forward(w, rows, bags.offsets) for w in weights], axis=0)
+            parts.append(base + (extra[:, 0] if base.ndim == 1 else extra))
+        return np.mean(parts, axis=0)
 
     def _forward(self, weights, rows, offsets):
         """One network in NumPy: the answer doesn't need torch."""
@@ -181,6 +204,19 @@ class CardinalityNetwork(BagClassifier):
             rows = rows @ weights[2 * n_layers].T + weights[2 * n_layers + 1]
             rows = rows * expit(rows)
         return rows @ weights[-2].T + weights[-1]
+
+
+@dataclass
+class _Trial:
+    """What holding bags out showed of one start."""
+
+    start: str
+    epochs: dict[str, int]  # the best of each kind of member
+    logits: np.ndarray  # of every row, from networks that never saw its bag
+    held_out: np.ndarray  # log-likelihood of each bag under these
+    gain: float  # its mean, over that of the linear part
+    curve: np.ndarray  # the same by epoch
+    stopped: bool  # whether the curve had turned
 
 
 class _Training:
@@ -232,18 +268,16 @@ class _Training:
         found = maximise(problem, start, tol=1e-2).theta
         return found[: linear.theta_.size].reshape(linear.theta_.shape)
 
-    def _evaluate(self, part, rows, params, which, learn):
-        """Log-likelihoods of some bags, and the surrogate whose gradient is that of their sum."""
+    def _loss(self, part, rows, params, which):
+        """The surrogate whose gradient is that of minus the mean log-likelihood of some bags."""
         out = self._network(params, self.rows[rows], self.bags.sizes[which])
         extra = out.detach().cpu().numpy().astype(np.float64)
         logits = self.base[rows] + extra
         logits = logits[:, 0] if self.n_logits == 1 else logits
         value = part.evaluate(logits, self.scale)
-        if not learn:
-            return value.log_prob, None
         _, residual = part.total_and_residual(value)
         pull = self.torch.as_tensor(residual.reshape(out.shape), dtype=out.dtype, device=out.device)
-        return value.log_prob, -(pull * out).sum() / len(which)
+        return -(pull * out).sum() / len(which)
 
     def _part(self, which):
         edges = self.bags.offsets.tolist()
@@ -262,41 +296,69 @@ class _Training:
             which = order[begin : begin + self.batch]
             part, rows = self._part(which)
             optimiser.zero_grad()
-            loss: Any = self._evaluate(part, rows, params, which, True)[1]
+            loss: Any = self._loss(part, rows, params, which)
             loss.backward()
             optimiser.step()
 
-    def _judge(self, judge, rows, params, test):
-        with self.torch.no_grad():
-            return float(self._evaluate(judge, rows, params, test, False)[0].sum())
-
-    def trials(self, rng, progress):
-        """Train without each part in turn, all in step: the curve of gains per held-out bag, and whether it had
-        turned."""
+    def choose(self, rng, progress) -> _Trial:
+        """The trial of the start that was asked for; by default of the linear part, or of both if that is better."""
         owner, n_bags = self.owner, len(self.bags)
         folds = rng.permutation(np.arange(n_bags) % min(max(owner.n_folds, 2), n_bags))
-        runs = []
+        if owner.start in STARTS or owner.n_members < 2:
+            return self._trial(folds, owner.start if owner.start in STARTS else "linear", rng, progress)
+        line, zero = (self._trial(folds, start, rng, progress) for start in STARTS)
+        both = self._both(line, zero)
+        return both if owner.start == "both" or both.gain > line.gain else line
+
+    def _both(self, line: _Trial, zero: _Trial) -> _Trial:
+        """The mean of the two."""
+        logits = 0.5 * (line.logits + zero.logits)
+        held_out = self._log_prob(self.likelihood, logits)
+        gain = line.gain + float((held_out - line.held_out).mean())
+        longer = max(line, zero, key=lambda trial: trial.curve.size)
+        stopped = line.stopped and zero.stopped
+        return _Trial("both", line.epochs | zero.epochs, logits, held_out, gain, longer.curve, stopped)
+
+    def _log_prob(self, part, logits):
+        return part.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale).log_prob
+
+    def _held_out(self, base, params, which, rows):
+        """Logits of the rows of some bags."""
+        with self.torch.no_grad():
+            out = self._network(params, self.rows[rows], self.bags.sizes[which])
+        return base[rows] + out.cpu().numpy().astype(np.float64)
+
+    def _trial(self, folds, start, rng, progress) -> _Trial:
+        """Train without each part in turn, all in step; gains are over the linear part."""
+        owner, runs = self.owner, []
+        line = np.empty((len(self.values), self.n_logits))
         for fold in range(folds.max() + 1):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            line = self._line(folds == fold)
-            runs.append((self._logits_of(line), *self._begin(rng), train, test, *self._part(test)))
-        curve = []
+            base, rows = self._logits_of(self._line(folds == fold)), self._part(test)[1]
+            line[rows] = base[rows]
+            runs.append((base if start == "linear" else self._flat(), *self._begin(rng), train, test, rows))
+        before = self._log_prob(self.likelihood, line).mean()
+        curve: list[float] = []
+        now, best = np.empty_like(line), (line, np.zeros(len(folds)))
         while len(curve) <= owner.max_epochs and len(curve) - int(np.argmax(curve or [0])) <= owner.patience:
-            total = 0.0
-            for base, params, optimiser, train, test, judge, rows in runs:
+            for base, params, optimiser, train, test, rows in runs:
                 self.base = base
                 if curve:
                     self._epoch(params, optimiser, train, rng)
-                total += self._judge(judge, rows, params, test)
-            curve.append(total / n_bags)
+                now[rows] = self._held_out(base, params, test, rows)
+            log_prob = self._log_prob(self.likelihood, now)
+            if log_prob.mean() > max(curve, default=-np.inf):
+                best = now.copy(), log_prob
+            curve.append(float(log_prob.mean()))
             progress.step(held_out=curve[-1])
-        stopped = len(curve) - int(np.argmax(curve)) > owner.patience
-        return np.array(curve) - curve[0], stopped
+        epochs = {start: int(np.argmax(curve))}
+        stopped = len(curve) - epochs[start] > owner.patience
+        return _Trial(start, epochs, *best, max(curve) - before, np.array(curve) - before, stopped)
 
-    def member(self, n_epochs, rng, progress):
+    def member(self, start, n_epochs, rng, progress):
         """One network on all bags: its weights."""
         params, optimiser = self._begin(rng)
-        self.base = self._logits_of(self.owner.linear_.theta_)
+        self.base = self._logits_of(self.owner.linear_.theta_) if start == "linear" else self._flat()
         for _ in range(n_epochs):
             self._epoch(params, optimiser, np.arange(len(self.bags)), rng)
             progress.step()
@@ -304,6 +366,17 @@ class _Training:
 
     def _logits_of(self, line):
         return self.values @ line[:, :-1].T + line[:, -1]
+
+    def _flat(self):
+        return _constant(self.owner.shares_, len(self.values)).reshape(len(self.values), self.n_logits)
+
+
+def _constant(shares, n_rows):
+    """Logits of the overall shares for every row."""
+    logs = np.log(np.maximum(shares, 1e-12))
+    if logs.size == 2:
+        return np.full(n_rows, logs[1] - logs[0])
+    return np.tile(logs - logs.mean(), (n_rows, 1))
 
 
 def hidden_layers(weights, rows, n_layers):
