@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from sumwise import Bags
-from sumwise.proportions import CardinalityClassifier, identifiability
+from sumwise.errors import DataError
+from sumwise.proportions import (
+    AlternatingMeanMap,
+    CardinalityClassifier,
+    EasyLLP,
+    HardEM,
+    InverseCalibration,
+    MeanEmbeddingClassifier,
+    MeanMap,
+    identifiability,
+)
 
 
 def make(n_bags, size, spread, d=2, seed=0):
@@ -57,3 +67,16 @@ def test_counts_give_the_variance_of_labels():
     bags = make(50, 20, 1.0)
     rare = identifiability(bags, np.r_[np.ones(10), np.zeros(40)], warn=False)
     assert (rare.standard_error > identifiability(bags, warn=False).standard_error * 2).all()
+
+
+def test_one_bag_says_that_it_tells_nothing():
+    bags = Bags(np.random.default_rng(0).normal(size=(8, 2)), np.array([0, 8]))
+    with pytest.warns(UserWarning, match="One bag tells the effects of 0 of 2 features"):
+        identifiability(bags)
+    kinds = (CardinalityClassifier, MeanEmbeddingClassifier, AlternatingMeanMap, InverseCalibration, EasyLLP, HardEM)
+    for kind in kinds:
+        with pytest.warns(UserWarning, match="One bag tells the effects of 0 of 2 features") as told:
+            kind(penalty=1.0).fit(bags, [3])
+        assert told[0].filename == __file__
+    with pytest.raises(DataError, match="The class shares of 1 bag have rank 1"):
+        MeanMap(penalty=1.0).fit(bags, [3])

@@ -50,5 +50,13 @@ def test_labels_that_do_not_fit_are_refused(sample):
     bags, labels = sample
     with pytest.raises(DataError, match="120 rows and 119 labels"):
         Oracle().fit(bags, labels[1:])
+    with pytest.raises(DataError, match="20 labels. Hint: give the class of each row, not counts"):
+        Oracle().fit(bags, np.ones(20))
+    with pytest.raises(DataError, match="Class 2, 3, 4, ... has no member among 120 rows"):
+        Oracle().fit(bags, np.where(labels == 2, 11, labels))
+    with pytest.raises(DataError, match="Class 1 has no member among 120 rows"):
+        Oracle().fit(bags, np.zeros(120))
+    with pytest.raises(DataError, match="bags is a ndarray"):
+        Oracle().fit(bags.values, labels)
     with pytest.raises(DataError, match="one entry per member"):
         Oracle().fit(bags, label_bags(bags, labels)[::-1][:5])

@@ -17,6 +17,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
+from sumwise.proportions.identify import warn_of_one_bag
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
 from sumwise.proportions.on_spark import on_spark
@@ -188,6 +189,7 @@ class CardinalityClassifier(BagClassifier):
         self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
         self.classes_ = np.arange(observed.n_classes)
         self.fitted_columns_ = np.asarray(counts).ndim == 2
+        warn_of_one_bag(len(bags), bags.n_features)
         if self.classifier is not None:
             self._fit_foreign(values, likelihood)
             return self

@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.proportions.counts import observe
 
-__all__ = ["Identifiability", "identifiability"]
+__all__ = ["Identifiability", "identifiability", "warn_of_one_bag"]
 
 ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect can't be told
 
@@ -66,6 +66,8 @@ class Identifiability:
         if k == n:
             worst = self.standard_error.max(initial=0.0)
             return f"{self.n_bags} bags tell the effects of all {n} features (worst standard error {worst:.2g})."
+        if self.n_bags == 1:
+            return _one_bag(n)
         few = f", fewer than the {n} features" if self.rank < n else ""
         return (
             f"{self.n_bags} bags tell the effects of {k} of {n} features: their means differ in {self.rank} "
@@ -136,6 +138,30 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     if warn and not found.answerable.all():
         warnings.warn(found.verdict, UserWarning, stacklevel=2)
     return found
+
+
+def warn_of_one_bag(n_bags: int, n_features: int, stacklevel: int = 3):
+    """Say after a fit to one bag that it told nothing about the features' effects.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sumwise.proportions.identify import warn_of_one_bag
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_one_bag(1, 3)
+    >>> print(told[0].message)
+    One bag tells the effects of 0 of 3 features: its mean has no other to differ from. ...
+    """
+    if n_bags == 1:
+        warnings.warn(_one_bag(n_features), UserWarning, stacklevel=stacklevel)
+
+
+def _one_bag(n_features: int) -> str:
+    return (
+        f"One bag tells the effects of 0 of {n_features} features: its mean has no other to differ from. The penalty "
+        "and the method's start decide them: read single coefficients with care."
+    )
 
 
 def _errors(information):

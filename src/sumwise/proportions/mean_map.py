@@ -79,9 +79,10 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
     else:
         found, rank = class_means(data.means, data.shares, data.sizes)
         if rank < data.n_classes:
+            bags = "1 bag" if data.n_bags == 1 else f"{data.n_bags} bags"
             raise DataError(
-                f"The class shares of the {data.n_bags} bags have rank {rank}, below the {data.n_classes} classes: "
-                "bags don't tell the classes' means apart.",
+                f"The class shares of {bags} have rank {rank}, below the {data.n_classes} classes: "
+                "they don't tell the classes' means apart.",
                 hint="MeanMap needs bags whose shares differ; laplacian=True doesn't.",
             )
         sums = numbers[:, None] * found

@@ -145,6 +145,8 @@ class CardinalityNetwork(BagClassifier):
             checks.at_least(self.n_members, "n_members", 2)
         if isinstance(bags, Bags):
             bags, counts = drop_empty(bags, counts)
+            if len(bags) < 2:
+                raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
         rng = checks.generator(self.random_state)
         self.linear_ = CardinalityClassifier(
             penalty=self.penalty,
@@ -160,8 +162,6 @@ class CardinalityNetwork(BagClassifier):
         self.n_features_in_, self.n_classes_ = bags.n_features, self.linear_.n_classes_
         self.classes_, self.fitted_columns_ = self.linear_.classes_, self.linear_.fitted_columns_
         self.mean_, self.scale_ = centre_and_scale(bags.values)
-        if len(bags) < 2:
-            raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
         observed = observe(bags, counts, self.noise, self.totals)
         likelihood = BagLikelihood(bags.offsets, observed, self.inference)
         self.shares_ = bags.sizes @ observed.shares(bags.sizes) / bags.n_rows

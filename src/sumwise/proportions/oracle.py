@@ -35,9 +35,14 @@ def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     >>> label_bags(Bags(np.zeros((3, 1)), np.array([0, 2, 3])), [0, 1, 1]).tolist()
     [array([0, 1]), array([1])]
     """
+    if not isinstance(bags, Bags):
+        raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame.")
     flat = checks.whole(labels, "labels", ndim=1, allow_bool=True).astype(np.int64)
     if flat.size != bags.n_rows:
-        raise DataError(f"There are {bags.n_rows} rows and {flat.size} labels.")
+        raise DataError(
+            f"There are {bags.n_rows} rows and {flat.size} labels.",
+            hint="give the class of each row, not counts per bag.",
+        )
     out = np.empty(len(bags), dtype=object)
     out[:] = np.split(flat, bags.offsets[1:-1])
     return out
@@ -90,6 +95,12 @@ class Oracle(ShareClassifier):
         flat = _flat(bags, labels)
         self._check()
         n_classes = max(2, int(flat.max(initial=0)) + 1)
+        absent = np.flatnonzero(np.bincount(flat, weights=bags.weights, minlength=n_classes) <= 0)
+        if absent.size:
+            told = ", ".join(str(c) for c in absent[:3]) + (", ..." if absent.size > 3 else "")
+            raise DataError(
+                f"Class {told} has no member among {bags.n_rows} rows.", hint="number the classes from 0, without gaps."
+            )
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         rows = BagShares(values, np.arange(len(values) + 1), np.array(bags.weights), np.eye(n_classes)[flat])
         self._learn(rows, n_classes > 2)
@@ -109,7 +120,7 @@ class Oracle(ShareClassifier):
 
 def _flat(bags: Bags, labels: Any) -> np.ndarray:
     array = np.asarray(labels)
-    if array.dtype == object:
+    if array.dtype == object and isinstance(bags, Bags):
         if len(array) != len(bags) or [len(part) for part in array] != bags.sizes.tolist():
             raise DataError("labels has not one entry per member of each bag.", hint="label_bags(bags, labels).")
         array = np.concatenate(list(array))

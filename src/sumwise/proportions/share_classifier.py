@@ -13,6 +13,7 @@ from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.counts import drop_empty
+from sumwise.proportions.identify import warn_of_one_bag
 from sumwise.proportions.linear import Solution
 from sumwise.proportions.penalty import reference_penalty
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
@@ -86,6 +87,7 @@ class ShareClassifier(BagClassifier):
         if isinstance(bags, Bags):
             bags, counts = drop_empty(bags, counts)
         self._learn(bag_shares(bags, counts, self.totals), np.asarray(counts).ndim == 2)
+        warn_of_one_bag(len(bags), bags.n_features)
         return self
 
     def _learn(self, data: BagShares, columns: bool):
