@@ -47,3 +47,13 @@ def test_unfitted_and_mismatched_use_is_refused(fitted):
         clf.predict([1.0, 2.0])
     with pytest.raises(DataError, match="The counts have 2 classes; the classifier was fitted on 3"):
         clf.score(bags, counts[:, 0])
+
+
+def test_a_matrix_counts_as_one_bag(fitted):
+    clf, bags, counts = fitted
+    one, total = Bags(bags.values, np.array([0, 200])), counts.sum(axis=0, keepdims=True)
+    np.testing.assert_array_equal(clf.predict_counts(bags.values), clf.predict_counts(one))
+    np.testing.assert_array_equal(clf.posterior(bags.values, total), clf.posterior(one, total))
+    assert clf.score(bags.values, total) == clf.score(one, total)
+    with pytest.raises(NotFittedError):
+        CardinalityClassifier().predict_counts(bags)

@@ -99,10 +99,14 @@ class BagClassifier(Estimator):
     def predict_counts(self, bags: Bags) -> np.ndarray:
         """Expected counts per bag, weighted where rows carry weights, in the form that `fit` was given.
 
+        A matrix of rows counts as one bag.
+
         Returns
         -------
         array of shape (n_bags,) for the count of class 1, or (n_bags, n_classes)
         """
+        self._fitted()
+        bags = self._as_bags(bags)
         probs = self.predict_proba(bags) * bags.weights[:, None]
         sums = np.add.reduceat(np.vstack([probs, np.zeros((1, probs.shape[1]))]), bags.offsets[:-1], axis=0)
         sums[bags.sizes == 0] = 0.0
@@ -121,14 +125,15 @@ class BagClassifier(Estimator):
         return BagLikelihood(bags.offsets, observed, self.inference)
 
     def posterior(self, bags: Bags, counts: Any) -> np.ndarray:
-        """Class probabilities of each member given its features and the counts of its bag.
+        """Class probabilities of each member given its features and the counts of its bag; a matrix counts as one.
 
         Returns
         -------
         array of shape (n_rows, n_classes)
         """
         self._fitted()
-        value = self._likelihood(self._as_bags(bags), counts).evaluate(self._logits(bags))
+        bags = self._as_bags(bags)
+        value = self._likelihood(bags, counts).evaluate(self._logits(bags))
         q = value.posterior
         return np.column_stack([1.0 - q, q]) if q.ndim == 1 else q
 
