@@ -1,9 +1,8 @@
 """Classifiers from noisy tables: settings chosen without rows, noise, unlabelled rows.
 
-Usage: python benchmarks/maxent_noise.py [PART ...] [--fresh] with PART among settings, noise, long, coverage, rows
-(default: settings and rows). Needs the public data sets (Adult, Bank) for all but coverage. Prints tables, and writes
-benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise, long and coverage go on where they
-were.
+Usage: python benchmarks/maxent_noise.py [PART ...] [--fresh] with PART among settings, noise, long, rows (default:
+settings and rows). Needs the public data sets (Adult, Bank). Prints tables, and writes
+benchmarks/results/maxent_noise.json line by line: interrupted, settings, noise and long go on where they were.
 Scores are NLLH on test rows, which choose nothing but the column that says so. CPU seconds are of one thread.
 
 Noise is drawn for simulation. "Laplace, epsilon" has the scale T / epsilon on counts and on label sums of each of T
@@ -14,14 +13,13 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxent import Task, fitted, load, score, show
-from sumwise import NotConverged, Table, Tables, synthetic
+from sumwise import Table, Tables
 from sumwise.maxent import MaxEntClassifier, can_support
 from sumwise.noise import Gaussian, Geometric, Laplace
 
@@ -147,53 +145,6 @@ def long() -> list[dict]:
     return out
 
 
-def coverage() -> list[dict]:
-    """95% intervals on a larger model, eight features of 5 to 10 levels, 20,000 people: how often they hold the truth.
-
-    Rows are drawn from a known model of pairs, the truth is its P(label | x). Penalties are small, since intervals
-    don't cover what penalties take away, except in the lines that say default.
-    """
-    out = earlier("coverage", "case")
-    base = synthetic.rows(20_000, sizes=COVERED, rate=0.3, correlation=0.4, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConverged)
-        truth = MaxEntClassifier(n_chains=4000, max_iter=120, random_state=0).fit(base.tables())
-        for case, (penalty, kind) in CASES.items():
-            if case in {line["case"] for line in out}:
-                continue
-            found = [_covered(truth, penalty, kind, seed) for seed in range(3)]
-            line = {k: float(np.mean([f[k] for f in found])) for k in found[0]}
-            out.append({"case": case, **line})
-            show(out[-1:], head=len(out) == 1)
-            keep("coverage", out)
-    return out
-
-
-COVERED = [5, 6, 7, 8, 9, 10, 5, 6]
-CASES = {
-    "exact, small penalties": ((0.1, 1.0), None),
-    "exact, default penalties": (None, None),
-    "Gaussian 20, small penalties": ((0.1, 1.0), Gaussian(20.0)),
-    "Gaussian 20, default penalties": (None, Gaussian(20.0)),
-}
-
-
-def _covered(truth, penalty, kind, seed: int) -> dict[str, float]:
-    """Share of 2,000 people, drawn from the truth, whose probability is within its interval; of main effects too."""
-    names = list(truth.domain_.attributes)
-    frame = truth.sample(20_000, random_state=seed)
-    label = next(c for c in frame.columns if c not in names)
-    tables = Tables.from_frame(frame, names, label=label, domain=truth.domain_)
-    tables = tables if kind is None else noisy(tables, kind, seed)
-    people = truth.sample(2_000, random_state=100 + seed)[names]
-    model = MaxEntClassifier(penalty, n_chains=4000, max_iter=120, random_state=seed).fit(tables)
-    model.bootstrap(tables, n=20, random_state=seed)
-    low, high = model.predict_interval(people)
-    real = truth.predict_proba(people)[:, 1]
-    inside = (low[:, 1] <= real) & (real <= high[:, 1])
-    return {"covered": float(inside.mean()), "width": float(np.mean(high[:, 1] - low[:, 1]))}
-
-
 def earlier(part: str, key: str) -> list[dict]:
     """Lines of a part that earlier runs left; `--fresh` forgets them."""
     if "--fresh" in sys.argv or not RESULTS.exists():
@@ -221,7 +172,7 @@ def rows() -> list[dict]:
     return out
 
 
-PARTS = {"settings": settings, "noise": noise, "long": long, "coverage": coverage, "rows": rows}
+PARTS = {"settings": settings, "noise": noise, "long": long, "rows": rows}
 
 
 def main() -> None:

@@ -37,7 +37,10 @@ class Lines(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n."""
+    """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n.
+
+    centre (1 + C, P): where penalties pull to; zero if None.
+    """
 
     layout: Layout
     data: Tensor
@@ -48,6 +51,7 @@ class Problem(NamedTuple):
     n: float
     lines: tuple[Lines, ...]
     kernels: Any
+    centre: Tensor | None = None
 
 
 class Pace(NamedTuple):
@@ -159,7 +163,8 @@ def take_step(problem: Problem, state: State, halves: list, pace: Pace) -> Tenso
     lay = problem.layout
     moments = [project(lay, torch.cat([counts[None], sums])).mul_(problem.n / m) for counts, sums, m in halves]
     model = (moments[0] + moments[1]).mul_(0.5)
-    pull = (2.0 * problem.penalty).mul_(state.params)
+    off = state.params if problem.centre is None else state.params - problem.centre
+    pull = (2.0 * problem.penalty).mul_(off)
     _move(problem, state, gradient(problem, model, pull, pace.rescale), pace)
     _move_offsets(problem, state.offsets, model, pace.step_theta * pace.size)
     state.mean.lerp_(state.params, pace.share)

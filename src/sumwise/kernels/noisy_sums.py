@@ -31,15 +31,17 @@ class NoisySums(NamedTuple):
     centred: Callable[[np.ndarray], np.ndarray]
 
 
-def fit_noisy_sums(design, weights: np.ndarray, told: NoisySums, penalty: np.ndarray, begin=None, max_iter: int = 150):
-    """Minimise half the sum of (expected - told sum)^2 / (noise + sampling variance), plus penalty theta^2.
+def fit_noisy_sums(
+    design, weights: np.ndarray, told: NoisySums, penalty: np.ndarray, begin=None, max_iter: int = 150, centre=None
+):
+    """Minimise half the sum of (expected - told sum)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
 
     The gradient weighs residuals by how the sums answer to theta. Where noise is large this is the likelihood of the
     sums; dividing each cell's residual by its own variance alone would forget that cells answer together.
 
     design (m, P) indicators of rows without labels; weights (m,): individuals that a row stands for; penalty (C, P);
-    begin: (theta, offsets) to start from. Returns theta (C, P), offsets (K,), the loss, the number of iterations, and
-    whether it ended by itself.
+    begin: (theta, offsets) to start from; centre (C, P), of zeros if None. Returns theta (C, P), offsets (K,), the
+    loss, the number of iterations, and whether it ended by itself.
     """
     shape, weight = told.sums.shape, weights[:, None]
     kept = slice(1, 2) if shape[0] == 1 else slice(None)
@@ -49,6 +51,7 @@ def fit_noisy_sums(design, weights: np.ndarray, told: NoisySums, penalty: np.nda
     trust = 1.0 / (told.variance + sampled)
     goal, whole = told.centred(told.sums), 1.0 / (told.n * told.shares[kept])
     pace = 1.0 / np.sqrt(2 * penalty + sampled**2 * trust)
+    centre = np.zeros(shape) if centre is None else centre
 
     def loss(x: np.ndarray):
         theta, offsets = x[: pace.size].reshape(shape) * pace, x[pace.size :]
@@ -58,10 +61,10 @@ def fit_noisy_sums(design, weights: np.ndarray, told: NoisySums, penalty: np.nda
         p = np.exp(score - log_sum(score, axis=1)[:, None])[:, kept]
         off = told.centred(told.ratio * (turned @ (weight * p)).T) - goal
         total = (weight * p).sum(axis=0) - told.n * told.shares[kept]
-        value = 0.5 * np.sum(trust * off**2) + 0.5 * np.sum(whole * total**2) + np.sum(penalty * theta**2)
+        value = 0.5 * np.sum(trust * off**2) + 0.5 * np.sum(whole * total**2) + np.sum(penalty * (theta - centre) ** 2)
         pull = design @ (told.ratio * told.centred(trust * off)).T + whole * total
         pull = weight * p * (pull - np.sum(p * pull, axis=1, keepdims=True))
-        gradient = (turned @ pull).T + 2 * penalty * theta
+        gradient = (turned @ pull).T + 2 * penalty * (theta - centre)
         return value, np.concatenate([(gradient * pace).ravel(), pull.sum(axis=0)])
 
     if begin is None:

@@ -103,6 +103,7 @@ class DeviceCourse(Course):
             found.layout, data, stacked(found.seen), stacked(rule.penalties),
             data.clamp(min=0.0) + 1.0 + stacked(found.noise),
             put(found.shares.astype(np.float32)), found.n, lines, engine.plan.kernels,
+            None if found.centre is None else stacked(found.centre),
         )  # fmt: skip
         now, mean = course.parameters, course.mean
         offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))

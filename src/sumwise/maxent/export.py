@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.maxent.effects import effect_terms
 
-__all__ = ["cells_of", "coefficient_frame", "logistic_weights", "own_places", "write_weights"]
+__all__ = ["cells_of", "coefficient_frame", "effect_frame", "logistic_weights", "own_places", "write_weights"]
 
 
 def cells_of(lay: Any, t: int) -> Iterable[tuple[int, ...]]:
@@ -78,6 +79,25 @@ def coefficient_frame(model: Any) -> Any:
             levels = tuple(model.domain_.levels(names[a])[v] for a, v in zip(term, at))
             rows += [(model.terms_[t], levels, checks.plain(c), part[k, i]) for k, c in enumerate(classes)]
     return pd.DataFrame(rows, columns=["table", "levels", "class", "coefficient"])
+
+
+def effect_frame(model: Any, effects: list, halves: list, told: list) -> Any:
+    """Effects (C, cells) of every set of attributes as a pandas frame, with half widths of their intervals."""
+    import pandas as pd
+
+    lay, names = model._layout(), model.domain_.attributes
+    classes = model.classes_[1:] if len(model.theta_) == 1 else model.classes_
+    rows = []
+    for term, *values in zip(effect_terms(lay), effects, halves, told):
+        place = lay.terms.index(term) if term in lay.terms else None
+        cells = np.ndindex(*lay.shape(term)) if place is None else cells_of(lay, place)
+        for i, at in enumerate(cells):
+            levels = tuple(model.domain_.levels(names[a])[v] for a, v in zip(term, at))
+            for k, c in enumerate(classes):
+                effect, half, known = (v[k, i] for v in values)
+                title = tuple(names[a] for a in term)
+                rows.append((title, levels, checks.plain(c), effect, effect - half, effect + half, known))
+    return pd.DataFrame(rows, columns=["table", "levels", "class", "effect", "low", "high", "told"])
 
 
 def write_weights(weights: dict[str, Any], path: Any) -> None:

@@ -32,6 +32,7 @@ class Sufficient:
     seen : Moments of 0 and 1, whether a count and a label sum were observed.
     n : population size; shares : (K,) of the classes.
     noise : Moments, the variance that noise adds to a count and to a label sum; 0 where they are exact.
+    centre : Moments, what penalties pull mu and theta to; None is zero.
     """
 
     layout: Layout
@@ -40,6 +41,7 @@ class Sufficient:
     n: float
     shares: np.ndarray
     noise: Moments
+    centre: Moments | None = None
 
     @property
     def noisy(self) -> bool:

@@ -115,7 +115,7 @@ def by_steps(
     while True:
         halves = engine.moments(course.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
-        pull = _penalty_gradient(course.parameters, rule.penalties)
+        pull = _penalty_gradient(found, course.parameters, rule.penalties)
         grads = [_gradient(found, half, pull, rule.rescale) for half in halves]
         gradient = _gradient(found, model, pull, rule.rescale)
         _move(found, rule, course, gradient, lines)
@@ -145,8 +145,15 @@ def look(course: Course, distance: float, tol: float, longer: int = LONGER) -> b
     return 0 < longer * course.agreed <= course.n_iter
 
 
-def _penalty_gradient(parameters: Parameters, penalties: Moments) -> Moments:
-    return Moments(2 * penalties.counts * parameters.mu, 2 * penalties.sums * parameters.theta)
+def _penalty_gradient(found: Sufficient, parameters: Parameters, penalties: Moments) -> Moments:
+    return Moments(*(2 * p * off for p, off in zip(penalties, _off_centre(found, parameters))))
+
+
+def _off_centre(found: Sufficient, parameters: Parameters) -> Moments:
+    """How far parameters are from where penalties pull them."""
+    if found.centre is None:
+        return Moments(parameters.mu, parameters.theta)
+    return Moments(parameters.mu - found.centre.counts, parameters.theta - found.centre.sums)
 
 
 def _gradient(found: Sufficient, model: Moments, pull: Moments, rescale: bool) -> Moments:
@@ -214,8 +221,8 @@ def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parame
         now = unpack(x)
         model, log_z = engine.with_normaliser(now)
         value = n * log_z - data.counts @ now.mu - np.sum(data.sums * now.theta) - n * found.shares @ now.offsets
-        value += np.sum(penalties.counts * now.mu**2) + np.sum(penalties.sums * now.theta**2)
-        pull = _penalty_gradient(now, penalties)
+        value += sum(np.sum(p * off**2) for p, off in zip(penalties, _off_centre(found, now)))
+        pull = _penalty_gradient(found, now, penalties)
         mu = (model.counts - data.counts) * seen.counts + pull.counts
         theta = (model.sums - data.sums) * seen.sums + pull.sums
         expected = model.sums[:, : found.layout.starts[1]].sum(axis=1)

@@ -62,7 +62,8 @@ def weighed_theta(found: Sufficient, codes: np.ndarray, penalty: np.ndarray, beg
         codes, weights = np.column_stack(np.unravel_index(cells, lay.sizes)), counts * weights[0]
     design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes, lay.listed)
     told = told_sums(found, design.T @ weights if rescale else None)
-    return fit_noisy_sums(design, weights, told, np.maximum(penalty, 1e-9), begin)
+    centre = None if found.centre is None else found.centre.sums
+    return fit_noisy_sums(design, weights, told, np.maximum(penalty, 1e-9), begin, centre=centre)
 
 
 def told_sums(found: Sufficient, here: np.ndarray | None) -> NoisySums:
