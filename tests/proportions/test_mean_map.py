@@ -59,3 +59,21 @@ def test_equal_shares_are_refused_by_name():
     with pytest.raises(DataError, match="have rank 1, below the 2 classes"):
         MeanMap(penalty=1.0).fit(bags, [1, 1, 1])
     assert MeanMap(laplacian=True, penalty=1.0).fit(bags, [1, 1, 1]).coef_.shape == (1, 2)
+
+
+def test_smoothness_is_chosen_by_held_out_shares():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(400, 2)) + np.repeat(rng.normal(size=(40, 2)), 10, axis=0)
+    labels = rng.random(400) < 1 / (1 + np.exp(-2 * values[:, 0]))
+    bags, counts = Bags(values, np.arange(0, 401, 10)), labels.reshape(40, 10).sum(axis=1)
+    chosen = MeanMap(laplacian=True, penalty=1.0).fit(bags, counts)
+    data, losses = bag_shares(bags, counts), {}
+    for smoothness in (1.0, 1e2, 1e4):
+        clf = MeanMap(laplacian=True, penalty=1.0, smoothness=smoothness).fit(bags, counts)
+        assert clf.smoothness_ == smoothness
+        losses[smoothness] = clf._held_out(clf._parts(data), 1.0)
+        if smoothness == chosen.smoothness_:
+            np.testing.assert_array_equal(clf.coef_, chosen.coef_)
+    assert losses[chosen.smoothness_] == min(losses.values()) < max(losses.values())
+    with pytest.raises(DataError, match="smoothness is 'much'"):
+        MeanMap(laplacian=True, smoothness="much").fit(bags, counts)

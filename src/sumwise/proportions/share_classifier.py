@@ -115,13 +115,19 @@ class ShareClassifier(BagClassifier):
 
     def _chosen(self, data: BagShares) -> float:
         """The penalty given, or the one whose fits predict the shares of held-out bags best."""
+        return self._walk(data, self._parts(data))[0]
+
+    def _parts(self, data: BagShares) -> Callable:
+        rng = checks.generator(self.random_state)
+        return _parts(data, rng.permutation(np.arange(data.n_bags) % 4))
+
+    def _walk(self, data: BagShares, part: Callable) -> tuple[float, float]:
+        """The penalty, and the loss of held-out bags with it: not a number where there are too few to hold out."""
         if self.penalty != "auto":
-            return float(self.penalty)
+            return float(self.penalty), np.nan
         reference = reference_penalty(data.values)
         if data.n_bags < 4:
-            return reference
-        rng = checks.generator(self.random_state)
-        part = _parts(data, rng.permutation(np.arange(data.n_bags) % 4))
+            return reference, np.nan
         losses: dict[int, float] = {}
 
         def visit(i):
@@ -136,7 +142,8 @@ class ShareClassifier(BagClassifier):
                 if losses[i] > best * (1.0 - NEGLIGIBLE):
                     break
                 i += direction
-        return float(reference * STEPS[min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))])
+        taken = min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))
+        return float(reference * STEPS[taken]), losses[taken]
 
     def _held_out(self, part: Callable, penalty) -> float:
         total = 0.0

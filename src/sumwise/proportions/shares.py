@@ -90,7 +90,7 @@ class BagShares:
         weighted = per_row * self.weights[:, None]
         return np.add.reduceat(weighted, self.offsets[:-1], axis=0) / self.sizes[:, None]
 
-    def once(self, name: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
+    def once(self, name: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, computed when it is first asked for."""
         if name not in self._known:
             self._known[name] = make()
