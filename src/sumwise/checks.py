@@ -115,8 +115,8 @@ def whole(x: Any, name: str, **options: Any) -> np.ndarray:
     return array
 
 
-def positive(x: Any, name: str, **options: Any) -> np.ndarray:
-    """Return `x` as finite numbers above zero.
+def positive(x: Any, name: str, hint: str | None = None, **options: Any) -> np.ndarray:
+    """Return `x` as finite numbers above zero; `hint` says what to do where they aren't.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def positive(x: Any, name: str, **options: Any) -> np.ndarray:
     array = finite(x, name, **options)
     bad = array <= 0
     if bad.any():
-        raise DataError(f"{name} is not above zero {_where(array, bad, options.get('labels'))}.")
+        raise DataError(f"{name} is not above zero {_where(array, bad, options.get('labels'))}.", hint=hint)
     return array
 
 

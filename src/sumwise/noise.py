@@ -348,7 +348,7 @@ def _floats(x: Any, name: str) -> np.ndarray:
 
 
 def _scale(x: Any, name: str) -> float | np.ndarray:
-    array = checks.positive(x, name)
+    array = checks.positive(x, name, hint="tables without noise are Exact()." if name == "scale" else None)
     if not array.size:
         raise DataError(f"{name} is empty.", hint="give a number, or one per cell.")
     return float(array) if array.ndim == 0 else checks.frozen(array)

@@ -1,10 +1,11 @@
 """Noisy tables that are bad, or only look so: what is used, what is refused, and in which words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sumwise import DataError, Domain, Table, Tables
-from sumwise.maxent import MaxEntClassifier, can_support
+from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, can_support, drop_tied
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 DOMAIN = Domain({"a": 2, "b": 2})
@@ -76,3 +77,44 @@ def test_cells_cut_to_zero_are_noticed_beforehand():
     cut = pair([[0.0, 220.1], [330.4, 455.3]], [[3.0, 105.0], [20.0, 120.0]], Gaussian(6.0))
     assert not any("exactly 0" in reason for reason in can_support(drawn).reasons)
     assert any("'a' x 'b', 1 of 4 cells" in reason for reason in can_support(cut).reasons)
+
+
+@pytest.mark.parametrize("ask", [MaxEntClassifier().fit, can_support])
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], "There are no tables"),
+        (pd.DataFrame({"a": [1]}), "takes Tables; this is a DataFrame"),
+        ([None], "this is a NoneType"),
+        ([Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2})) for _ in range(2)], None),
+        ([Tables([Table(a, [5.0, 5.0], [1.0, 2.0])], Domain({a: 2})) for a in "ab"], "Part 1 has other attributes"),
+    ],
+)
+def test_what_is_no_tables_is_refused_by_name(ask, given, words):
+    if words is None:
+        ask(given)
+        return
+    with pytest.raises(DataError, match=words):
+        ask(given)
+
+
+def test_drop_tied_and_empty_penalties_say_what_they_take():
+    with pytest.raises(DataError, match="drop_tied takes Tables; this is a list"):
+        drop_tied([])
+    tables = Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2}))
+    with pytest.raises(DataError, match="penalty_theta is empty"):
+        MaxEntClassifier([]).fit(tables)
+
+
+def test_numbers_given_as_text_are_no_unseen_levels():
+    """Every row would be predicted the same, without a word."""
+    model = MaxEntClassifier().fit(Tables([Table("a", [5.0, 5.0], [1.0, 4.0])], Domain({"a": 2})))
+    with pytest.raises(DataError, match=r"it has '0' \(str\), they have 0 \(int\)"):
+        model.predict_proba({"a": ["0", "1"]})
+    np.testing.assert_allclose(model.predict_proba({"a": [7]}), model.predict_proba({"a": ["no such level"]}))
+
+
+def test_a_fit_stopped_while_moments_agree_says_what_it_waits_for():
+    tables = synthetic.rows(3000, sizes=[3, 2], rate=0.3, random_state=0).tables()
+    with pytest.warns(NotConverged, match="must last for 20 steps after the first 80"):
+        MaxEntClassifier(engine="gibbs", max_iter=50, tol=5.0, random_state=0).fit(tables)

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.maxent.listing import tie_of
 from sumwise.maxent.sufficient import scores_of
 from sumwise.table import Table
@@ -49,6 +50,8 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     """
     checks.at_least(levels, "levels", 1)
     checks.fraction(tie, "tie")
+    if not isinstance(tables, Tables):
+        raise DataError(f"drop_tied takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
     domain = tables.domain
     large = [a for a in domain.attributes if domain[a] > levels]
     tied = []

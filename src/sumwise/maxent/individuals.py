@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
+from sumwise.errors import DataError
 from sumwise.kernels.loglinear import found_in
 
 __all__ = ["codes_of", "term_scores"]
@@ -42,7 +43,22 @@ def _codes(column: Any, levels: tuple, name: str) -> np.ndarray:
     position = {level: i for i, level in enumerate(levels)}
     codes, found = pd.factorize(column)
     lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
+    if len(found) and (lookup < 0).all():
+        _refuse_other_type(found, levels, name)
     return np.where(codes >= 0, lookup[codes], position.get(None, -1))
+
+
+def _refuse_other_type(values: Any, levels: tuple, name: str) -> None:
+    """Refuse a column none of whose values is a level, though some would be if they were text, or numbers."""
+    text = {str(level): level for level in levels}
+    for value in map(checks.plain, values):
+        if str(value) in text:
+            meant = text[str(value)]
+            raise DataError(
+                f"No value of column {name!r} is a level of the tables: it has {value!r} ({type(value).__name__}), "
+                f"they have {meant!r} ({type(meant).__name__}).",
+                hint="convert the column.",
+            )
 
 
 def term_scores(

@@ -18,7 +18,7 @@ from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
 from sumwise.maxent.listing import listing_of
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.sufficient import Sufficient, added, sufficient
+from sumwise.maxent.sufficient import Sufficient, added, parts_of, sufficient
 from sumwise.maxent.trained import FEWEST_CHAINS, SAMPLING, Trained
 from sumwise.networks.tensors import find_device
 from sumwise.tables import Tables
@@ -191,7 +191,7 @@ class MaxEntClassifier(Trained):
             not learned. With tens of thousands of rows that is better, with hundreds worse.
         """
         self._check()
-        parts = [tables] if isinstance(tables, Tables) or not isinstance(tables, (list, tuple)) else list(tables)
+        parts = parts_of(tables)
         listed = listing_of(parts) if self._lists(parts) else None
         found = [self._read(t, listed) for t in parts]
         return self._fit_found(added(found), parts[0], held_out, found, rows)

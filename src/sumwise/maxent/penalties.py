@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.kernels.contrastive import Moments
 from sumwise.maxent.large import large_penalties
 from sumwise.maxent.sufficient import Sufficient
@@ -47,6 +48,8 @@ def penalties_of(
 def _by_order(found: Sufficient, penalty: Any, name: str) -> np.ndarray:
     """Penalties (P,): one for tables of one attribute, of two, and so on, the last also for larger ones."""
     given = penalty if np.ndim(penalty) else [penalty]
+    if not len(given):
+        raise DataError(f"{name} is empty.", hint="give a number, or one for each order of tables.")
     by_order = np.array([checks.at_least(p, name, 0, whole_number=False) for p in given], dtype=float)
     lay = found.layout
     orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))

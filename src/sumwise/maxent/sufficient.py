@@ -18,7 +18,7 @@ from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-__all__ = ["Sufficient", "added", "sufficient"]
+__all__ = ["Sufficient", "added", "parts_of", "sufficient"]
 
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 
@@ -148,6 +148,29 @@ def added(parts: Sequence[Sufficient]) -> Sufficient:
     return Sufficient(first.layout, total[0], seen, n, np.sum([p.n * p.shares for p in parts], axis=0) / n, total[1])
 
 
+def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
+    """Tables, or a list of them over the same domain, as a list.
+
+    Examples
+    --------
+    >>> from sumwise.maxent.sufficient import parts_of
+    >>> parts_of([])
+    Traceback (most recent call last):
+    sumwise.errors.DataError: There are no tables. Hint: give Tables, or a list of them.
+    """
+    parts = list(tables) if isinstance(tables, (list, tuple)) else [tables]
+    if not parts:
+        raise DataError("There are no tables.", hint="give Tables, or a list of them.")
+    for i, part in enumerate(parts):
+        if not isinstance(part, Tables):
+            raise DataError(f"{who} takes Tables; this is a {type(part).__name__}.", hint="see Tables.from_frame.")
+        if part.domain != parts[0].domain:
+            raise DataError(
+                f"Part {i} has other attributes or levels than part 0.", hint="count all parts with the same domain=."
+            )
+    return parts
+
+
 class _Read:
     """A table with ascending axes: counts, label sums of every score, variance of a cell."""
 
@@ -250,7 +273,7 @@ def _refuse_far(what: str, attributes: list, totals: np.ndarray, spread: np.ndar
             f"{what} differ by more than noise explains in {int((off > FAR).sum())} of {len(totals)} noisy tables. "
             f"Farthest: {title(attributes[worst])} has {totals[worst]:.6g} against {goal:.6g}, {off[worst]:.1f} "
             "standard deviations.",
-            hint="count all tables on the same rows, or state their noise.",
+            hint="count all tables on the same rows, state their noise, and give NaN for cells that were withheld.",
         )
 
 

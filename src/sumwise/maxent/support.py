@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,11 +11,10 @@ import numpy as np
 
 from sumwise.display import facts_html, facts_text
 from sumwise.maxent.listing import listing_of
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient import added, parts_of, sufficient
 from sumwise.maxent.trust import distrust, sampling_counts
 from sumwise.noise import Gaussian, Laplace
-from sumwise.table import title
-from sumwise.tables import Tables
+from sumwise.table import Table, title
 
 __all__ = ["Support", "can_support"]
 
@@ -83,7 +83,7 @@ class Support:
         return facts_html("Support", self.describe())
 
 
-def can_support(tables: Tables) -> Support:
+def can_support(tables: Any) -> Support:
     """Say before training whether tables can carry a classifier: coverage of pairs, counts per cell, noise.
 
     The answer is true where nothing speaks against the tables, and lists the reasons where something does. It says
@@ -91,8 +91,8 @@ def can_support(tables: Tables) -> Support:
 
     Parameters
     ----------
-    tables : Tables
-        With label sums.
+    tables : Tables, or list of Tables
+        With label sums; several are parts of the data, whose counts are added up.
 
     Examples
     --------
@@ -102,8 +102,10 @@ def can_support(tables: Tables) -> Support:
     >>> can_support(Tables.from_frame(people, ["a", "b"], label="y")).reasons
     ('Cells of pairs hold 0.5 of the rarest class where the average individual is; 5 or more are wanted.',)
     """
-    found = sufficient(tables, listed=listing_of([tables]))
-    lay, names = found.layout, tables.domain.attributes
+    parts = parts_of(tables, "can_support")
+    listed = listing_of(parts)
+    found = added([sufficient(part, listed=listed) for part in parts])
+    lay, names = found.layout, parts[0].domain.attributes
     counts = sampling_counts(found) if found.noisy else np.maximum(found.data.counts, 0.0)
     less = distrust(found).sums.mean(axis=0)
     rarest = float(found.shares.min())
@@ -134,10 +136,10 @@ def can_support(tables: Tables) -> Support:
         "noise_one_way": float(np.mean([line["noise"] for line in single])) if single else 0.0,
         "noise_pairs": float(np.mean([line["noise"] for line in larger])) if larger else 0.0,
     }
-    return Support(**facts, tables=lines, reasons=(*_reasons(facts), *_cut(tables)))
+    return Support(**facts, tables=lines, reasons=(*_reasons(facts), *_cut([t for part in parts for t in part])))
 
 
-def _cut(tables: Tables) -> list[str]:
+def _cut(tables: Sequence[Table]) -> list[str]:
     """Tables of continuous noise with cells of exactly 0, which such noise doesn't give."""
     found = []
     for t in tables:

@@ -23,7 +23,7 @@ from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.rows import from_rows
 from sumwise.maxent.sufficient import Sufficient
-from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
+from sumwise.maxent.training import CALM, SETTLED, Course, Rule, by_lbfgs, by_steps, start
 from sumwise.maxent.uncertainty import Uncertainty
 from sumwise.maxent.weighing import n_rows, weighed_theta
 from sumwise.progress import Progress
@@ -103,7 +103,8 @@ class Trained(Uncertainty):
         distance = course.history["misfit"][-1]
         self.fit_ = Fit(objective=distance, n_iter=course.n_iter, converged=converged, history=history)
         if not converged:
-            warn_not_converged(course.n_iter, distance, self.tol, stacklevel=5)
+            early = f"that must last for {CALM} steps after the first {SETTLED}; raise max_iter."
+            warn_not_converged(course.n_iter, distance, self.tol, early if distance < self.tol else None, stacklevel=5)
 
     def _fit_rows(self, found: Sufficient, rows: Any) -> None:
         codes = codes_of(rows, self.domain_, self.encoding_)

@@ -19,7 +19,7 @@ from sumwise.maxent.individuals import codes_of
 from sumwise.maxent.penalties import penalties_of, usual_penalties
 from sumwise.maxent.queries import Queries
 from sumwise.maxent.shrinkage import free_shares, suggested_scale, supposed
-from sumwise.maxent.sufficient import Sufficient, added
+from sumwise.maxent.sufficient import Sufficient, added, parts_of
 from sumwise.maxent.thinning import jittered
 from sumwise.progress import track
 
@@ -66,7 +66,7 @@ class Uncertainty(Queries):
         """
         self._fitted("mu_")
         n = checks.at_least(n, "n", 2)
-        parts = list(tables) if isinstance(tables, (list, tuple)) else [tables]
+        parts = parts_of(tables, "bootstrap")
         found = added([self._read(t, self._layout().listing_by_term()) for t in parts])
         if parts[0].domain != self.domain_ or found.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
