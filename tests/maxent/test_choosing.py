@@ -7,7 +7,7 @@ import pytest
 
 from sumwise import DataError, NotConverged, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier
-from sumwise.maxent.choosing import Judge, best_on_line, between
+from sumwise.maxent.choosing import DOUBT, Judge, Verdict, best_on_line, between, clearly
 from sumwise.maxent.sufficient import sufficient
 from sumwise.noise import Laplace
 
@@ -34,7 +34,7 @@ def test_the_judge_agrees_with_rows(halves):
     models = [MaxEntClassifier((1.0, p), random_state=0).fit(train) for p in (0.05, 20.0, 2000.0)]
     codes, _ = models[1]._draws(40_000, 0)
     judge = Judge(sufficient(test), codes, models[1]._scores(codes))
-    by_tables = [judge.score(m.theta_, m.offsets_) for m in models]
+    by_tables = [judge.verdict(m.theta_, m.offsets_).score for m in models]
     by_rows = [nllh(rows["label"].to_numpy(), m.predict_proba(rows[names])[:, 1]) for m in models]
     np.testing.assert_allclose(np.diff(by_tables), np.diff(by_rows), atol=0.006)
     assert np.argmax(by_tables) == np.argmax(by_rows)
@@ -74,14 +74,44 @@ def test_noise_isnt_taken_for_signal(halves):
     assert nllh(rows["label"].to_numpy(), model.predict_proba(rows[names])[:, 1]) > 0.0
 
 
-def test_the_search_goes_up_and_down_and_ends_between_neighbours():
+def test_the_search_goes_up_or_down_and_ends_between_neighbours():
     def score(p):
         return -(np.log(p / 7.0) ** 2)
 
-    assert best_on_line(score, 1.0) == 4.0
-    assert best_on_line(score, 1024.0) == 4.0
+    def better(old, new):
+        return score(new) > score(old)
+
+    assert best_on_line(better, 1.0) == 4.0
+    assert best_on_line(better, 1024.0) == 4.0
     assert between(score, 4.0) == pytest.approx(7.0)
+    assert between(score, 8.0) == 8.0  # the top is below: scores of small penalties are too high
     assert between(lambda p: None, 4.0) == 4.0
+
+
+def test_a_weaker_penalty_must_gain_more_than_the_models_differ():
+    """Predictions of 0.5 and 0.6 in all draws are 0.02 nats apart; 1,000 judges see gains with an error of 0.0063."""
+    old = Verdict(0.40, np.log([[0.5, 0.5]]), 1.0, 1000.0)
+    apart = float(np.sum(np.array([0.4, 0.6]) * np.log(np.array([0.4, 0.6]) / 0.5)))
+    chance = np.sqrt(2 * apart / 1000)
+    for weaker, needed in ((False, chance), (True, chance + DOUBT * apart)):
+        for gain, wanted in ((0.99 * needed, False), (1.01 * needed, True)):
+            new = Verdict(0.40 + gain, np.log([[0.4, 0.6]]), 1.0, 1000.0)
+            assert clearly([new], [old], weaker) is wanted
+
+
+def test_structure_that_tables_hide_doesnt_weaken_penalties():
+    """Attributes that are functions of two others let weak penalties look good to tables, and do harm on rows."""
+    made = synthetic.rows(4000, sizes=[5] * 7, correlation=0.6, joint_parents=3, pairwise=1.5, rate=0.3, random_state=10)
+    frame, names = made.frame(), list(made.domain.attributes)
+    tables = Tables.from_frame(frame, names, label="label", domain=made.domain)
+    model = MaxEntClassifier("auto", n_chains=1000, engine="gibbs", max_iter=100, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        model.fit(tables)
+    tried = dict(zip(zip(model.choice_["penalty_1"], model.choice_["penalty_2"]), model.choice_["score"]))
+    one, usual = model.choice_["penalty_1"][-1], 18.0
+    assert tried[one, usual / 4] > tried[one, usual]  # the judge asks for less
+    assert model.penalty_theta_[1] >= usual
 
 
 def test_refusals(halves):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,22 @@ __all__ = ["Judge", "choose_penalties", "fit_quietly", "quick_copy"]
 TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
 MOST_SPLITS = 3  # parts of the data that judge, one after the other; times that tables are thinned
 FACTOR = 4.0  # between neighbouring penalties
-GAIN = 5e-4  # of the score that a step to the next penalty must bring: less is the Monte Carlo error of two trials
+GAIN = 5e-4  # of the score that a step to the next penalty must bring at least: the Monte Carlo error of two trials
 LOWEST, HIGHEST = 1.0 / 64, 200_000.0
+DOUBT = 2.0  # divergences of two models that the score of the less penalised may gain from a wrong model of x
 DRAWS = 20_000  # rows of the reference model
 FIRST, NEXT = 120, 60  # steps for the first penalty, and from one to the next
 CHAINS = 3_000  # at most
 FEWEST, MOST = 1_000, 200_000  # rows that tell how the tables' errors hang together
+
+
+class Verdict(NamedTuple):
+    """What one judge says of one model: its score, and what decides how well it can be told from another's."""
+
+    score: float  # NLLH
+    log_p: np.ndarray  # (m, K) of the reference's draws
+    entropy: float
+    n: float  # individuals who judged
 
 
 class Judge:
@@ -38,11 +48,15 @@ class Judge:
     or have too many of would enter as error, so labels of the draws are the reference's own probabilities, and the
     judges add only what their label sums differ from the reference's rates times their counts. Then scores of two
     parameters differ by what the judges say, up to the square of the difference between their models of x.
+
+    That square has a sign where x has structure that tables don't show: scores of weakly penalised parameters vary more
+    over individuals than over draws, and what that costs is told too low. `clearly` allows for it.
     """
 
     def __init__(self, judges: Sufficient, codes: np.ndarray, scores: np.ndarray, is_truth: bool = False) -> None:
         lay = judges.layout
         self.codes, self.layout = codes, lay
+        self.n = np.inf if is_truth else judges.n
         self.labels = np.exp(scores - log_sum(scores, axis=1)[:, None])
         if is_truth:
             self.shares, self.residual = self.labels.mean(axis=0), np.zeros_like(judges.data.sums)
@@ -53,14 +67,20 @@ class Judge:
         residual = (judges.data.sums - rates * judges.data.counts) * judges.seen.sums * judges.seen.counts
         self.residual = residual / judges.n
 
-    def score(self, theta: np.ndarray, offsets: np.ndarray) -> float:
-        """Normalised log-likelihood, 1 + mean log-likelihood / entropy."""
+    def verdict(self, theta: np.ndarray, offsets: np.ndarray) -> Verdict:
+        """Normalised log-likelihood, 1 + mean log-likelihood / entropy, and log-probabilities of the draws."""
         lay = self.layout
         z = term_scores(self.codes, list(lay.terms), lay.term_starts, lay.sizes, theta, lay.listed)
         z = (np.column_stack([np.zeros(len(z)), z[:, 0]]) if z.shape[1] == 1 else z) + offsets
-        drawn = float(np.mean((self.labels * z).sum(axis=1) - log_sum(z, axis=1)))
+        log_p = z - log_sum(z, axis=1)[:, None]
+        drawn = float(np.mean((self.labels * log_p).sum(axis=1)))
         judged = float(np.sum(self.residual * theta)) + float((self.shares - self.labels.mean(axis=0)) @ offsets)
-        return 1.0 + (drawn + judged) / -float(self.shares @ np.log(self.shares))
+        return Verdict(1.0 + (drawn + judged) / self.entropy, log_p, self.entropy, self.n)
+
+    @property
+    def entropy(self) -> float:
+        """Of the judges' labels."""
+        return -float(self.shares @ np.log(self.shares))
 
 
 def _cell_rates(codes: np.ndarray, lay: Layout, labels: np.ndarray) -> np.ndarray:
@@ -95,44 +115,61 @@ def choose_penalties(model: Any, found: Sufficient, parts: Sequence[Sufficient],
 
 
 def _search(trials: Sequence[Any], begin: tuple) -> tuple[tuple, dict]:
-    """Go along one penalty, then the other, in factors of four while the score rises; end on a parabola."""
-    seen: dict[tuple[float, float], float] = {}
+    """Go from the first penalties along one, then the other, in factors of four while the score clearly rises."""
+    seen: dict[tuple[float, float], list[Verdict]] = {}
 
-    def score(one: float, two: float) -> float:
-        if (one, two) not in seen:
-            seen[one, two] = float(np.mean([t.score((one, two)) for t in trials]))
-        return seen[one, two]
+    def verdicts(*pair: float) -> list[Verdict]:
+        if pair not in seen:
+            seen[pair] = [t.verdict(pair) for t in trials]
+        return seen[pair]
 
     one, two = begin[0], begin[-1]
-    one = best_on_line(lambda p: score(p, two), one)
-    two = best_on_line(lambda p: score(one, p), two)
-    one = best_on_line(lambda p: score(p, two), one)
-    chosen = (between(lambda p: seen.get((p, two)), one), between(lambda p: seen.get((one, p)), two))
-    record = {"penalty_1": [p[0] for p in seen], "penalty_2": [p[1] for p in seen], "score": list(seen.values())}
+    one = best_on_line(lambda old, new: clearly(verdicts(new, two), verdicts(old, two), new < old), one)
+    two = best_on_line(lambda old, new: clearly(verdicts(one, new), verdicts(one, old), new < old), two)
+    one = best_on_line(lambda old, new: clearly(verdicts(new, two), verdicts(old, two), new < old), one)
+    scores = {pair: mean_score(v) for pair, v in seen.items()}
+    chosen = (between(lambda p: scores.get((p, two)), one), between(lambda p: scores.get((one, p)), two))
+    record = {"penalty_1": [p[0] for p in seen], "penalty_2": [p[1] for p in seen], "score": list(scores.values())}
     return chosen, {k: np.array(v) for k, v in record.items()}
 
 
-def best_on_line(score: Callable[[float], float], begin: float) -> float:
-    """The best of begin * FACTOR ** k, going up or down as long as the score rises by more than chance."""
-    best, value = begin, score(begin)
+def mean_score(verdicts: Sequence[Verdict]) -> float:
+    """Of all splits."""
+    return float(np.mean([v.score for v in verdicts]))
+
+
+def clearly(new: Sequence[Verdict], old: Sequence[Verdict], weaker: bool) -> bool:
+    """Whether new penalties are better than by chance and, where weaker, by more than a wrong model of x explains.
+
+    With D the divergence between the two predictions over the draws, the gain of n judges varies by 2 D / n, and would
+    be D were the difference between the two just right.
+    """
+    apart = float(np.mean([np.mean((np.exp(a.log_p) * (a.log_p - b.log_p)).sum(axis=1)) for a, b in zip(new, old)]))
+    entropy, n = float(np.mean([v.entropy for v in new])), sum(v.n for v in new)
+    needed = np.sqrt(2 * max(apart, 0.0) / n) + (DOUBT * apart if weaker else 0.0)
+    return bool(mean_score(new) - mean_score(old) > max(GAIN, needed / entropy))
+
+
+def best_on_line(better: Callable[[float, float], bool], begin: float) -> float:
+    """The last of begin * FACTOR ** k, going up or else down, as long as each is better than the one before."""
+    best = begin
     for step in (FACTOR, 1.0 / FACTOR):
-        moved = False
-        while LOWEST <= best * step <= HIGHEST:
-            found = score(best * step)
-            if not found > value + GAIN:
-                break
-            best, value, moved = best * step, found, True
-        if moved:
+        while LOWEST <= best * step <= HIGHEST and better(best, best * step):
+            best *= step
+        if best != begin:
             break
     return best
 
 
 def between(known: Callable[[float], float | None], best: float) -> float:
-    """The top of the parabola through the best and its neighbours, on a log scale; the best itself where one lacks."""
+    """The top of the parabola through the best and its neighbours, on a log scale, where that is above the best.
+
+    A top below stays out of it: towards small penalties scores are too high.
+    """
     low, mid, high = known(best / FACTOR), known(best), known(best * FACTOR)
     if low is None or mid is None or high is None or not (mid >= low and mid >= high and 2 * mid > low + high):
         return best
-    return best * FACTOR ** (0.5 * (high - low) / (2 * mid - low - high))
+    return best * FACTOR ** max(0.5 * (high - low) / (2 * mid - low - high), 0.0)
 
 
 def _thinned(model: Any, found: Sufficient, tables: Any, begin: tuple) -> list[tuple[Sufficient, Sufficient]]:
@@ -195,11 +232,11 @@ class _Trial:
         self.begin = {name: deepcopy(getattr(self.model, name)) for name in ("mu_", "theta_", "offsets_", "chains_")}
         self.model.set_params(max_iter=NEXT)
 
-    def score(self, penalty: tuple[float, float]) -> float:
+    def verdict(self, penalty: tuple[float, float]) -> Verdict:
         for name, value in self.begin.items():  # so that no penalty gains from the steps that others took
             setattr(self.model, name, deepcopy(value))
         fit_quietly(self.model, self.train, self.tables, penalty)
-        return self.judge.score(self.model.theta_, self.model.offsets_)
+        return self.judge.verdict(self.model.theta_, self.model.offsets_)
 
 
 class _Redrawn(_Trial):
