@@ -83,9 +83,12 @@ def test_the_search_goes_up_or_down_and_ends_between_neighbours():
 
     assert best_on_line(better, 1.0) == 4.0
     assert best_on_line(better, 1024.0) == 4.0
-    assert between(score, 4.0) == pytest.approx(7.0)
-    assert between(score, 8.0) == 8.0  # the top is below: scores of small penalties are too high
-    assert between(lambda p: None, 4.0) == 4.0
+    assert between(score, 4.0, begin=4.0) == pytest.approx(7.0)
+    assert between(score, 8.0, begin=1.0) == pytest.approx(7.0)
+    assert between(score, 8.0, begin=8.0) == 8.0  # the top is below: scores of small penalties are too high
+    assert between(score, 8.0, begin=64.0) == 8.0
+    assert between(score, 1.0, begin=1.0) == 4.0
+    assert between(lambda p: None, 4.0, begin=4.0) == 4.0
 
 
 def test_a_weaker_penalty_must_gain_more_than_the_models_differ():
@@ -101,7 +104,7 @@ def test_a_weaker_penalty_must_gain_more_than_the_models_differ():
 
 def test_structure_that_tables_hide_doesnt_weaken_penalties():
     """Attributes that are functions of two others let weak penalties look good to tables, and do harm on rows."""
-    made = synthetic.rows(4000, sizes=[5] * 7, correlation=0.6, joint_parents=3, pairwise=1.5, rate=0.3, random_state=10)
+    made = synthetic.rows(4000, sizes=[5] * 7, correlation=0.6, joint_parents=3, pairwise=1.5, rate=0.3, random_state=1)
     frame, names = made.frame(), list(made.domain.attributes)
     tables = Tables.from_frame(frame, names, label="label", domain=made.domain)
     model = MaxEntClassifier("auto", n_chains=1000, engine="gibbs", max_iter=100, random_state=0)

@@ -54,8 +54,9 @@ def test_only_noisy_tables_of_attributes_that_hardly_hang_together_are_held():
     frame = {"a": a, "b": np.where(rng.random(4000) < 0.8, a, 0), "c": c, "y": rng.integers(0, 2, 4000)}
     exact = Tables.from_frame(frame, ["a", "b", "c"], label="y")
     assert (ties(sufficient(exact)) == 1.0).all()
-    found = sufficient(noisy(exact, Gaussian(20.0)))
+    assert (ties(sufficient(noisy(exact, Gaussian(5.0)))) == 1.0).all()  # less noise than sampling error
+    found = sufficient(noisy(exact, Gaussian(60.0)))
     raised = {term: ties(found)[found.part(t)].max() for t, term in enumerate(found.layout.terms)}
-    assert raised[0, 2] == raised[1, 2] == MOST_RAISE
+    assert min(raised[0, 2], raised[1, 2]) > 0.7 * MOST_RAISE
     assert raised[0, 1] < 2
     assert raised[0,] == 1.0

@@ -118,17 +118,20 @@ def _search(trials: Sequence[Any], begin: tuple) -> tuple[tuple, dict]:
     """Go from the first penalties along one, then the other, in factors of four while the score clearly rises."""
     seen: dict[tuple[float, float], list[Verdict]] = {}
 
-    def verdicts(*pair: float) -> list[Verdict]:
-        if pair not in seen:
-            seen[pair] = [t.verdict(pair) for t in trials]
-        return seen[pair]
+    def verdicts(one: float, two: float) -> list[Verdict]:
+        if (one, two) not in seen:
+            seen[one, two] = [t.verdict((one, two)) for t in trials]
+        return seen[one, two]
 
     one, two = begin[0], begin[-1]
     one = best_on_line(lambda old, new: clearly(verdicts(new, two), verdicts(old, two), new < old), one)
     two = best_on_line(lambda old, new: clearly(verdicts(one, new), verdicts(one, old), new < old), two)
     one = best_on_line(lambda old, new: clearly(verdicts(new, two), verdicts(old, two), new < old), one)
     scores = {pair: mean_score(v) for pair, v in seen.items()}
-    chosen = (between(lambda p: scores.get((p, two)), one), between(lambda p: scores.get((one, p)), two))
+    chosen = (
+        between(lambda p: scores.get((p, two)), one, begin[0]),
+        between(lambda p: scores.get((one, p)), two, begin[-1]),
+    )
     record = {"penalty_1": [p[0] for p in seen], "penalty_2": [p[1] for p in seen], "score": list(scores.values())}
     return chosen, {k: np.array(v) for k, v in record.items()}
 
@@ -161,15 +164,16 @@ def best_on_line(better: Callable[[float, float], bool], begin: float) -> float:
     return best
 
 
-def between(known: Callable[[float], float | None], best: float) -> float:
-    """The top of the parabola through the best and its neighbours, on a log scale, where that is above the best.
+def between(known: Callable[[float], float | None], best: float, begin: float) -> float:
+    """The top of the parabola through the best and its neighbours, on a log scale, at most one step away.
 
-    A top below stays out of it: towards small penalties scores are too high.
+    A top below the beginning stays out of it: towards small penalties scores are too high.
     """
     low, mid, high = known(best / FACTOR), known(best), known(best * FACTOR)
-    if low is None or mid is None or high is None or not (mid >= low and mid >= high and 2 * mid > low + high):
+    if low is None or mid is None or high is None or 2 * mid <= low + high:
         return best
-    return best * FACTOR ** max(0.5 * (high - low) / (2 * mid - low - high), 0.0)
+    shift = np.clip(0.5 * (high - low) / (2 * mid - low - high), -1.0, 1.0)
+    return float(max(best * FACTOR**shift, min(best, begin)))
 
 
 def _thinned(model: Any, found: Sufficient, tables: Any, begin: tuple) -> list[tuple[Sufficient, Sufficient]]:
