@@ -16,7 +16,6 @@ import argparse
 import json
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +25,6 @@ from sumwise.proportions import CardinalityClassifier, bootstrap, covariance, su
 
 RESULTS = Path(__file__).parent / "results" / "subgroup_coverage.json"
 BY = ("sex", "race", "education")
-
-DRAWS = 200  # classifiers per trial
 
 # regions, individuals, bags per region, classes, region effect, settings of the classifier, how sure
 CASES = {
@@ -42,6 +39,7 @@ CASES = {
     "bags differ, own intercepts": (200, 50, 1, 2, 0.5, {"random_intercept": True}, "observed"),
     "bags differ, ignored": (200, 50, 1, 2, 0.5, {}, "observed"),
     "20 bags per region, groups": (25, 2000, 20, 2, 0.3, {}, "groups"),
+    "20 bags per region, own intercepts, groups": (25, 2000, 20, 2, 0.3, {"random_intercept": True}, "groups"),
     "20 bags per region, ignored": (25, 2000, 20, 2, 0.3, {}, "observed"),
 }
 
@@ -76,8 +74,8 @@ def how_sure(kind, clf, bags, counts, regions):
     if kind == "bootstrap":
         return bootstrap(clf, bags, counts, n=100)
     if kind == "groups":
-        return replace(covariance(clf, bags, counts, groups=regions), n_draws=DRAWS)
-    return replace(covariance(clf, bags, counts, kind), n_draws=DRAWS)
+        return covariance(clf, bags, counts, groups=regions)
+    return covariance(clf, bags, counts, kind)
 
 
 def one(case, seed):

@@ -113,6 +113,22 @@ def test_effects_on_classes_are_pulled_against_each_other():
         np.testing.assert_allclose(off[~np.eye(3, dtype=bool)], -0.5, atol=0.2)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_region_is_taken_as_if_it_had_not_been_fitted(n_classes):
+    bags, counts = people(40, 5, n_classes)
+    clf = CardinalityClassifier(penalty=1.0, multiclass="exact", tol=1e-3).fit(bags, counts)
+    groups = np.arange(40) % 8
+    part = Part(*_problems(clf, bags, counts)[0], "expected", groups)
+    rows = part._rows()
+    told = [rows[groups == g].reshape(-1, part.size) for g in range(8)]
+    whole = sum(r.T @ r for r in told)
+    np.testing.assert_allclose(part.prior() + whole, part.prior() + part.known, atol=1e-6)
+    plain = np.random.default_rng(0).normal(size=part.size)
+    for r in told:
+        by_hand = np.linalg.solve(np.eye(part.size) - r.T @ r @ part.inverse, plain)
+        np.testing.assert_allclose(part._alone(plain, r), by_hand, rtol=1e-6)
+
+
 def test_spread_of_gradients_is_their_covariance_times_their_number():
     scores = np.random.default_rng(0).normal(size=(9, 2))
     np.testing.assert_allclose(spread(scores), 9 * np.cov(scores, rowvar=False))

@@ -18,6 +18,7 @@ __all__ = ["Part", "joined"]
 STEP = 1e-2  # of the differences of gradients, in standard errors: finer ones show rounding where counts tell little
 FLAT = 1e-6  # information, relative to what was expected, below which a direction counts as unknown
 SEEN = 1e-2  # information, relative to a prior's, from which a direction tells how coefficients spread
+MOST = 0.95  # of what is known along a direction, that one unit may be taken to have told
 CLEAR = 3.0  # standard errors by which the counts' dispersion exceeds one before it counts
 
 
@@ -140,17 +141,29 @@ class Part:
         return (basis / roots) @ basis.T
 
     def scores(self) -> np.ndarray:
-        """Gradient of the log-likelihood of each bag, or group of bags, in these coordinates: (n_units, size)."""
+        """Gradient of the log-likelihood of each bag, or group of bags, in these coordinates: (n_units, size).
+
+        The fit gave way to every unit, so each is taken as it would be without that: (I - A H^-1)^-1 of its gradient,
+        with A what the unit is expected to tell and H what all do (the jackknife; Mancl and DeRouen 2001).
+        """
         p = self.problem
         value = p.likelihood.evaluate(p.logits(self.theta), p.split(self.theta)[2])
         residual = p.likelihood.total_and_residual(value)[1].reshape(len(p.values), -1)
         parts = [weighted_sums(p.values, p.likelihood.offsets, residual[:, c]) for c in range(p.n_logits)]
         found = solve_triangular(self.lower, np.hstack(parts).T, lower=True).T
+        rows = self._rows()
         if self.groups is None:
-            return found
-        out = np.zeros((self.n_units, self.size))
-        np.add.at(out, self.groups, found)
-        return out
+            return np.stack([self._alone(one, own) for one, own in zip(found, rows)])
+        order = np.argsort(self.groups, kind="stable")
+        units = np.split(order, np.cumsum(np.bincount(self.groups))[:-1])
+        return np.stack([self._alone(found[k].sum(axis=0), rows[k].reshape(-1, self.size)) for k in units])
+
+    def _alone(self, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """A unit's gradient had it not been fitted; rows' squares are what it tells."""
+        share, vectors = np.linalg.eigh(rows @ self.inverse @ rows.T)
+        share = np.clip(share, 0.0, MOST)
+        along = vectors.T @ (rows @ self.inverse @ score)
+        return score + rows.T @ (vectors @ (along / (1.0 - share)))
 
     def _dispersion(self) -> float:
         """How many times as much the gradients vary as the model says, at least 1.
@@ -160,7 +173,7 @@ class Part:
         """
         if self.robust:
             ratio = np.trace(self.inverse @ spread(self.scores())) / max(self.spent, 1e-12)
-            return max(1.0, self.freedom() * float(ratio))
+            return max(1.0, float(ratio))
         if self.residuals is None or self.problem.random_intercept:
             return 1.0
         squares = self.residuals[1]
@@ -235,8 +248,8 @@ class Part:
         return self.left * self.evenness() if self.robust else self.left
 
     def freedom(self) -> float:
-        """Units over what is left of them, where their spread was learned from the same fit."""
-        if not self.robust and not self.problem.random_intercept:
+        """Bags over what is left of them, where the deviation of their intercepts was learned from the same fit."""
+        if self.robust or not self.problem.random_intercept:
             return 1.0
         return self.n_units / max(self.left, 1.0)
 
@@ -337,7 +350,6 @@ def joined(parts: list[Part]) -> np.ndarray:
             else:
                 if robust:
                     both = spread(np.hstack([scores[c], scores[d]]))[:size, size:]
-                    both = np.sqrt(one.freedom() * other.freedom()) * both
                 else:
                     overlap = -np.sqrt(one.dispersion * other.dispersion) * _overlap(one, other)
                     both = scores[c].T @ (overlap[:, None] * scores[d])
