@@ -34,6 +34,7 @@ __all__ = ["FEWEST_CHAINS", "SAMPLING", "Trained"]
 FEWEST_CHAINS = 64
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
+BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 SECONDS = 1.0  # at least, between two checkpoints
 PAPER = {  # Gilotte et al. 2022, appendix A
     "penalty_mu": 1.0,
@@ -80,7 +81,8 @@ class Trained(Uncertainty):
     def _fit_lbfgs(self, found: Sufficient, penalties: Moments, before: Parameters | None) -> None:
         engine = engines.Exact(self.engine_, found)
         begin = before or start(found).parameters
-        answer, loss, history, _ = by_lbfgs(found, engine, penalties, begin, max(self.max_iter, 1000))
+        options = {"ftol": BRIEF} if self._brief else {}
+        answer, loss, history, _ = by_lbfgs(found, engine, penalties, begin, max(self.max_iter, 1000), **options)
         self._store(answer)
         distance = history["misfit"][-1]
         self.fit_ = Fit(

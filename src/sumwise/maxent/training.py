@@ -205,8 +205,8 @@ def _move_offsets(found: Sufficient, offsets: np.ndarray, model: Moments, size: 
     offsets -= offsets[0]
 
 
-def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parameters, max_iter: int):
-    """Minimise the penalised loss by L-BFGS on exact expectations; return parameters, loss, misfits, success."""
+def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parameters, max_iter: int, ftol=1e-15):
+    """Minimise the penalised loss by L-BFGS on exact expectations; return parameters, loss, misfits, gradient."""
     data, seen, n = found.data, found.seen, found.n
     scale = curvature(data, data, penalties)
     root = np.sqrt(np.concatenate([scale.counts, scale.sums.ravel(), np.maximum(n * found.shares, 1.0)]))
@@ -239,7 +239,7 @@ def by_lbfgs(found: Sufficient, engine: Exact, penalties: Moments, begin: Parame
             history[name].append(float(entry))
 
     first = np.concatenate([begin.mu, begin.theta.ravel(), begin.offsets]) * root
-    options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "gtol": 1e-7 * np.sqrt(n), "ftol": 1e-15, "maxcor": 20}
+    options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "gtol": 1e-7 * np.sqrt(n), "ftol": ftol, "maxcor": 20}
     result = minimise(loss, first, jac=True, method="L-BFGS-B", callback=record, options=options)
     value, gradient = loss(result.x)
     record(result.x)

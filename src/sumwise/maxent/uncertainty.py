@@ -43,6 +43,7 @@ class Uncertainty(Queries):
     True
     """
 
+    _brief = False  # whether a fit may end near the optimum, as refits do
     replicates_: dict[str, np.ndarray]
     engine_: str
     penalty_theta_: Any
@@ -80,7 +81,7 @@ class Uncertainty(Queries):
         for i in track(range(2 * n), "bootstrap", verbose=self.verbose):
             other = jittered(found, codes, labels, rng) if i < n else replace(found, centre=centres[i - n])
             trial = quick_copy(self, STEPS, int(rng.integers(2**31)) if i < n else same)
-            trial.listed_ = self.listed_
+            trial.listed_, trial._brief = self.listed_, True
             fit_quietly(trial, other, parts[0], self.penalty_theta_, weigh=True)
             theta.append(trial.theta_)
             offsets.append(trial.offsets_)
