@@ -25,3 +25,18 @@ def test_rows_outside_the_tables_levels_are_refused():
     tables = Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1)
     with pytest.raises(DataError, match="1 of 2 rows have a level that no table has"):
         skyline(tables, {"a": [0, 7]}, [0, 1])
+
+
+def test_default_penalties_are_those_of_the_model():
+    example = synthetic.rows(2000, sizes=[3, 2, 4], rate=0.3, random_state=0)
+    tables, frame = example.tables(), example.frame()
+    default, same, other = (skyline(tables, frame, frame["label"], p) for p in (None, (1.0, 6.0), (1.0, 48.0)))
+    assert np.array_equal(default.theta_, same.theta_)
+    assert not np.allclose(default.theta_, other.theta_)
+    assert MaxEntClassifier().fit(tables).penalty_theta_ == (1.0, 6.0)
+
+
+def test_words_for_penalties_are_refused():
+    example = synthetic.xor(1000, random_state=0)
+    with pytest.raises(DataError, match="penalty_theta"):
+        skyline(example.tables, example.frame(), example.labels, "auto")

@@ -12,6 +12,7 @@ from sumwise.kernels.loglinear import Layout, layout
 from sumwise.kernels.softmax_cells import cell_design, fit_softmax
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.max_ent import MaxEntClassifier
+from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -47,8 +48,10 @@ class CrossLogistic(TablesClassifier):
         if not known.all():
             raise DataError(f"{int((~known).sum())} of {len(codes)} rows have a level that no table has.")
         orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
-        given = penalty_theta if np.ndim(penalty_theta) else [penalty_theta]
-        penalty = np.array([float(p) for p in given])[np.minimum(orders, len(given)) - 1]
+        given = usual_penalties(len(tables.domain)) if penalty_theta is None else penalty_theta
+        given = given if np.ndim(given) else [given]
+        by_order = np.array([checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given], dtype=float)
+        penalty = by_order[np.minimum(orders, len(by_order)) - 1]
         counts = np.eye(len(self.classes_))[y]
         design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes)
         self.theta_, self.offsets_, _, self.n_iter_ = fit_softmax(design, counts, np.maximum(penalty, 1e-9))
@@ -74,8 +77,8 @@ class SampledLogistic(CrossLogistic):
         Settings of the model that rows are drawn from; default: its defaults.
     n_rows : int, optional
         Rows to draw; default: as many as were counted.
-    penalty_theta : float or sequence of float, default (1.0, 48.0)
-        As in `MaxEntClassifier`.
+    penalty_theta : float or sequence of float, optional
+        As in `MaxEntClassifier`, with the same default; there is no "auto".
     random_state : int, Generator or None
 
     Examples
@@ -91,7 +94,7 @@ class SampledLogistic(CrossLogistic):
         self,
         model: MaxEntClassifier | None = None,
         n_rows: int | None = None,
-        penalty_theta: Any = (1.0, 48.0),
+        penalty_theta: Any = None,
         random_state: Any = None,
     ):
         self.model = model
@@ -113,7 +116,7 @@ class SampledLogistic(CrossLogistic):
         return self
 
 
-def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = (1.0, 48.0)) -> CrossLogistic:
+def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) -> CrossLogistic:
     """Fit the same logistic regression to the rows themselves: what a model could reach that sees them.
 
     For evaluation only, since whoever holds just tables has no rows.
@@ -126,8 +129,8 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = (1.0, 
         The individuals.
     labels : sequence
         Their classes.
-    penalty_theta : float or sequence of float, default (1.0, 48.0)
-        As in `MaxEntClassifier`.
+    penalty_theta : float or sequence of float, optional
+        As in `MaxEntClassifier`, with the same default; there is no "auto".
 
     Examples
     --------
