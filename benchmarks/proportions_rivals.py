@@ -210,28 +210,48 @@ def show(done):
                 )
 
 
+def heading(cell):
+    """A cell's name in the documentation."""
+    return {PUMA: "areas (AUC)"}.get(cell, cell).replace("-large-not-equal", "").replace("1000", "1,000")
+
+
+def entry(values):
+    """Mean and standard error of some scores; how many there are, unless three."""
+    if not values:
+        return ""
+    mean, error = mean_and_error(values.values())
+    spread = f" ± {error:.4f}" if len(values) > 1 else ""
+    return f"{mean:.4f}{spread}{'' if len(values) == 3 else f' ({len(values)})'}".replace("0.", ".")
+
+
+def told(v):
+    """A verdict in a table, in bold where ours is behind."""
+    if not v:
+        return ""
+    text = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})".replace("0.", ".")
+    return f"**{text}**" if v["word"] == "behind" else text
+
+
+def line(name, entries):
+    print(f"| {name} | " + " | ".join(entries) + " |")
+
+
 def markdown(done):
-    """The tables of the documentation; last what the verdict is on ours, in bold where it is behind."""
+    """The tables of the documentation; last the verdicts on ours, and what was published."""
     for cells in ([*SECTIONS["random"], *SECTIONS["occupation"]], [*FRANCO, PUMA]):
         found = {cell: scores(done, cell) for cell in cells}
-        print("\n| | " + " | ".join(cells) + " |\n|" + "---|" * (len(cells) + 1))
+        print()
+        line("", [heading(cell) for cell in cells])
+        print("|" + "---|" * (len(cells) + 1))
         for method, model in METHODS.items():
-            row = []
-            for cell in cells:
-                values = found[cell].get(method, {})
-                mean, error = mean_and_error(values.values()) if values else (float("nan"), float("nan"))
-                few = "" if len(values) == 3 else f" ({len(values)})"
-                spread = f" ± {error:.4f}" if len(values) > 1 else ""
-                row.append(f"{mean:.4f}{spread}{few}".replace("0.", ".") if values else "")
-            print(f"| `{model!r}` | " + " | ".join(row) + " |")
+            line(f"`{model!r}`", [entry(found[cell].get(method)) for cell in cells])
         for kind, (ours, rivals) in KINDS.items():
-            row = []
-            for cell in cells:
-                v = verdict(found[cell], ours, rivals)
-                told = f"{v['word']}: {v['gap']:+.4f} ± {v['paired']:.4f} ({v['rival']})" if v else ""
-                told = told.replace("0.", ".")
-                row.append(f"**{told}**" if v and v["word"] == "behind" else told)
-            print(f"| *{kind}: ours* | " + " | ".join(row) + " |")
+            line(f"*{kind}: ours*", [told(verdict(found[cell], ours, rivals)) for cell in cells])
+        theirs = {cell: published(cell) for cell in cells if cell in FRANCO}
+        if theirs:
+            names = list(PUBLISHED.values())
+            rows = [" / ".join(f"{theirs[c][n]:.3f}"[1:] for n in names) if c in theirs else "" for c in cells]
+            line(f"*published {' / '.join(names)}*", rows)
 
 
 def load():
