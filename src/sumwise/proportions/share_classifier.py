@@ -115,7 +115,7 @@ class ShareClassifier(BagClassifier):
 
     def _chosen(self, data: BagShares) -> float:
         """The penalty given, or the one whose fits predict the shares of held-out bags best."""
-        return self._walk(data, self._parts(data))[0]
+        return self._walk(data, self._parts(data))[0] if self.penalty == "auto" else float(self.penalty)
 
     def _parts(self, data: BagShares) -> Callable:
         rng = checks.generator(self.random_state)
