@@ -2,12 +2,13 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise import Tables
+from sumwise import Domain, Table, Tables
 from sumwise.encoding import Encoding
 from sumwise.maxent import MaxEntClassifier
 
@@ -69,3 +70,16 @@ def test_a_program_that_reads_json_alone_scores_raw_columns(frame, tmp_path):
         total += table[("city", "age"), (city, level)]
         by_model = model.predict_proba(pd.DataFrame({"city": [city], "age": [age]}))[0, 1]
         assert 1 / (1 + math.exp(-total)) == pytest.approx(by_model, rel=1e-9)
+
+
+def test_levels_are_listed_once_whatever_their_number():
+    """Two million weights of 100,000 levels took hours when every weight listed them anew."""
+    n = 100_000
+    tables = Tables([Table("a", np.full(n, 2.0), np.tile([0.0, 2.0], n // 2))], Domain({"a": n}))
+    model = MaxEntClassifier(engine="exact", shrink_large=False).fit(tables)
+    begin = time.process_time()
+    plain = model.to_logistic()
+    frame = model.coefficients()
+    assert time.process_time() - begin < 2.0
+    assert len(plain["weights"]) == len(frame) == n
+    assert plain["weights"][-1]["levels"] == [n - 1]

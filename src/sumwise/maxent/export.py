@@ -45,12 +45,13 @@ def logistic_weights(model: Any) -> dict[str, Any]:
     classes = [checks.plain(c) for c in model.classes_]
     binary = len(model.theta_) == 1
     offsets = model.offsets_ - model.offsets_[0]
+    level_of = [[checks.plain(v) for v in model.domain_.levels(a)] for a in names]
     weights = []
     for t, term in enumerate(lay.terms):
         part = model.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
         for i, at in enumerate(cells_of(lay, t)):
             if part[:, i].any():
-                levels = [checks.plain(model.domain_.levels(names[a])[v]) for a, v in zip(term, at)]
+                levels = [level_of[a][v] for a, v in zip(term, at)]
                 value = float(part[0, i]) if binary else [float(v) for v in part[:, i]]
                 weights.append({"features": [names[a] for a in term], "levels": levels, "weight": value})
     return {
@@ -72,11 +73,12 @@ def coefficient_frame(model: Any) -> Any:
 
     lay, names = model._layout(), model.domain_.attributes
     classes = model.classes_[1:] if len(model.theta_) == 1 else model.classes_
+    level_of = [model.domain_.levels(a) for a in names]
     rows = []
     for t, term in enumerate(lay.terms):
         part = model.theta_[:, lay.term_starts[t] : lay.term_starts[t + 1]]
         for i, at in enumerate(cells_of(lay, t)):
-            levels = tuple(model.domain_.levels(names[a])[v] for a, v in zip(term, at))
+            levels = tuple(level_of[a][v] for a, v in zip(term, at))
             rows += [(model.terms_[t], levels, checks.plain(c), part[k, i]) for k, c in enumerate(classes)]
     return pd.DataFrame(rows, columns=["table", "levels", "class", "coefficient"])
 
@@ -87,12 +89,13 @@ def effect_frame(model: Any, effects: list, halves: list, told: list) -> Any:
 
     lay, names = model._layout(), model.domain_.attributes
     classes = model.classes_[1:] if len(model.theta_) == 1 else model.classes_
+    level_of = [model.domain_.levels(a) for a in names]
     rows = []
     for term, *values in zip(effect_terms(lay), effects, halves, told):
         place = lay.terms.index(term) if term in lay.terms else None
         cells = np.ndindex(*lay.shape(term)) if place is None else cells_of(lay, place)
         for i, at in enumerate(cells):
-            levels = tuple(model.domain_.levels(names[a])[v] for a, v in zip(term, at))
+            levels = tuple(level_of[a][v] for a, v in zip(term, at))
             for k, c in enumerate(classes):
                 effect, half, known = (v[k, i] for v in values)
                 title = tuple(names[a] for a in term)
