@@ -159,3 +159,12 @@ def test_a_bad_shape_is_refused():
         SparseTable("a", (0,), [], [])
     with pytest.raises(DataError, match="can't be put in the order"):
         SparseTable(("a", "b"), (2, 2), [1], [1.0]).transpose(("a", "c"))
+
+
+def test_a_table_too_large_to_be_an_array_says_so():
+    table = SparseTable(("site", "page"), (100_000, 100_000), [5, 10**9], [3, 4], [1, 2])
+    words = r"'site' x 'page' has 10,000,000,000 cells, 2 of them filled; all of them as an array would take 75 GiB"
+    for ask in (lambda: table.counts, lambda: table.label_sums):
+        with pytest.raises(DataError, match=words):
+            ask()
+    assert table.project("site").counts[0] == 3

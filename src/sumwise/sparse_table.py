@@ -16,6 +16,7 @@ from sumwise.table import Table, attribute_names, check_exact_sums, title
 __all__ = ["FEWEST_CELLS", "MOST_FILLED", "SparseTable", "pays", "table_of_arrays", "table_of_cells"]
 
 FEWEST_CELLS = 2**14  # a smaller table isn't worth the trouble
+MOST_IN_FULL = 2**30  # cells of a table that is made an array when asked for
 MOST_FILLED = 1 / 8  # share of cells with a count, from which a plain array is as small
 
 
@@ -188,6 +189,12 @@ class SparseTable(Table):
         return {"attributes": self.attributes, "shape": self.shape, "total": self.total, "filled": len(self.cells)}
 
     def _in_full(self, values: np.ndarray) -> np.ndarray:
+        if self.n_cells > MOST_IN_FULL:
+            raise DataError(
+                f"The table over {title(self.attributes)} has {self.n_cells:,} cells, {len(self.cells):,} of them "
+                f"filled; all of them as an array would take {8 * self.n_cells / 2**30:,.0f} GiB.",
+                hint="use filled(), merge levels, or leave the table out.",
+            )
         out = np.zeros((self.n_cells, *values.shape[1:]))
         out[self.cells] = values
         return checks.frozen(out.reshape(*self.shape, *values.shape[1:]))

@@ -37,3 +37,14 @@ def test_tables_without_labels_or_cells_are_no_trouble(frame):
     assert drop_tied(tables.with_tables(bare)).domain.attributes == ("site", "age")
     with pytest.raises(DataError):
         drop_tied(tables, tie=2.0)
+
+
+def test_levels_that_occur_once_are_not_tied_by_chance():
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.integers(0, 5000, 4000), "b": rng.integers(0, 5000, 4000), "y": rng.integers(0, 2, 4000)}
+    apart = Tables.from_frame(rows, ["a", "b"], label="y")
+    assert drop_tied(apart) is apart
+    tied = Tables.from_frame(rows | {"b": rows["a"] * 3}, ["a", "b"], label="y")
+    left = drop_tied(tied)
+    assert [t.attributes for t in left] == [left.domain.attributes]  # the table of one, from that of both
+    assert left.n == 4000

@@ -10,10 +10,13 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent.listing import tie_of
 from sumwise.maxent.sufficient import scores_of
+from sumwise.noise import Exact
 from sumwise.table import Table
 from sumwise.tables import Tables
 
 __all__ = ["drop_tied"]
+
+MOST_ROWS = 2_000_000  # individuals whose levels are shuffled, to see what chance does
 
 
 def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
@@ -30,7 +33,8 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     levels : int, default 100
         Attributes of more levels than this count as large.
     tie : float, default 0.6
-        Mutual information over the smaller entropy, 0 to 1, from which two large attributes are tied.
+        Mutual information over the smaller entropy, 0 to 1, from which two large attributes are tied. What chance
+        gives, nearly 1 where most levels occur once, is taken out.
 
     Returns
     -------
@@ -67,12 +71,27 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
         return tables
     kept = [a for a in domain.attributes if a not in gone]
     left = [t for t in tables if not gone & set(t.attributes)]
+    for t in tables:  # an attribute that was counted with those alone keeps what is left of its table
+        own = [a for a in t.attributes if a not in gone]
+        if own and len(own) < len(t.attributes) and not any(set(own) <= set(other.attributes) for other in left):
+            left.append(t.project(own))
     return Tables(left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding)
 
 
 def _tie(table: Table) -> float:
+    """How tied two attributes are beyond chance: levels that occur once seem to determine each other."""
     cells, counts, _ = table.filled()
-    return tie_of(cells, np.nan_to_num(counts), table.shape)
+    counts = np.nan_to_num(counts)
+    found = tie_of(cells, counts, table.shape)
+    if not isinstance(table.noise, Exact):
+        return found
+    share = min(1.0, MOST_ROWS / max(float(counts.sum()), 1.0))
+    each = np.ceil(share * counts).astype(np.int64)
+    row, col = (np.repeat(level, each) for level in np.unravel_index(cells, table.shape))
+    apart = np.random.default_rng(0).permutation(col)
+    places, together = np.unique(np.ravel_multi_index((row, apart), table.shape), return_counts=True)
+    by_chance = tie_of(places, together.astype(float), table.shape)
+    return max(0.0, found - by_chance) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
 
 
 def _told(tables: Tables, attribute: str) -> float:
