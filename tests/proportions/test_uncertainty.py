@@ -1,7 +1,5 @@
 """The covariance of coefficients: against enumeration, against logistic regression, and by coverage."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -61,21 +59,6 @@ def test_drawn_models_spread_as_the_matrix_says():
     drawn = np.array([m.coef_[0] for m in sure.models(np.random.default_rng(0))])
     np.testing.assert_allclose(drawn.std(axis=0), sure.standard_errors[0, :2], rtol=0.15)
     assert clf.coef_.shape == (1, 2)
-
-
-@pytest.mark.parametrize("n_draws", [2, 4000])  # along draws, or along all coefficients
-def test_answers_follow_the_coefficients_by_their_slopes(n_draws):
-    bags, counts = people(60)
-    sure = replace(covariance(CardinalityClassifier(penalty=1.0).fit(bags, counts), bags, counts), n_draws=n_draws)
-    rng = np.random.default_rng(0)
-    found = sure.follow(lambda clf: clf.theta_[0, :2] ** 3, rng)
-    centre, slope = sure.model.theta_[0, :2] ** 3, 3.0 * sure.model.theta_[0, :2] ** 2
-    assert found.shape == (n_draws, 2)
-    if n_draws == 2:
-        drawn = [m.theta_[0, :2] - sure.model.theta_[0, :2] for m in sure.models(np.random.default_rng(0))]
-        np.testing.assert_allclose(found, centre + slope * np.array(drawn), rtol=1e-2)
-    else:
-        np.testing.assert_allclose(found.std(axis=0), slope * sure.standard_errors[0, :2], rtol=0.15)
 
 
 def test_few_regions_that_tell_unequally_leave_few_degrees_of_freedom():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +184,7 @@ def subgroups(
     draws = None
     if uncertainty is not None:
         _refuse_another(model, uncertainty)
-        draws = ask.draws(model, uncertainty)
+        draws = ask.draws(uncertainty)
     return Subgroups(members.groups, members.by, names, shares, draws)
 
 
@@ -225,56 +225,33 @@ class _Question:
             chance = np.eye(chance.shape[1])[chance.argmax(axis=1)]
         return self.members.mean(chance)
 
-    def draws(self, model: Any, uncertainty: Any) -> np.ndarray:
+    def draws(self, uncertainty: Any) -> np.ndarray:
         """Shares that are as plausible, (n_draws, n_groups, n_classes): of probabilities, or of labels."""
-        if hasattr(uncertainty, "follow") and self.prediction == "expected":
-            found = uncertainty.follow(self.expected, self.rng)
-            around = [model] * len(found)
-        else:
-            around = list(uncertainty.models(self.rng))
-            found = np.stack([self.expected(other) for other in around])
-        if self.realised:
-            found = found + self._chance_of_labels(around)
-        return np.clip(found, 0.0, 1.0)
-
-    def _chance_of_labels(self, models: list) -> np.ndarray:
-        """How far the shares of labels lie from expected ones by chance, once under each classifier."""
-        out, last, once = [], None, None
-        for model in models:
-            if once is None or model is not last:
-                last, once = model, self._lottery(model)
-            out.append(once())
+        out = []
+        for other in uncertainty.models(self.rng):
+            found = self.expected(other)
+            out.append(np.clip(found + self._lottery(other, found), 0.0, 1.0) if self.realised else found)
         return np.stack(out)
 
-    def _lottery(self, model: Any) -> Callable[[], np.ndarray]:
-        """Draws labels under a classifier: how far their shares lie from the expected ones."""
+    def _lottery(self, model: Any, shares: np.ndarray) -> np.ndarray:
+        """How far the shares of labels that a classifier draws lie from the expected ones."""
         if self.counts is not None:
             deviation = self._deviation(self._probabilities(model))
-            return lambda: deviation * self.rng.standard_normal(deviation.shape)
-        shares, chances = self.expected(model), self._chances(model)
+            return deviation * self.rng.standard_normal(deviation.shape)
+        chance = self._with_own_intercepts(model)
+        edges = np.cumsum(chance, axis=1)[:, :-1]
+        labels = (self.rng.random(len(chance))[:, None] > edges).sum(axis=1)
+        return self.members.mean(np.eye(chance.shape[1])[labels]) - shares
 
-        def draw() -> np.ndarray:
-            chance = chances()
-            edges = np.cumsum(chance, axis=1)[:, :-1]
-            labels = (self.rng.random(len(chance))[:, None] > edges).sum(axis=1)
-            return self.members.mean(np.eye(chance.shape[1])[labels]) - shares
-
-        return draw
-
-    def _chances(self, model: Any) -> Callable[[], np.ndarray]:
-        """Gives probabilities; with random intercepts each bag draws its own."""
+    def _with_own_intercepts(self, model: Any) -> np.ndarray:
+        """Probabilities; with random intercepts each bag draws its own."""
         scale = model._intercept_scale() if hasattr(model, "_intercept_scale") else None
         rows = self.members.rows
         if scale is None or not isinstance(rows, Bags):
-            chance = self._probabilities(model)
-            return lambda: chance
-        logits = model._logits(rows)
-
-        def draw() -> np.ndarray:
-            one = expit(logits + (scale * self.rng.standard_normal(len(rows)))[rows.bag_index])
-            return np.column_stack([1.0 - one, one])
-
-        return draw
+            return self._probabilities(model)
+        own = scale * self.rng.standard_normal(len(rows))
+        one = expit(model._logits(rows) + own[rows.bag_index])
+        return np.column_stack([1.0 - one, one])
 
     def _deviation(self, chance: np.ndarray) -> np.ndarray:
         """Of shares of labels given their bag's count: covariance diag(d) - d d' / sum(d) over a bag, the form that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Covariance", "covariance"]
 
-SMALL = 0.05  # of a drawn change, over which slopes are taken
 KINDS = ("observed", "expected", "sandwich")
 
 
@@ -101,26 +100,6 @@ class Covariance:
         for normal in self._normals(half.shape[1], rng):
             yield self._moved(half @ normal)
 
-    def follow(self, answer: Callable[[Any], np.ndarray], rng: np.random.Generator) -> np.ndarray:
-        """Draws of a smooth answer of the classifier, by its slopes in the coefficients: (n_draws, ...).
-
-        A penalty pulls probabilities together, so that slopes are steeper and information is greater at the fit than at
-        the truth. In first order the two make up for each other; asked of drawn classifiers, an answer has the second
-        alone, and its intervals cover less.
-
-        Parameters
-        ----------
-        answer : callable
-            Takes a classifier and gives an array.
-        rng : numpy.random.Generator
-        """
-        half, centre = self._half(), answer(self.model)
-        normals = self._normals(half.shape[1], rng)
-        if half.shape[1] > self.n_draws:  # fewer draws than coefficients: the slope along each draw
-            return np.stack([centre + self._slope(answer, half @ normal) for normal in normals])
-        slopes = np.stack([self._slope(answer, column) for column in half.T])
-        return centre + np.tensordot(normals, slopes, axes=1)
-
     def _half(self) -> np.ndarray:
         """A root of the matrix, (n_params, rank)."""
         roots, vectors = np.linalg.eigh(self.matrix)
@@ -136,11 +115,6 @@ class Covariance:
 
     def _moved(self, change: np.ndarray) -> CardinalityClassifier:
         return moved(self.model, self.model.theta_.ravel() + change)
-
-    def _slope(self, answer: Callable[[Any], np.ndarray], change: np.ndarray) -> np.ndarray:
-        """The derivative of the answer along a change of the coefficients."""
-        sides = [answer(self._moved(step * change)) for step in (SMALL, -SMALL)]
-        return (sides[0] - sides[1]) / (2.0 * SMALL)
 
 
 def moved(model: CardinalityClassifier, theta: np.ndarray) -> CardinalityClassifier:
