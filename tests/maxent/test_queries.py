@@ -87,3 +87,16 @@ def test_an_unknown_attribute_is_refused(world):
 def test_a_single_attribute_may_be_named_alone(world):
     assert world[-1].expected("f0").to_frame().columns.tolist()[:2] == ["f0", world[2]]
     assert isinstance(world[-1].sample(2), pd.DataFrame)
+
+
+def test_labels_of_another_length_or_class_are_refused():
+    tables = synthetic.rows(1000, sizes=[3, 2], rate=0.3, random_state=0).tables()
+    rows = {a: [0, 1] for a in tables.domain.attributes}
+    model = MaxEntClassifier(engine="gibbs", max_iter=5, random_state=0)
+    for held_out, words in (((rows, [0]), "1 labels for 2 rows"), ((rows, [0, 7]), "no class 7"), (rows, "is a dict")):
+        with pytest.raises(DataError, match=words):
+            model.fit(tables, held_out=held_out)
+    with pytest.raises(DataError, match="1 labels for 2 rows"):
+        MaxEntClassifier().fit(tables).log_density(rows, [0])
+    with pytest.raises(DataError, match="held_out_score takes Tables"):
+        MaxEntClassifier().fit(tables).held_out_score(rows)

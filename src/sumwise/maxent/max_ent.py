@@ -211,6 +211,7 @@ class MaxEntClassifier(Trained):
         before = self._before(found, tables) if self.warm_start else None
         chains = getattr(self, "chains_", None) if before is not None else None
         self._remember(tables, found.n)
+        self.__dict__.pop("replicates_", None)  # they are of another fit
         self.listed_ = list(found.layout.listed)
         self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
         self.engine_, self.chains_ = name, None

@@ -15,7 +15,7 @@ from sumwise.kernels.loglinear import ENUMERABLE, Layout, layout, log_sum, log_w
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
 from sumwise.maxent.listing import full_table
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient import parts_of, sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -97,7 +97,7 @@ class Queries(TablesClassifier):
         scores = self._scores(codes)
         if labels is None:
             return of_x + log_sum(scores, axis=1)
-        return of_x + scores[np.arange(len(codes)), self._label_codes(labels)]
+        return of_x + scores[np.arange(len(codes)), self._label_codes(labels, len(codes))]
 
     def expected(self, attributes: Any, level: float = 0.95, n: int = DRAWS, random_state: Any = None) -> Estimate:
         """Expected counts of any table over features and the label, with the Monte Carlo interval.
@@ -164,7 +164,7 @@ class Queries(TablesClassifier):
         """
         self._fitted("mu_")
         mine = self._layout()
-        found = sufficient(tables, self.margins, mine.listing_by_term())
+        found = sufficient(parts_of(tables, "held_out_score")[0], self.margins, mine.listing_by_term())
         if tables.domain != self.domain_ or found.layout.terms != mine.terms:
             raise DataError("The tables aren't over the attribute sets that the model was trained on.")
         linear = float(np.sum(found.data.sums * self.theta_)) / found.n + float(found.shares @ self.offsets_)
@@ -186,9 +186,11 @@ class Queries(TablesClassifier):
     def _parameters(self) -> Parameters:
         return Parameters(self.mu_, self.theta_, self.offsets_)
 
-    def _label_codes(self, labels: Any) -> np.ndarray:
+    def _label_codes(self, labels: Any, n_rows: int) -> np.ndarray:
         position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
         given = [checks.plain(v) for v in np.asarray(labels)]
+        if len(given) != n_rows:
+            raise DataError(f"There are {len(given)} labels for {n_rows} rows.", hint="give one for each row.")
         for v in given:
             checks.known(v, position, "class")
         return np.array([position[v] for v in given])

@@ -217,11 +217,11 @@ class Trained(Uncertainty):
         return tuple(pairs)  # type: ignore[return-value]
 
     def _scorer(self, held_out: Any):
-        frame, labels = held_out
-        codes = codes_of(frame, self.domain_, self.encoding_)
-        position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
-        y = np.array([position[checks.plain(v)] for v in np.asarray(labels)])
-        shares = np.bincount(y, minlength=len(position)) / len(y)
+        if not isinstance(held_out, (tuple, list)) or len(held_out) != 2:
+            raise DataError(f"held_out is a {type(held_out).__name__}.", hint="give (frame, labels).")
+        codes = codes_of(held_out[0], self.domain_, self.encoding_)
+        y = self._label_codes(held_out[1], len(codes))
+        shares = np.bincount(y, minlength=len(self.classes_)) / len(y)
         entropy = -float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
 
         def score(parameters: Parameters) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, stdtrit
+from sklearn.exceptions import NotFittedError
 
 from sumwise import checks
 from sumwise.errors import DataError
@@ -71,6 +72,10 @@ class Uncertainty(Queries):
         found = added([self._read(t, self._layout().listing_by_term()) for t in parts])
         if parts[0].domain != self.domain_ or found.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
+        if abs(found.n - self.n_) > 1e-6 * self.n_:
+            raise DataError(
+                f"The tables count {found.n:g}, those that the model was fitted to {self.n_:g}.", hint="give all parts."
+            )
         rng = checks.generator(self.random_state if random_state is None else random_state)
         codes, labels = self._draws(int(np.clip(found.n, 1000, MOST)), rng)
         plain = self._plain(found)
@@ -129,7 +134,7 @@ class Uncertainty(Queries):
         frame : data frame of individuals
         level : float, default 0.95
         """
-        self._fitted("replicates_")
+        self._bootstrapped()
         codes = codes_of(frame, self.domain_, self.encoding_)
         kept, zero = self.replicates_, np.zeros_like(self.mu_)
         every = zip(kept["theta"], kept["offsets"])
@@ -145,7 +150,7 @@ class Uncertainty(Queries):
         split like that; `effect_intervals` has what doesn't depend on it. ``told`` is the share of a coefficient's
         variance that the tables took away: near 0, it is mostly what was supposed.
         """
-        self._fitted("replicates_")
+        self._bootstrapped()
         own, kept = own_places(self._layout()), self.replicates_
         spread = kept["theta"].std(axis=0, ddof=1)
         ends = [v.T[own].ravel() for v in (self._quantile(level) * spread, _told(spread, kept["coefficients"]))]
@@ -175,7 +180,7 @@ class Uncertainty(Queries):
         >>> found.sort_values("effect").iloc[-1][["table", "levels"]].tolist()
         [('x3',), (1,)]
         """
-        self._fitted("replicates_")
+        self._bootstrapped()
         kept, lay = self.replicates_, self._layout()
         shares = np.split(kept["shares"], np.cumsum(lay.sizes)[:-1])
         found, every, prior = (
@@ -188,6 +193,11 @@ class Uncertainty(Queries):
         spread = [e.std(axis=0, ddof=1) for e in every]
         told = [_told(s, p) for s, p in zip(spread, prior)]
         return effect_frame(self, found, [self._quantile(level) * s for s in spread], told)
+
+    def _bootstrapped(self) -> None:
+        self._fitted("theta_")
+        if not hasattr(self, "replicates_"):
+            raise NotFittedError("Intervals need refits: call bootstrap(tables) after fit.")
 
     def _quantile(self, level: float) -> float:
         freedom = len(self.replicates_["theta"]) - 1
