@@ -38,7 +38,7 @@ class MaxEntClassifier(Trained):
     penalty_theta : float, sequence of float or "auto", optional
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
         larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes).
-        "auto" chooses them from the tables alone, at several times the cost.
+        "auto" starts there and moves only where the tables alone clearly say so, at several times the cost.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
