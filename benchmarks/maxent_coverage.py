@@ -140,7 +140,8 @@ def main() -> None:
             late = time.monotonic() - begin > 60 * asked.minutes
             if late or str(seed) in results.get(name, {}) or not all(word in name for word in asked.case):
                 continue
-            results.setdefault(name, {})[str(seed)] = drawn(case, seed)
+            results.setdefault(name, {})[str(seed)] = found = drawn(case, seed)
+            print(name, seed, {k: round(v, 3) for k, v in found.items()}, flush=True)
             RESULTS.write_text(json.dumps(results, indent=1))
     show(results)
 
