@@ -58,7 +58,7 @@ def test_parts_of_the_data_judge_each_other(halves):
     whole = MaxEntClassifier(apart.penalty_theta_, random_state=0).fit(halves[0][0])
     np.testing.assert_allclose(apart.theta_, whole.theta_, atol=1e-3)
     other = Tables.from_frame(train, names[:3], label="label")
-    with pytest.raises(DataError, match="Part 1 has tables over other attributes"):
+    with pytest.raises(DataError, match="Part 1 has other attributes or levels"):
         MaxEntClassifier().fit([parts[0], other])
 
 
