@@ -61,3 +61,19 @@ def test_rows_taken_together_count_as_their_weight(rows):
     whole, *_ = fit_noisy_sums(rows, np.ones(4000), goal, penalty)
     apart, *_ = fit_noisy_sums(grouped, counts.astype(float), goal, penalty)
     np.testing.assert_allclose(apart, whole, atol=0.02)
+
+
+def test_the_end_does_not_depend_on_the_beginning():
+    """Many pairs of cells, much noise: a fit that stops when one step gains little ends anywhere."""
+    rng = np.random.default_rng(3)
+    sizes = (8, 9, 10, 11)
+    terms = [(i, j) for i in range(4) for j in range(i)]
+    starts = np.concatenate([[0], np.cumsum([sizes[i] * sizes[j] for i, j in terms])])
+    codes = np.column_stack([rng.integers(0, k, 5000) for k in sizes])
+    design = cell_design(codes, terms, starts, sizes)
+    theta = 0.5 * rng.standard_normal((1, design.shape[1]))
+    p = expit(design @ theta[0] - 1.0)[:, None]
+    goal, penalty = told(design, p, 25.0, rng, 5.0), np.ones_like(theta)
+    begins = [(np.zeros_like(theta), np.array([0.0, -1.0])), (theta * 1.5, np.array([0.0, 0.5]))]
+    losses = [fit_noisy_sums(design, np.ones(5000), goal, penalty, begin)[2] for begin in begins]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)

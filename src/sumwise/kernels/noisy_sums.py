@@ -70,7 +70,7 @@ def fit_noisy_sums(
     if begin is None:
         begin = np.zeros(shape), np.log(told.shares / told.shares[0])
     first = np.concatenate([(begin[0] / pace).ravel(), (begin[1] - begin[1][0])[kept]])
-    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-6 * told.n, "ftol": 1e-5, "maxcor": 15}
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-6 * told.n, "ftol": 1e-7, "maxcor": 15}
     result = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
     theta, offsets = result.x[: pace.size].reshape(shape) * pace, result.x[pace.size :]
     offsets = np.concatenate([[0.0], offsets]) if shape[0] == 1 else offsets - offsets[0]
