@@ -198,7 +198,7 @@ def quick_copy(model: Any, max_iter: int, seed: int) -> Any:
 
     out: Any = clone(model)
     out.set_params(warm_start=True, checkpoint=None, verbose=0, max_iter=max_iter, random_state=seed)
-    for name in ("mu_", "theta_", "offsets_", "chains_", "domain_", "terms_"):
+    for name in ("mu_", "theta_", "offsets_", "chains_", "domain_", "terms_", "listed_"):
         if hasattr(model, name):
             setattr(out, name, deepcopy(getattr(model, name)))
     return out

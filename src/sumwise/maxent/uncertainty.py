@@ -86,7 +86,7 @@ class Uncertainty(Queries):
         for i in track(range(2 * n), "bootstrap", verbose=self.verbose):
             other = jittered(found, codes, labels, rng) if i < n else replace(found, centre=centres[i - n])
             trial = quick_copy(self, STEPS, int(rng.integers(2**31)) if i < n else same)
-            trial.listed_, trial._brief = self.listed_, True
+            trial._brief = True
             fit_quietly(trial, other, parts[0], self.penalty_theta_, weigh=True)
             theta.append(trial.theta_)
             offsets.append(trial.offsets_)
