@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sumwise.kernels.loglinear import log_sum
+from sumwise.kernels.minimise import minimise
 
 __all__ = ["NoisySums", "fit_noisy_sums"]
 
@@ -71,7 +71,7 @@ def fit_noisy_sums(
         begin = np.zeros(shape), np.log(told.shares / told.shares[0])
     first = np.concatenate([(begin[0] / pace).ravel(), (begin[1] - begin[1][0])[kept]])
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-6 * told.n, "ftol": 1e-7, "maxcor": 15}
-    result = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
+    result = minimise(loss, first, jac=True, method="L-BFGS-B", options=options)
     theta, offsets = result.x[: pace.size].reshape(shape) * pace, result.x[pace.size :]
     offsets = np.concatenate([[0.0], offsets]) if shape[0] == 1 else offsets - offsets[0]
     return theta, offsets, float(result.fun), int(result.nit), bool(result.success)
