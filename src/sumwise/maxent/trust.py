@@ -48,14 +48,11 @@ def sampling_counts(found: Sufficient) -> np.ndarray:
     from that product for its noise, all the way where noise explains the difference.
     """
     lay, n = found.layout, found.n
-    margins = [np.maximum(found.margin(a), 1.0 / n) for a in range(len(lay.sizes))]
+    margins = _margins(found)
     out = np.empty(lay.n_params)
     for t, term in enumerate(lay.terms):
         part = found.part(t)
-        even = np.ones(1)
-        for a in term:
-            even = np.multiply.outer(even, margins[a]).ravel()
-        even *= n / even.sum()
+        even = _independent(margins, term, n)
         kept = lay.listing(t)
         if kept is not None:
             even = np.append(even[kept], max(n - float(even[kept].sum()), 1.0))
@@ -87,14 +84,12 @@ def ties(found: Sufficient) -> np.ndarray:
     array([1.4, 7. , 1. ])
     """
     lay, n, out = found.layout, found.n, np.ones(found.layout.n_params)
+    margins = _margins(found)
     for t, term in enumerate(lay.terms):
         at = found.part(t)
         if len(term) < 2 or not found.noise.counts[at].any() or lay.listing(t) is not None:
             continue
-        even = np.ones(1)
-        for a in term:
-            even = np.multiply.outer(even, np.maximum(found.margin(a), 1.0 / n)).ravel()
-        even *= n / even.sum()
+        even = _independent(margins, term, n)
         chance = (found.noise.counts[at] + even) / even**2
         far, size = ((found.data.counts[at] - even) / even) ** 2, 0.5
         for _ in range(ROUNDS):
@@ -103,3 +98,16 @@ def ties(found: Sufficient) -> np.ndarray:
         mostly = max(0.0, 1.0 - float(even.sum() / found.noise.counts[at].sum()))
         out[at] = 1.0 + mostly * (np.clip(0.5 / size, 1.0, MOST_RAISE) - 1.0)
     return out
+
+
+def _margins(found: Sufficient) -> list[np.ndarray]:
+    """Shares of the levels of every attribute, none below 1 / n."""
+    return [np.maximum(found.margin(a), 1.0 / found.n) for a in range(len(found.layout.sizes))]
+
+
+def _independent(margins: list[np.ndarray], term: tuple[int, ...], n: float) -> np.ndarray:
+    """Counts of a table's cells if its attributes were independent."""
+    even = np.ones(1)
+    for a in term:
+        even = np.multiply.outer(even, margins[a]).ravel()
+    return even * (n / even.sum())
