@@ -304,9 +304,10 @@ class _Training:
         """The trial of the start that was asked for; by default of the linear part, or of both if that is better."""
         owner, n_bags = self.owner, len(self.bags)
         folds = rng.permutation(np.arange(n_bags) % min(max(owner.n_folds, 2), n_bags))
+        lines = [self._logits_of(self._line(folds == fold)) for fold in range(folds.max() + 1)]
         if owner.start in STARTS or owner.n_members < 2:
-            return self._trial(folds, owner.start if owner.start in STARTS else "linear", rng, progress)
-        line, zero = (self._trial(folds, start, rng, progress) for start in STARTS)
+            return self._trial(folds, lines, owner.start if owner.start in STARTS else "linear", rng, progress)
+        line, zero = (self._trial(folds, lines, start, rng, progress) for start in STARTS)
         both = self._both(line, zero)
         return both if owner.start == "both" or both.gain > line.gain else line
 
@@ -328,13 +329,13 @@ class _Training:
             out = self._network(params, self.rows[rows], self.bags.sizes[which])
         return base[rows] + out.cpu().numpy().astype(np.float64)
 
-    def _trial(self, folds, start, rng, progress) -> _Trial:
-        """Train without each part in turn, all in step; gains are over the linear part."""
+    def _trial(self, folds, lines, start, rng, progress) -> _Trial:
+        """Train without each part in turn, all in step; gains are over the linear part, without each part in lines."""
         owner, runs = self.owner, []
         line = np.empty((len(self.values), self.n_logits))
-        for fold in range(folds.max() + 1):
+        for fold, base in enumerate(lines):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            base, rows = self._logits_of(self._line(folds == fold)), self._part(test)[1]
+            rows = self._part(test)[1]
             line[rows] = base[rows]
             runs.append((base if start == "linear" else self._flat(), *self._begin(rng), train, test, rows))
         before = self._log_prob(self.likelihood, line).mean()
