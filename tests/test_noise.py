@@ -140,3 +140,9 @@ def test_noise_per_cell_fits_the_cells():
 def test_poisson_draws_only_what_it_can(true):
     with pytest.raises(DataError):
         Poisson(2.0).sample([true])
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplace, Geometric])
+def test_a_scale_of_zero_says_what_tables_without_noise_are(kind):
+    with pytest.raises(DataError, match=r"scale is not above zero.*Exact\(\)"):
+        kind(0.0)

@@ -80,3 +80,10 @@ def test_withheld_cells_leave_the_rest_of_a_noisy_table_in_use():
     assert found.seen.counts.tolist() == [0, 1, 1, 1, 1, 1, 1, 1]
     assert found.data.sums[0, 3] == 95.0  # above its count, as noise may make it
     assert (found.noise.counts[1:4] == 16.0).all()
+
+
+def test_cells_withheld_as_zeros_are_named_with_what_to_give_instead():
+    whole = Table("a", [500.0, 500.0], [100.0, 150.0], noise=Gaussian(2.0))
+    short = Table("b", [0.0, 500.0], [0.0, 150.0], noise=Gaussian(2.0))
+    with pytest.raises(DataError, match=r"'b' has 500 against 1000, 176.8 standard.*NaN for cells that were"):
+        sufficient(Tables([whole, short], Domain({"a": 2, "b": 2}), n=1000))
