@@ -81,8 +81,8 @@ def skyline(domain, codes: np.ndarray, labels: np.ndarray, device: str, max_eval
     """Logistic regression on all cells of all pairs, by L-BFGS on the rows; returns (codes) -> probabilities."""
     import torch
 
-    from sumwise.kernels import contrastive_device, gibbs_device
-    from sumwise.kernels.loglinear import layout
+    from sumwise.maxent.kernels import contrastive_device, gibbs_device
+    from sumwise.maxent.kernels.loglinear import layout
 
     d, n = codes.shape
     lay = layout(domain.shape, [*combinations(range(d), 2), *((a,) for a in range(d))])

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sumwise.kernels import contrastive, gibbs_device, loglinear
-from sumwise.kernels import contrastive_device as steps
+from sumwise.maxent.kernels import contrastive, gibbs_device, loglinear
+from sumwise.maxent.kernels import contrastive_device as steps
 
 SIZES = (2, 3, 5, 8, 12, 18, 25, 35, 45, 55, 65, 100, *[900] * 7)  # 6,673 levels
 PENALTIES = (1.0, 1.0, 48.0)  # of mu, of theta in one-way tables, of theta in pairs; all as the classifier's defaults

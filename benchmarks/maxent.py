@@ -24,8 +24,6 @@ import pandas as pd
 
 from sumwise import NotConverged, Tables, datasets, synthetic
 from sumwise.encoding import Encoding
-from sumwise.kernels import gibbs
-from sumwise.kernels.loglinear import log_weights, spread
 from sumwise.maxent import (
     BestPair,
     MaxEntClassifier,
@@ -34,7 +32,9 @@ from sumwise.maxent import (
     TreeAugmentedNaiveBayes,
     skyline,
 )
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.loglinear import log_weights, spread
+from sumwise.maxent.sufficient_statistics import sufficient
 from sumwise.metrics import auc, nllh
 
 RESULTS = Path(__file__).parent / "results" / "maxent.json"

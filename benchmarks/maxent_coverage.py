@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from sumwise import NotConverged, Table, Tables, synthetic
-from sumwise.kernels.softmax_cells import cell_design
 from sumwise.maxent import MaxEntClassifier
 from sumwise.maxent.effects import effect_terms, effects_of
+from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.noise import Gaussian, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_coverage.json"

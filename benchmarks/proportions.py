@@ -23,9 +23,9 @@ from sklearn.metrics import roc_auc_score
 
 from sumwise import Bags
 from sumwise.errors import DataError
-from sumwise.kernels.cardinality import count_posterior, exact_counts
-from sumwise.kernels.cardinality_vectors import class_posterior
 from sumwise.proportions import CardinalityClassifier, CardinalityNetwork
+from sumwise.proportions.kernels.poisson_binomial import count_posterior, exact_counts
+from sumwise.proportions.kernels.poisson_multinomial import class_posterior
 from sumwise.proportions.linear import mean_embedding_start
 
 RESULTS = Path(__file__).parent / "results" / "proportions.json"

@@ -109,8 +109,8 @@ def paper(setting: dict) -> dict[str, float]:
     """CPU seconds of a sweep at the paper's shape; features and levels of the setting are not used."""
     from itertools import combinations
 
-    from sumwise.kernels import gibbs
-    from sumwise.kernels.loglinear import layout
+    from sumwise.maxent.kernels import gibbs
+    from sumwise.maxent.kernels.loglinear import layout
 
     rng, lay = np.random.default_rng(0), layout(PAPER, list(combinations(range(len(PAPER)), 2)))
     weights = rng.normal(0, 0.1, (2, lay.n_cells))
@@ -125,8 +125,8 @@ def paper(setting: dict) -> dict[str, float]:
 
 
 def _problem(synthetic, setting: dict):
-    from sumwise.kernels import gibbs
-    from sumwise.maxent.sufficient import sufficient
+    from sumwise.maxent.kernels import gibbs
+    from sumwise.maxent.sufficient_statistics import sufficient
 
     sizes = [setting["levels"]] * setting["features"]
     found = sufficient(synthetic.rows(200_000, sizes=sizes, rate=0.1, correlation=0.2, random_state=0).tables())
@@ -135,7 +135,7 @@ def _problem(synthetic, setting: dict):
 
 
 def _penalties(found):
-    from sumwise.kernels.contrastive import Moments
+    from sumwise.maxent.kernels.contrastive import Moments
 
     return Moments(np.ones(found.layout.n_params), np.full(found.data.sums.shape, 48.0))
 

@@ -1,4 +1,4 @@
-"""Who may import whom: the layers, and how to read imports off the source. `test_layers.py` holds the house to it."""
+"""Who may import whom: the layers, and how to read imports off the source. `test_layers.py` checks every import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOORS = {"aggregate", "privacy", "readers", "datasets", "synthetic"}
 SUPPORT = {"persistence", "storage", "checkpoint", "progress", "extras", "networks", "spark"}
 TOP = {"cli", "demo", "study", "advise", "__main__"}  # study: one adapter per family, from a problem file to a report
 
-# What each room is part of; files at the root that are not named here are nouns.
+# What each place is part of; files at the root that are not named here are nouns.
 LAYER = {
     "errors": "errors",
     "checks": "checks",
@@ -37,9 +37,9 @@ ALLOWED = {
     "kernels": {"errors", "kernels"},
     "family": BASE | {"kernels"},
     "door": BASE | {"kernels"},  # counting rows fast is mathematics too
-    "measures": BASE | {"kernels", "measures"},
-    "plots": BASE | {"kernels", "measures", "plots"},
-    "report": BASE | {"kernels", "measures", "plots", "report"},
+    "measures": BASE | {"kernels", "family", "measures"},
+    "plots": BASE | {"kernels", "family", "measures", "plots"},
+    "report": BASE | {"kernels", "family", "measures", "plots", "report"},
     "top": {*BASE, "kernels", "measures", "plots", "report", "family", "door", "top", "front"},
     "front": BASE,
 }
@@ -54,14 +54,16 @@ HEAVY = {"duckdb", "fastavro", "h5py", "jinja2", "matplotlib", "narwhals", "open
 HEAVY |= {"pyspark", "torch"}  # loaded when used, never when a module is imported
 
 
-def room(path: Path, root: Path = SOURCE) -> str:
-    """Return the file or folder of the root that a module lives in."""
-    return path.relative_to(root).parts[0].removesuffix(".py")
+def place_of(parts: tuple[str, ...]) -> str:
+    """Return the file or folder of the root that a module lives in; a package's kernels are a place of their own."""
+    if len(parts) > 1 and parts[1] == "kernels":
+        return f"{parts[0]}/kernels"
+    return parts[0].removesuffix(".py")
 
 
 def layer(name: str) -> str:
-    """Return the layer of a room."""
-    return LAYER.get(name, "noun")
+    """Return the layer of a place."""
+    return "kernels" if name.endswith("/kernels") else LAYER.get(name, "noun")
 
 
 def imports(path: Path) -> list[tuple[str, bool, int]]:
@@ -92,13 +94,13 @@ def offences(root: Path = SOURCE) -> list[str]:
     """Return every import that runs against the direction, as `file:line what`."""
     wrong = []
     for path in sorted(root.rglob("*.py")):
-        here = room(path, root)
+        here = place_of(path.relative_to(root).parts)
         for module, at_import, line in imports(path):
             place = f"{path.relative_to(root)}:{line}"
             if module.startswith("."):
                 wrong.append(f"{place} relative import")
             elif module.split(".")[0] == "sumwise":
-                there = module.split(".")[1] if "." in module else "__init__"
+                there = place_of(tuple(module.split(".")[1:])) if "." in module else "__init__"
                 wrong.extend(_inner_offence(here, there, place))
             elif at_import:
                 wrong.extend(_outer_offence(here, module.split(".")[0], place))
@@ -107,10 +109,14 @@ def offences(root: Path = SOURCE) -> list[str]:
 
 def _inner_offence(here: str, there: str, place: str) -> list[str]:
     known = {p.stem for p in SOURCE.iterdir()} | set(LAYER)
-    if there not in known:
+    if there.split("/", maxsplit=1)[0] not in known:
         there = "__init__"  # a public name: `from sumwise import Margins`
     if here == there or (here, there) in FRIENDS:
         return []
+    owner, _, kernels = there.partition("/")
+    if kernels:  # a family's mathematics: for the family itself and for what measures or shows it
+        allowed = here == owner or layer(here) in ("measures", "plots", "report", "top")
+        return [] if allowed else [f"{place} {here} ({layer(here)}) imports the kernels of {owner}"]
     if layer(there) == "front" and layer(here) != "top":
         return [f"{place} {here} takes a name from the package's front; import it from its own module"]
     if layer(there) not in ALLOWED[layer(here)]:

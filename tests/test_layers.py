@@ -13,6 +13,10 @@ def test_nobody_imports_against_the_direction():
     ("file", "line", "words"),
     [
         ("kernels/a.py", "from sumwise.margins import Margins", "kernels (kernels) imports margins (noun)"),
+        ("maxent/kernels/a.py", "from sumwise.tables import Tables", "maxent/kernels (kernels) imports tables (noun)"),
+        ("maxent/kernels/a.py", "from sumwise.maxent import x", "maxent/kernels (kernels) imports maxent (family)"),
+        ("maxent/a.py", "from sumwise.ecological.kernels import bounds", "imports the kernels of ecological"),
+        ("kernels/a.py", "from sumwise.ecological.kernels import bounds", "imports the kernels of ecological"),
         ("margins.py", "from sumwise.kernels import tree", "margins (noun) imports kernels"),
         ("errors.py", "from sumwise import checks", "errors (errors) imports checks"),
         ("ecological/king.py", "from sumwise.proportions import x", "(family) imports proportions (family)"),
@@ -36,7 +40,15 @@ def test_each_rule_can_fail(tmp_path, file, line, words):
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("ecological/king.py", "import numba\nfrom sumwise.margins import Margins\nfrom sumwise.kernels import bounds"),
+        (
+            "ecological/king.py",
+            "import numba\nfrom sumwise.margins import Margins\nfrom sumwise.kernels import chains",
+        ),
+        ("diagnostics/a.py", "from sumwise.ecological.kernels import bounds"),
+        (
+            "ecological/kernels/a.py",
+            "from sumwise.kernels import chains\nfrom sumwise.ecological.kernels import king",
+        ),
         ("plots/a.py", "def draw():\n    import matplotlib"),
         ("bags.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
         ("cli/fit.py", "import typer\nfrom sumwise.ecological import King"),

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import poisson
 
 from sumwise.collective import TreeModel, map_counts, sample_counts
-from sumwise.kernels.row_softmax import fit_rows, row_log_probabilities
+from sumwise.collective.kernels.transition_softmax import fit_rows, row_log_probabilities
 
 __all__ = ["plugin", "rare"]
 

@@ -144,7 +144,7 @@ class Bags:
         array([[31.,  0.],
                [25.,  0.]])
         """
-        from sumwise.bags_frame import bags_from_frame
+        from sumwise.frames.bags import bags_from_frame
 
         return bags_from_frame(cls, frame, bag, features, weight)
 

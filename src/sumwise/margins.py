@@ -134,7 +134,7 @@ class Margins:
         >>> m.denominator
         "column 'n'"
         """
-        from sumwise.margins_frame import margins_from_frame
+        from sumwise.frames.margins import margins_from_frame
 
         return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, weight, covariates)
 

@@ -115,7 +115,7 @@ class Tables:
         domain : Domain, optional
             The levels to count over; default: those in the frame. A level outside it is an error.
         """
-        from sumwise.tables_frame import tables_from_frame
+        from sumwise.frames.tables import tables_from_frame
 
         return tables_from_frame(cls, frame, attributes, label, order, weight, domain)
 

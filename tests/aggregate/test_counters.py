@@ -5,8 +5,8 @@ import pytest
 
 from brute_aggregate import count_by_loop
 from sumwise.aggregate.counters import Counter, check_cells
+from sumwise.aggregate.kernels import counting
 from sumwise.errors import DataError
-from sumwise.kernels import counting
 
 SIZES = [3, 4, 2]
 SUBSETS = [(0, 1), (2,), (0, 1, 2)]

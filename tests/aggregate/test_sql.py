@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nasty_names import NASTY_LEVELS
 from sumwise.aggregate import sql
-from sumwise.encoding_rules import Cross, Cuts, Hashed, Levels, cross_cell, text_cell
+from sumwise.encoding.rules import Cross, Cuts, Hashed, Levels, cross_cell, text_cell
 from sumwise.errors import DataError
 
 NUMBER = sql.Column("n", "c0", "number", floating=True)

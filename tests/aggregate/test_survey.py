@@ -6,7 +6,7 @@ import pytest
 from sumwise.aggregate import CountPlan, survey
 from sumwise.aggregate.on_duckdb import DuckDBEngine
 from sumwise.encoding import Encoding
-from sumwise.encoding_rules import Cross, Cuts, Levels
+from sumwise.encoding.rules import Cross, Cuts, Levels
 from sumwise.errors import DataError
 
 ROWS = {"a": ["x", "y", "x"], "n": [3.0, 1.0, np.nan], "k": ["p", "q", "q"], "y": [True, False, True]}

@@ -5,9 +5,9 @@ import pytest
 
 from sumwise import synthetic
 from sumwise.collective import map_counts, smooth_counts
+from sumwise.collective.kernels import smooth_field
 from sumwise.collective.tree_model import TreeModel
 from sumwise.errors import DataError
-from sumwise.kernels import smooth_field
 
 SEASON = synthetic.birds(5, 16, 4000, weights=(2, 1, 1, 1), random_state=1)
 TRUE = np.array([SEASON.nodes[f"t{t}"] for t in range(4, 16)])  # once they have left their one cell

@@ -7,9 +7,9 @@ from scipy import sparse
 from collective_cases import random_evidence, random_tree
 from sumwise import Domain, Table, Tables
 from sumwise.collective import GraphModel, TreeModel
+from sumwise.collective.kernels.path_sampler import draw_population
 from sumwise.collective.observations import observe
 from sumwise.collective.trellis import walk_of
-from sumwise.kernels.path_sampler import draw_population
 from sumwise.noise import Laplace
 
 

@@ -13,7 +13,7 @@ from sumwise.diagnostics import (
     tomography,
     unit_scatter,
 )
-from sumwise.ecological import Bounds, Goodman, King, findings
+from sumwise.ecological import Bounds, Goodman, King, voting_patterns
 from sumwise.errors import DataError, UnknownName
 
 
@@ -98,7 +98,7 @@ def test_method_numbers_stack_shares_and_keep_the_first_interval():
 
 
 def test_polarisation_numbers_are_those_of_the_findings():
-    found = findings(Goodman().fit(two_by_two()), 0.8)
+    found = voting_patterns(Goodman().fit(two_by_two()), 0.8)
     numbers = polarisation_numbers(found)
     np.testing.assert_array_equal(numbers["gap"], found.polarisation.values)
     assert numbers["level"] == 0.8

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
+from sumwise.distribution.kernels.ridge import ridge_path
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.errors import DataError
-from sumwise.kernels.ridge import ridge_path
 
 
 def test_the_largest_of_nearly_equal_penalties_is_taken():

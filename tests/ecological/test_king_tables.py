@@ -5,9 +5,9 @@ import pytest
 
 from sumwise import Margins
 from sumwise.ecological import King, king_tables
+from sumwise.ecological.kernels.king import KingPriors
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
 from sumwise.errors import DataError, NotConverged
-from sumwise.kernels.king import KingPriors
 
 TRUE = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
 

@@ -6,9 +6,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sumwise import DataError, Tables
-from sumwise.kernels.loglinear import layout
-from sumwise.kernels.softmax_cells import cell_design
 from sumwise.maxent import BestPair
+from sumwise.maxent.kernels.loglinear import layout
+from sumwise.maxent.kernels.table_logistic import cell_design
 
 
 @pytest.fixture(scope="module")

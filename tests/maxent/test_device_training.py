@@ -7,7 +7,7 @@ import pytest
 
 from sumwise import DataError, NotConverged, synthetic
 from sumwise.maxent import MaxEntClassifier, device_training, trained
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
 

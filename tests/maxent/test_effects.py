@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sumwise.kernels.loglinear import layout, spread
-from sumwise.kernels.softmax_cells import cell_design
 from sumwise.maxent.effects import effect_terms, effects_of, least_split
+from sumwise.maxent.kernels.loglinear import layout, spread
+from sumwise.maxent.kernels.table_logistic import cell_design
 
 SIZES = (2, 3, 4)
 LAY = layout(SIZES, [(0, 1), (1, 2), (0,), (2,)])

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from sumwise import DataError, Tables
-from sumwise.kernels.loglinear import layout
 from sumwise.maxent.engines import check_name, choose, strong_pairs, strong_trees
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.kernels.loglinear import layout
+from sumwise.maxent.sufficient_statistics import sufficient
 
 
 def test_auto_takes_an_exact_engine_where_it_is_quick():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, Table, Tables
+from sumwise.maxent.noise_penalty import distrust
 from sumwise.maxent.penalties import penalties_of
-from sumwise.maxent.sufficient import sufficient
-from sumwise.maxent.trust import distrust
+from sumwise.maxent.sufficient_statistics import sufficient
 from sumwise.noise import Gaussian
 
 FRAME = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [1, 0, 1, 1]}

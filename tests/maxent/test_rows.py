@@ -7,7 +7,7 @@ from sumwise import DataError, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, skyline
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.rows import from_rows
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient
 
 
 @pytest.fixture(scope="module")

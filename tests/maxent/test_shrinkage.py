@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sumwise import synthetic
-from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import MaxEntClassifier
-from sumwise.maxent.choosing import fit_quietly
 from sumwise.maxent.effects import effects_of
+from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.penalties import penalties_of
+from sumwise.maxent.penalty_search import fit_quietly
 from sumwise.maxent.shrinkage import suggested_scale, supposed
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient
 
 
 def test_variances_are_those_of_the_usual_penalties_less_what_large_attributes_raise():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Table, Tables, synthetic
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient
 from sumwise.maxent.thinning import redrawn, thin
 from sumwise.noise import Gaussian
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sumwise import Tables, synthetic
-from sumwise.kernels.contrastive import Moments
 from sumwise.maxent.engines import Exact
-from sumwise.maxent.sufficient import sufficient
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.sufficient_statistics import sufficient
 from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
 
 

@@ -6,9 +6,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sumwise import DataError, Domain, Table, Tables
-from sumwise.kernels.loglinear import layout
 from sumwise.maxent import MaxEntClassifier
 from sumwise.maxent.effects import effects_of
+from sumwise.maxent.kernels.loglinear import layout
 from sumwise.noise import Gaussian
 
 SHARES = np.array([0.1, 0.2, 0.1, 0.25, 0.15, 0.2])

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sumwise import Bags
-from sumwise.kernels.label_assignment import top_labels
 from sumwise.proportions import AlternatingMeanMap
+from sumwise.proportions.kernels.label_assignment import top_labels
 
 
 def sample(seed=0, n_bags=40, size=8):

@@ -9,7 +9,6 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from sumwise import Bags
-from sumwise.kernels.mean_map import bag_similarity, laplacian_class_means
 from sumwise.proportions import (
     AlternatingMeanMap,
     CentralLimitClassifier,
@@ -18,6 +17,7 @@ from sumwise.proportions import (
     MeanMap,
     ProportionLossClassifier,
 )
+from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, laplacian_class_means
 
 SIZES = np.array([3, 4, 2, 4, 3])
 COUNTS = np.array([1, 3, 1, 1, 2])

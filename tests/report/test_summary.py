@@ -27,7 +27,7 @@ def test_unknown_section_is_refused():
 
 def test_summary_is_json_whatever_it_holds():
     summary = Summary("t", "f", "m", record={"a": np.array([1.0, np.inf]), "b": np.int64(3), "c": (1, np.nan)})
-    summary.add("found", figure("course", {"values": [np.arange(2.0)]}, "c"))
+    summary.add("found", figure("training_curve", {"values": [np.arange(2.0)]}, "c"))
     read = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
     assert read["record"] == {"a": [1.0, None], "b": 3, "c": [1, None]}
     assert read["sections"][0]["blocks"][0]["numbers"] == {"values": [[0.0, 1.0]]}

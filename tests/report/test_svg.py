@@ -14,7 +14,7 @@ NUMBERS = {"names": ["<a>&", "b"], "values": [[1.0, 2.0], [2.0, 3.0]], "what": "
 
 
 def test_names_are_text_in_well_formed_xml():
-    root = ET.fromstring(draw("course", NUMBERS, 'say "no" <b>'))
+    root = ET.fromstring(draw("training_curve", NUMBERS, 'say "no" <b>'))
     texts = "".join(root.itertext())
     assert "<a>&" in texts
     assert "$x_{" in texts
@@ -23,8 +23,8 @@ def test_names_are_text_in_well_formed_xml():
 
 
 def test_drawing_twice_gives_the_same_bytes_and_other_figures_other_ids():
-    assert draw("course", NUMBERS, "c", 1) == draw("course", NUMBERS, "c", 1)
-    assert draw("course", NUMBERS, "c", 1) != draw("course", NUMBERS, "c", 2)
+    assert draw("training_curve", NUMBERS, "c", 1) == draw("training_curve", NUMBERS, "c", 1)
+    assert draw("training_curve", NUMBERS, "c", 1) != draw("training_curve", NUMBERS, "c", 2)
 
 
 @pytest.mark.parametrize("name", ["nothing", "../course", "Course", "os.path", ""])

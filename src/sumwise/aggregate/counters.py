@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.aggregate.kernels import counting
 from sumwise.errors import DataError
-from sumwise.kernels import counting
 
 __all__ = ["MAX_CELLS", "Counter", "check_cells"]
 

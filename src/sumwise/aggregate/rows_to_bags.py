@@ -12,7 +12,7 @@ from sumwise.aggregate import sql, survey
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.rows_to_tables import opened
 from sumwise.bags import Bags
-from sumwise.encoding_values import canonical
+from sumwise.encoding.values import canonical
 from sumwise.errors import DataError
 
 __all__ = ["aggregate_bags"]

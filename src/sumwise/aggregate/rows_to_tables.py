@@ -12,7 +12,7 @@ from sumwise.aggregate.counters import Counter, check_cells
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.encoding_fit import fitted_rule, parsed_spec
+from sumwise.encoding.learning import fitted_rule, parsed_spec
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.progress import Progress

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sumwise.encoding import Encoding
-from sumwise.encoding_merged import Merged
-from sumwise.encoding_rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target
-from sumwise.encoding_values import kind_of
+from sumwise.encoding.merged import Merged
+from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target
+from sumwise.encoding.values import kind_of
 from sumwise.errors import DataError
 
 __all__ = [
@@ -245,7 +245,7 @@ def codes_statement(
     --------
     >>> from sumwise.aggregate.sql import DUCKDB, Column, codes_statement
     >>> from sumwise.encoding import Encoding
-    >>> from sumwise.encoding_rules import Cuts
+    >>> from sumwise.encoding.rules import Cuts
     >>> age = Column("age", "c0", "number")
     >>> codes_statement(Encoding({"age": Cuts("age", (18,))}), ["age"], {"age": age}, DUCKDB).text("rows")
     "SELECT CASE WHEN (c0 IS NULL) THEN NULL WHEN c0 < CAST('18.0' AS DOUBLE) THEN 0 ELSE 1 END AS a0 FROM rows AS s"

@@ -12,8 +12,8 @@ import numpy as np
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.sql import Column, condition
 from sumwise.encoding import Encoding
-from sumwise.encoding_rules import Cross, Levels
-from sumwise.encoding_values import canonical, kind_of
+from sumwise.encoding.rules import Cross, Levels
+from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
 
 __all__ = [
@@ -214,7 +214,7 @@ def without_empty_levels(
     >>> import numpy as np
     >>> from sumwise.aggregate.survey import without_empty_levels
     >>> from sumwise.encoding import Encoding
-    >>> from sumwise.encoding_rules import Levels
+    >>> from sumwise.encoding.rules import Levels
     >>> counted = [(np.array([1.0, 0.0, 2.0]), np.zeros(3))]
     >>> encoding, tables = without_empty_levels(Encoding({"a": Levels("a", (5, 6, 7))}), ("a",), [("a",)], counted)
     >>> encoding["a"].levels, tables[0][0]

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from sumwise import checks
+from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain
+from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.realisations import Realisations
 from sumwise.errors import DataError
-from sumwise.kernels.chain_potentials import balanced, chain_moments, fit_chain
-from sumwise.kernels.edges import log_sum_exp
 from sumwise.noise import Poisson
 
 __all__ = ["FreeTables"]

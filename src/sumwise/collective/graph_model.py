@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
+from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.edges import MarginEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.belief import Forest
-from sumwise.kernels.edges import MarginEdge
 from sumwise.kernels.junction import junction_tree
 
 __all__ = ["GraphModel"]

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.stats import gamma, norm
 
 from sumwise import checks
+from sumwise.collective.kernels.count_laplace import at_kink, function_variances
+from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.linear import read_functions
 from sumwise.collective.observations import observe
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.kernels.count_laplace import at_kink, function_variances
-from sumwise.kernels.dual_counts import maximise_dual
 from sumwise.table import Table
 from sumwise.tables import Tables
 

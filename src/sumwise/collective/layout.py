@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sumwise.collective.counts import Counts, LazyTables
+from sumwise.collective.kernels.belief import Forest, edge_counts, support
+from sumwise.collective.kernels.count_problem import CountProblem
+from sumwise.collective.kernels.edges import SparseEdge, _host, softmax
+from sumwise.collective.kernels.observations import Evidence, gather
 from sumwise.errors import DataError
-from sumwise.kernels.belief import Forest, edge_counts, support
-from sumwise.kernels.count_problem import CountProblem
-from sumwise.kernels.edges import SparseEdge, _host, softmax
-from sumwise.kernels.evidence import Evidence, gather
 
 __all__ = ["Layout"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
+from sumwise.collective.kernels.edges import log_sum_exp
+from sumwise.collective.kernels.transition_softmax import fit_rows, row_log_probabilities
 from sumwise.collective.realisations import Realisations
 from sumwise.errors import DataError
-from sumwise.kernels.edges import log_sum_exp
-from sumwise.kernels.row_softmax import fit_rows, row_log_probabilities
 
 __all__ = ["LogLinear"]
 

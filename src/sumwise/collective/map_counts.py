@@ -10,15 +10,15 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.energy import Energy
+from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.exact_counts import exact_tables
+from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
+from sumwise.collective.kernels.generic_counts import generic_counts
+from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
+from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
-from sumwise.kernels.dual_counts import maximise_dual
-from sumwise.kernels.exact_counts import exact_tables
-from sumwise.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
-from sumwise.kernels.generic_counts import generic_counts
-from sumwise.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
-from sumwise.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 
 __all__ = ["METHODS", "map_counts"]
 

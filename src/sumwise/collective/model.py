@@ -8,13 +8,13 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
+from sumwise.collective.kernels.belief import propagate
+from sumwise.collective.kernels.count_problem import edge_margins
+from sumwise.collective.kernels.edges import _host
+from sumwise.collective.kernels.population import assign_individuals, log_probability, sample_tables
 from sumwise.collective.layout import Layout
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.belief import propagate
-from sumwise.kernels.count_problem import edge_margins
-from sumwise.kernels.edges import _host
-from sumwise.kernels.population import assign_individuals, log_probability, sample_tables
 
 __all__ = ["PopulationModel"]
 

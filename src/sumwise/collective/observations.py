@@ -12,9 +12,9 @@ from scipy.special import gammaln
 
 from sumwise import checks
 from sumwise.collective.energy import Energy
+from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.layout import Layout
 from sumwise.errors import DataError
-from sumwise.kernels.count_problem import CountProblem
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
 from sumwise.table import title
 from sumwise.tables import Tables

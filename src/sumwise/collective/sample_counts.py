@@ -10,14 +10,14 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts_sample import CountsSample
+from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.table_chain import CycleChain, NoStart, PathChain
 from sumwise.collective.linear import read_functions
 from sumwise.collective.observations import Observed, observe
 from sumwise.collective.tree_model import TreeModel
 from sumwise.collective.trellis import Walk, walk_of
 from sumwise.errors import DataError, NotConverged
 from sumwise.kernels.chains import effective_size, split_r_hat
-from sumwise.kernels.dual_counts import maximise_dual
-from sumwise.kernels.table_chain import CycleChain, NoStart, PathChain
 from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title

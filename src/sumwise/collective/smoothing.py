@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_text
-from sumwise.domain import Domain
-from sumwise.errors import DataError
-from sumwise.kernels.smooth_field import (
+from sumwise.collective.kernels.smooth_field import (
     FINE,
     Unsolved,
     factor,
@@ -22,6 +19,9 @@ from sumwise.kernels.smooth_field import (
     widening,
     with_roughness,
 )
+from sumwise.display import facts_text
+from sumwise.domain import Domain
+from sumwise.errors import DataError
 from sumwise.noise import Gaussian
 from sumwise.table import Table
 from sumwise.tables import Tables

@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
+from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.belief import Forest
-from sumwise.kernels.edges import DenseEdge, MarginEdge, SparseEdge
 
 __all__ = ["TreeModel"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sumwise.collective.counts import Counts
+from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
+from sumwise.collective.kernels.trellis import Trellis, build_trellis, evidence_lists
 from sumwise.collective.layout import Layout
 from sumwise.collective.observations import Observed
 from sumwise.collective.tree_model import TreeModel
-from sumwise.kernels.edges import MarginEdge, SparseEdge
-from sumwise.kernels.trellis import Trellis, build_trellis, evidence_lists
 
 __all__ = ["Walk", "walk_of"]
 

@@ -7,7 +7,7 @@ from sumwise.demo.story import Finding, Story
 
 def run(say):
     from sumwise import synthetic
-    from sumwise.ecological import Bounds, EcologicalEM, error_index, findings
+    from sumwise.ecological import Bounds, EcologicalEM, error_index, voting_patterns
 
     made = synthetic.precincts(120, 2, 3, random_state=4)
     m = made.margins
@@ -19,7 +19,7 @@ def run(say):
     est = EcologicalEM().fit(m)
     wrong = error_index(est.total_, made.total)
     say(f"EcologicalEM's cells add up to every precinct's totals; {wrong:.1f}% of the people are in a wrong one.")
-    say(findings(est).to_text().split("\n")[0])
+    say(voting_patterns(est).to_text().split("\n")[0])
     low, high = est.interval(0.95)
     return [
         Finding(

@@ -1,7 +1,7 @@
 """The numbers behind every figure, one file per family; figures only draw them."""
 
+from sumwise.deprecated import renamed
 from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
-from sumwise.diagnostics.course import convergence, course
 from sumwise.diagnostics.distribution import similarity_numbers
 from sumwise.diagnostics.ecological import (
     contextual,
@@ -14,13 +14,13 @@ from sumwise.diagnostics.ecological import (
 )
 from sumwise.diagnostics.findings import finding_numbers
 from sumwise.diagnostics.flows import flow_numbers, mean_moves
+from sumwise.diagnostics.training_curve import convergence, training_curve
 
 __all__ = [
     "calibration_numbers",
     "confusion",
     "contextual",
     "convergence",
-    "course",
     "finding_numbers",
     "flow_numbers",
     "interval_numbers",
@@ -32,5 +32,8 @@ __all__ = [
     "similarity_numbers",
     "subgroup_numbers",
     "tomography",
+    "training_curve",
     "unit_scatter",
 ]
+
+__getattr__ = renamed("sumwise.diagnostics", {"course": "training_curve"})

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.ecological.kernels.bounds import cell_bounds
+from sumwise.ecological.kernels.king_checks import curvature_in_x
+from sumwise.ecological.kernels.least_squares import free_shares, gram
+from sumwise.ecological.kernels.truncated_normal import natural
 from sumwise.errors import DataError, UnknownName
-from sumwise.kernels.bounds import cell_bounds
-from sumwise.kernels.king_checks import curvature_in_x
-from sumwise.kernels.least_squares import free_shares, gram
-from sumwise.kernels.truncated_normal import natural
 from sumwise.margins import Margins
 
 __all__ = [
@@ -209,8 +209,8 @@ def polarisation_numbers(findings: Any) -> dict[str, Any]:
     --------
     >>> from sumwise import synthetic
     >>> from sumwise.diagnostics import polarisation_numbers
-    >>> from sumwise.ecological import EcologicalEM, findings
-    >>> found = findings(EcologicalEM().fit(synthetic.precincts(40, random_state=0).margins))
+    >>> from sumwise.ecological import EcologicalEM, voting_patterns
+    >>> found = voting_patterns(EcologicalEM().fit(synthetic.precincts(40, random_state=0).margins))
     >>> polarisation_numbers(found)["gap"].shape
     (2, 2)
     """

@@ -6,10 +6,10 @@ from sumwise.distribution.earth_mover import earth_movers_distance
 from sumwise.distribution.embedding import LinearEmbedding
 from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.gaussian_kernel import GaussianKernel, MarginalKernel
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
-from sumwise.distribution.mean_map import GaussianKernel, MarginalKernel
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.process import BagGaussianProcess
 from sumwise.distribution.pyramid import PyramidMatchKernel

@@ -10,8 +10,8 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
-from sumwise.kernels.segments import segment_means
 
 __all__ = ["Columns", "check_bags"]
 

@@ -103,7 +103,7 @@ class LinearEmbedding(Embedding):
         self.standardize = standardize
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        from sumwise.kernels.segments import segment_means
+        from sumwise.distribution.kernels.segments import segment_means
 
         means = segment_means(bags.values, bags.offsets, bags.weights if bags.weighted else None)
         return self.columns_.numbers(means)

@@ -10,8 +10,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.kernels.mixture import mean_gradients
 from sumwise.distribution.widths import sample_rows
-from sumwise.kernels.mixture import mean_gradients
 
 __all__ = ["FisherVector"]
 

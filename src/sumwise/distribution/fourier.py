@@ -10,11 +10,11 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.frequencies import KINDS, draw_frequencies
+from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.distribution.widths import median_distance
 from sumwise.errors import DataError
-from sumwise.kernels.frequencies import KINDS, draw_frequencies
-from sumwise.kernels.segments import segment_moments
-from sumwise.kernels.waves import mean_waves
 
 __all__ = ["FourierEmbedding"]
 

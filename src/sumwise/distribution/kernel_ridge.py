@@ -11,13 +11,13 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
-from sumwise.kernels.ridge import Path, gram_path, ridge_path
 
 __all__ = ["BagKernelRidge"]
 

@@ -12,11 +12,11 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import check_bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 
 __all__ = ["BagLogistic"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
-from sumwise.kernels.segments import segment_moments
+from sumwise.distribution.kernels.segments import segment_moments
 
 __all__ = ["MomentEmbedding"]
 

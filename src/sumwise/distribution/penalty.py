@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.kernels.ridge import Path
+from sumwise.distribution.kernels.ridge import Path
 
 TIE = 0.005  # of penalties whose errors differ by less the largest is taken: it extrapolates less wildly
 
@@ -21,7 +21,7 @@ def choose_penalty(path: Path, penalty: Any) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from sumwise.distribution.penalty import choose_penalty
-    >>> from sumwise.kernels.ridge import ridge_path
+    >>> from sumwise.distribution.kernels.ridge import ridge_path
     >>> x = np.arange(5.0)[:, None]
     >>> choose_penalty(ridge_path(x, 2 * x), 0.1)
     array([1.])
@@ -41,7 +41,7 @@ def left_out(path: Path, penalties: np.ndarray) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from sumwise.distribution.penalty import left_out
-    >>> from sumwise.kernels.ridge import ridge_path
+    >>> from sumwise.distribution.kernels.ridge import ridge_path
     >>> x = np.arange(5.0)[:, None]
     >>> left_out(ridge_path(x, 2 * x), np.array([1e-9])).round(6).ravel() + 0.0
     array([0., 0., 0., 0., 0.])

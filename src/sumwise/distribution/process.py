@@ -13,13 +13,13 @@ from scipy.stats import norm
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.kernels.marginal_likelihood_path import evidence_path
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
 from sumwise.distribution.shrunk import total_weights
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
-from sumwise.kernels.evidence_path import evidence_path
 
 __all__ = ["BagGaussianProcess"]
 

@@ -10,7 +10,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.embedding import Embedding
-from sumwise.kernels.quantiles import cell_quantiles
+from sumwise.distribution.kernels.quantiles import cell_quantiles
 
 __all__ = ["QuantileEmbedding", "draw_slices", "grid_quantiles"]
 

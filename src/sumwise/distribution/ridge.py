@@ -9,11 +9,11 @@ import numpy as np
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernels.ridge import Path, ridge_path
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
-from sumwise.kernels.ridge import Path, ridge_path
 
 __all__ = ["BagRidge"]
 

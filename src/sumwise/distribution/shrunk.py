@@ -11,9 +11,9 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernels.shrinkage import Shrinkage, shrink, shrinkage
 from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
-from sumwise.kernels.shrinkage import Shrinkage, shrink, shrinkage
 
 __all__ = ["ShrunkEmbedding", "effective_sizes", "total_weights"]
 

@@ -11,9 +11,9 @@ from scipy.spatial.distance import cdist
 from sumwise import checks, extras
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
-from sumwise.kernels.quantiles import line_distances
 
 __all__ = ["WassersteinKernel", "default_kernel"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
 from sumwise.distribution.widths import sample_rows
-from sumwise.kernels.segments import block_means, blocks_of_rows
 
 __all__ = ["BagOfWords"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.fit import Fit
-from sumwise.kernels.bounds import cell_bounds
 from sumwise.margins import Margins
 
 __all__ = ["Bounds"]

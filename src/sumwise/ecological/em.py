@@ -9,13 +9,13 @@ import numpy as np
 from sumwise import checks
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
 from sumwise.ecological.identification import check_identified
+from sumwise.ecological.kernels.classic_em import ALGORITHMS
+from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.raking import rake
+from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels.classic_em import ALGORITHMS
-from sumwise.kernels.entropic_em import common_shares
-from sumwise.kernels.raking import rake
-from sumwise.kernels.unit_likelihood import dispersion
 from sumwise.margins import Margins
 
 __all__ = ["EcologicalEM"]

@@ -10,10 +10,10 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.identification import check_identified
+from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels import least_squares as ls
 from sumwise.margins import Margins
 
 __all__ = ["Goodman"]

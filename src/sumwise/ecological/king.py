@@ -9,12 +9,12 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.ecological.identification import check_identified
+from sumwise.ecological.kernels import king as kernel
+from sumwise.ecological.kernels import king_checks
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels import king as kernel
-from sumwise.kernels import king_checks
 from sumwise.margins import Margins
 
 __all__ = ["King"]

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sumwise.ecological.kernels import king as kernel
+from sumwise.ecological.kernels import king_multivariate as table_kernel
+from sumwise.ecological.kernels.raking import rake
 from sumwise.errors import DataError
 from sumwise.fit import Fit
-from sumwise.kernels import king as kernel
-from sumwise.kernels import king_multivariate as table_kernel
-from sumwise.kernels.raking import rake
 from sumwise.margins import Margins
 
 __all__ = ["TableResult", "fit_iterated", "fit_multivariate"]
@@ -41,7 +41,7 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     >>> import numpy as np
     >>> from sumwise import Margins
     >>> from sumwise.ecological.king_tables import fit_iterated
-    >>> from sumwise.kernels.king import KingPriors
+    >>> from sumwise.ecological.kernels.king import KingPriors
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
     >>> m = Margins(rows, rows @ [[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
     >>> fit_iterated(m, KingPriors(), 50, 0.5, 100, np.random.default_rng(0)).draws.shape
@@ -110,7 +110,7 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng)
     >>> import numpy as np
     >>> from sumwise import Margins
     >>> from sumwise.ecological.king_tables import fit_multivariate
-    >>> from sumwise.kernels.king import KingPriors
+    >>> from sumwise.ecological.kernels.king import KingPriors
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
     >>> m = Margins(rows, rows @ [[0.6, 0.4], [0.2, 0.8]])
     >>> fit_multivariate(m, KingPriors(), 20, 100, np.random.default_rng(0)).draws.shape

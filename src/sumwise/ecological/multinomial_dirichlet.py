@@ -10,14 +10,14 @@ import numpy as np
 from sumwise import checks
 from sumwise.ecological.calibration import POSTERIOR, beta_interval, beta_sample
 from sumwise.ecological.identification import check_identified
+from sumwise.ecological.kernels import table_sampler as kernel
+from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimate import Estimate
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels import table_sampler as kernel
 from sumwise.kernels.chains import effective_size, split_r_hat
-from sumwise.kernels.entropic_em import common_shares
-from sumwise.kernels.raking import rake
 from sumwise.margins import Margins
 
 __all__ = ["MultinomialDirichlet"]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.ecological.kernels.bounds import aggregate_bounds
+from sumwise.ecological.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
-from sumwise.kernels.bounds import aggregate_bounds
-from sumwise.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
 from sumwise.margins import Margins
 
 __all__ = ["EcologicalEstimator"]

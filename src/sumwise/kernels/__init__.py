@@ -1,1 +1,1 @@
-"""The mathematics: plain functions on arrays."""
+"""Mathematics that two families or more share: plain functions on arrays."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.loglinear import layout
-from sumwise.kernels.softmax_cells import cell_design, fit_softmax
 from sumwise.maxent.individuals import term_scores
+from sumwise.maxent.kernels.loglinear import layout
+from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.naive_bayes import split_classes
-from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 

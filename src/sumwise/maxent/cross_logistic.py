@@ -8,9 +8,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.loglinear import Layout, layout
-from sumwise.kernels.softmax_cells import cell_design, fit_softmax
 from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.kernels.loglinear import Layout, layout
+from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.max_ent import MaxEntClassifier
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.tables_classifier import TablesClassifier

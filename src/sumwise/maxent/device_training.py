@@ -9,12 +9,12 @@ import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.kernels import contrastive_device as steps
-from sumwise.kernels import gibbs_device
-from sumwise.kernels.contrastive import Moments
-from sumwise.kernels.loglinear import Layout
 from sumwise.maxent.engines import Parameters, strong_trees
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.kernels import contrastive_device as steps
+from sumwise.maxent.kernels import gibbs_device
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.sufficient_statistics import Sufficient
 from sumwise.maxent.training import MEMORY, RECENT, Course, Rule, look
 
 __all__ = ["DeviceCourse", "DeviceGibbs", "by_steps", "check_memory"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.listing import tie_of
-from sumwise.maxent.sufficient import scores_of
+from sumwise.maxent.sparse_terms import tie_of
+from sumwise.maxent.sufficient_statistics import scores_of
 from sumwise.noise import Exact
 from sumwise.table import Table
 from sumwise.tables import Tables

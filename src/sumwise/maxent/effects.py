@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.kernels.loglinear import Layout
-from sumwise.kernels.reconcile import subsets
+from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.kernels.reconcile import subsets
 
 __all__ = ["effect_terms", "effects_of", "least_split"]
 
@@ -24,7 +24,7 @@ def effect_terms(lay: Layout) -> list[tuple[int, ...]]:
 
     Examples
     --------
-    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.kernels.loglinear import layout
     >>> from sumwise.maxent.effects import effect_terms
     >>> effect_terms(layout((2, 3), [(0, 1)]))
     [(0,), (1,), (0, 1)]
@@ -43,7 +43,7 @@ def effects_of(lay: Layout, values: np.ndarray, shares: Sequence[np.ndarray], va
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.kernels.loglinear import layout
     >>> from sumwise.maxent.effects import effects_of
     >>> half = np.full(2, 0.5)
     >>> effects_of(layout((2, 2), [(0, 1)]), np.array([3.0, 1.0, 1.0, 1.0]), [half, half])  # of a, of b, of a x b
@@ -88,7 +88,7 @@ def least_split(lay: Layout, values: np.ndarray, penalties: np.ndarray, variance
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.kernels.loglinear import layout
     >>> from sumwise.maxent.effects import least_split
     >>> lay = layout((2, 2), [(0, 1), (0,)])  # four cells, then two levels
     >>> least_split(lay, np.array([[0.0, 0.0, 0.0, 0.0, 1.0, -1.0]]), np.ones((1, 6))).round(3)

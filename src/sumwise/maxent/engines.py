@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels import gibbs
-from sumwise.kernels.contrastive import Moments
-from sumwise.kernels.loglinear import Layout, enumerate_cells, log_weights, project, spread
-from sumwise.kernels.loglinear_bp import bp_cells, trw_cells
-from sumwise.kernels.loglinear_tree import tree_cells, tree_size
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import Layout, enumerate_cells, log_weights, project, spread
+from sumwise.maxent.kernels.loglinear_bp import bp_cells, trw_cells
+from sumwise.maxent.kernels.loglinear_tree import tree_cells, tree_size
+from sumwise.maxent.sufficient_statistics import Sufficient
 
 __all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs"]
 

@@ -21,7 +21,7 @@ def cells_of(lay: Any, t: int) -> Iterable[tuple[int, ...]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.kernels.loglinear import layout
     >>> from sumwise.maxent.export import cells_of
     >>> list(cells_of(layout((2, 3), [(0, 1)], {(0, 1): np.array([1, 5])}), 0))
     [(0, 1), (1, 2)]

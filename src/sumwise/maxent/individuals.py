@@ -10,7 +10,7 @@ from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.kernels.loglinear import found_in
+from sumwise.maxent.kernels.loglinear import found_in
 
 __all__ = ["codes_of", "term_scores"]
 

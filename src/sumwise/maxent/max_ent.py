@@ -11,14 +11,14 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import engines
-from sumwise.maxent.choosing import choose_penalties
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
-from sumwise.maxent.listing import listing_of
+from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.sufficient import Sufficient, added, parts_of, sufficient
+from sumwise.maxent.penalty_search import choose_penalties
+from sumwise.maxent.sparse_terms import listing_of
+from sumwise.maxent.sufficient_statistics import Sufficient, added, parts_of, sufficient
 from sumwise.maxent.trained import FEWEST_CHAINS, SAMPLING, Trained
 from sumwise.networks.tensors import find_device
 from sumwise.tables import Tables

@@ -10,8 +10,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.encoding_merged import Merged
-from sumwise.encoding_rules import Levels
+from sumwise.encoding.merged import Merged
+from sumwise.encoding.rules import Levels
 from sumwise.errors import DataError
 from sumwise.maxent.similarity import level_profiles, margin_of, weighted_clusters
 from sumwise.noise import Exact, Gaussian, Poisson

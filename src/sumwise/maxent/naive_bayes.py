@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.kernels.softmax_cells import fit_softmax
 from sumwise.maxent.individuals import term_scores
-from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.kernels.table_logistic import fit_softmax
+from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -80,7 +80,7 @@ def one_way(found: Sufficient, attribute: int) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> from sumwise.maxent.naive_bayes import one_way
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> from sumwise.tables import Tables
     >>> found = sufficient(Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1))
     >>> one_way(found, 0)[1]

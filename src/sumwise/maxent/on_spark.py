@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise.extras import require
-from sumwise.kernels import gibbs
-from sumwise.kernels.contrastive import Moments
-from sumwise.kernels.loglinear import log_weights, project, spread
 from sumwise.maxent.engines import Parameters, strong_trees
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import log_weights, project, spread
+from sumwise.maxent.sufficient_statistics import Sufficient
 from sumwise.spark import broken_workers, spark_session
 
 __all__ = ["SparkGibbs", "Sums", "merge", "summed"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.contrastive import Moments
-from sumwise.maxent.large import large_penalties
-from sumwise.maxent.sufficient import Sufficient
-from sumwise.maxent.trust import distrust, ties
+from sumwise.maxent.high_cardinality import large_penalties
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.noise_penalty import distrust, ties
+from sumwise.maxent.sufficient_statistics import Sufficient
 
 __all__ = ["penalties_of", "usual_penalties"]
 
@@ -30,7 +30,7 @@ def penalties_of(
     --------
     >>> from sumwise import Tables
     >>> from sumwise.maxent.penalties import penalties_of
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> t = Tables.from_frame({"a": [0, 0, 1], "b": [1, 0, 1], "y": [1, 0, 1]}, ["a", "b"], label="y")
     >>> penalties_of(sufficient(t), (1.0, 48.0), 1.0).sums  # of a x b, then a, then b
     array([[48., 48., 48., 48.,  1.,  1.,  1.,  1.]])

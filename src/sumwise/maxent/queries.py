@@ -10,12 +10,12 @@ from scipy.special import ndtri
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.kernels import gibbs
-from sumwise.kernels.loglinear import ENUMERABLE, Layout, layout, log_sum, log_weights, spread
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.individuals import codes_of, term_scores
-from sumwise.maxent.listing import full_table
-from sumwise.maxent.sufficient import parts_of, sufficient
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.loglinear import ENUMERABLE, Layout, layout, log_sum, log_weights, spread
+from sumwise.maxent.sparse_terms import full_table
+from sumwise.maxent.sufficient_statistics import parts_of, sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 

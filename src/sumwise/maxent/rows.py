@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.softmax_cells import cell_design, fit_sums
-from sumwise.maxent.sufficient import Sufficient
-from sumwise.maxent.weighing import weighed_theta
+from sumwise.maxent.kernels.table_logistic import cell_design, fit_sums
+from sumwise.maxent.noisy_label_fit import weighed_theta
+from sumwise.maxent.sufficient_statistics import Sufficient
 
 __all__ = ["from_rows"]
 
@@ -25,7 +25,7 @@ def from_rows(found: Sufficient, codes: np.ndarray, plain: np.ndarray) -> tuple:
     >>> from sumwise import synthetic
     >>> from sumwise.maxent.penalties import penalties_of
     >>> from sumwise.maxent.rows import from_rows
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> example = synthetic.xor(2000, random_state=0)
     >>> found = sufficient(example.tables)
     >>> theta, *_ = from_rows(found, example.frame()[["x1", "x2", "x3"]].to_numpy(), penalties_of(found, 1.0, 1.0).sums)

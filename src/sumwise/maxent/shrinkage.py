@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
-from sumwise.kernels.contrastive import Moments
-from sumwise.kernels.loglinear import Layout
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import Layout
 
 __all__ = ["free_shares", "suggested_scale", "supposed"]
 
@@ -32,7 +32,7 @@ def supposed(penalties: Moments, given: np.ndarray, usual: np.ndarray) -> Moment
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.contrastive import Moments
+    >>> from sumwise.maxent.kernels.contrastive import Moments
     >>> from sumwise.maxent.shrinkage import supposed
     >>> given, usual = np.full((1, 2), 50.0), np.array([[1.0, 10.0]])
     >>> supposed(Moments(np.ones(2), np.array([[50.0, 100.0]])), given, usual).sums
@@ -48,7 +48,7 @@ def free_shares(lay: Layout) -> np.ndarray:
 
     Examples
     --------
-    >>> from sumwise.kernels.loglinear import layout
+    >>> from sumwise.maxent.kernels.loglinear import layout
     >>> from sumwise.maxent.shrinkage import free_shares
     >>> free_shares(layout((2, 4), [(0, 1)]))[0]
     np.float64(0.375)

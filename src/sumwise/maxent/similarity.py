@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.maxent.sufficient import scores_of
+from sumwise.maxent.sufficient_statistics import scores_of
 from sumwise.table import Table
 from sumwise.tables import Tables
 

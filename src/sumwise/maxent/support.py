@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sumwise.display import facts_html, facts_text
-from sumwise.maxent.listing import listing_of
-from sumwise.maxent.sufficient import added, parts_of, sufficient
-from sumwise.maxent.trust import distrust, sampling_counts
+from sumwise.maxent.noise_penalty import distrust, sampling_counts
+from sumwise.maxent.sparse_terms import listing_of
+from sumwise.maxent.sufficient_statistics import added, parts_of, sufficient
 from sumwise.noise import Gaussian, Laplace
 from sumwise.table import Table, title
 

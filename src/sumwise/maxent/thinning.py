@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.contrastive import Moments
-from sumwise.kernels.loglinear import Layout
-from sumwise.kernels.reconcile import built, effect, subsets
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.kernels.reconcile import built, effect, subsets
+from sumwise.maxent.sufficient_statistics import Sufficient
 
 __all__ = ["jittered", "redrawn", "thin"]
 
@@ -33,7 +33,7 @@ def thin(
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> from sumwise.maxent.thinning import thin
     >>> rows = np.array([[0, 0], [0, 1], [1, 1], [1, 0]] * 25)
     >>> y = np.array([1, 0, 0, 1] * 25)
@@ -67,7 +67,7 @@ def redrawn(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.ra
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> from sumwise.maxent.thinning import redrawn
     >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
     >>> rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def jittered(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.r
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient
     >>> from sumwise.maxent.thinning import jittered
     >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
     >>> rng = np.random.default_rng(0)

@@ -14,18 +14,18 @@ from sumwise import checks
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels import gibbs
-from sumwise.kernels.contrastive import Moments
 from sumwise.maxent import device_training, engines, on_spark
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import own_places
 from sumwise.maxent.individuals import codes_of, term_scores
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.noisy_label_fit import n_rows, weighed_theta
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.rows import from_rows
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.sufficient_statistics import Sufficient
 from sumwise.maxent.training import CALM, SETTLED, Course, Rule, by_lbfgs, by_steps, start
 from sumwise.maxent.uncertainty import Uncertainty
-from sumwise.maxent.weighing import n_rows, weighed_theta
 from sumwise.progress import Progress
 from sumwise.tables import Tables
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.contrastive import (
+from sumwise.kernels.minimise import minimise
+from sumwise.maxent.engines import Exact, Gibbs, Parameters
+from sumwise.maxent.kernels.contrastive import (
     Moments,
     centring,
     curvature,
@@ -19,9 +21,7 @@ from sumwise.kernels.contrastive import (
     shared_pace,
     steps,
 )
-from sumwise.kernels.minimise import minimise
-from sumwise.maxent.engines import Exact, Gibbs, Parameters
-from sumwise.maxent.sufficient import Sufficient
+from sumwise.maxent.sufficient_statistics import Sufficient
 
 __all__ = ["Course", "Rule", "by_lbfgs", "by_steps", "look", "start"]
 

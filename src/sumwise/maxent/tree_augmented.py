@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from sumwise import checks
 from sumwise.maxent.naive_bayes import one_way, split_classes
-from sumwise.maxent.sufficient import Sufficient, sufficient
+from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 

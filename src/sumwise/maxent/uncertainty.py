@@ -11,16 +11,16 @@ from sklearn.exceptions import NotFittedError
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.contrastive import Moments
-from sumwise.maxent.choosing import fit_quietly, quick_copy
 from sumwise.maxent.effects import effects_of, least_split
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import effect_frame, own_places
 from sumwise.maxent.individuals import codes_of
+from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.penalties import penalties_of, usual_penalties
+from sumwise.maxent.penalty_search import fit_quietly, quick_copy
 from sumwise.maxent.queries import Queries
 from sumwise.maxent.shrinkage import free_shares, suggested_scale, supposed
-from sumwise.maxent.sufficient import Sufficient, added, parts_of
+from sumwise.maxent.sufficient_statistics import Sufficient, added, parts_of
 from sumwise.maxent.thinning import jittered
 from sumwise.progress import track
 

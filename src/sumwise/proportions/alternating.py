@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.kernels.label_assignment import top_labels
+from sumwise.proportions.kernels.label_assignment import top_labels
 from sumwise.proportions.linear import Coordinates, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap, MomentProblem, label_moments

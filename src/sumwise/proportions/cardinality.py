@@ -72,7 +72,7 @@ class CardinalityClassifier(BagClassifier):
         greatest evidence), and moves away by a factor as far as the cross-validated likelihood of held-out bags
         clearly improves. A list gives each class of one-vs-rest its own.
     inference : str, default "auto"
-        Method of `sumwise.kernels.cardinality.count_posterior` or of `class_posterior`.
+        Method of `sumwise.proportions.kernels.poisson_binomial.count_posterior` or of `class_posterior`.
     noise : Noise, optional
         How observed counts of class 1 differ from the true ones: `Gaussian`, `Poisson`, `Geometric` or `Laplace`.
     totals : {"match", "scale", "rest"}, default "match"

@@ -11,8 +11,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.kernels.cardinality import Evidence, exact_counts, noisy_counts
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
+from sumwise.proportions.kernels.poisson_binomial import Evidence, exact_counts, noisy_counts
 
 __all__ = ["Observed", "apportion", "at_least_one", "intervals", "observe"]
 

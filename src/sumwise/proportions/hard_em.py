@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.kernels.label_assignment import most_likely_labels, top_labels
 from sumwise.proportions.em import fit_weighted, log_probabilities
+from sumwise.proportions.kernels.label_assignment import most_likely_labels, top_labels
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.penalty import reference_penalty

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sumwise.bags import Bags
-from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.proportions.counts import observe
+from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 
 __all__ = ["Identifiability", "identifiability", "warn_of_one_bag"]
 

@@ -7,9 +7,9 @@ from scipy.linalg import block_diag, eigh, null_space, solve_triangular
 from scipy.special import expit, softmax
 
 from sumwise.errors import DataError
-from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.networks.features import centre_and_scale
 from sumwise.progress import Progress
+from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Coordinates, LinearProblem
 

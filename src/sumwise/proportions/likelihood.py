@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import expit, log_softmax
 
 from sumwise.errors import DataError
-from sumwise.kernels.cardinality import Evidence, count_posterior
-from sumwise.kernels.cardinality_intercept import intercept_posterior
-from sumwise.kernels.cardinality_vectors import class_posterior
 from sumwise.proportions.counts import Observed
+from sumwise.proportions.kernels.poisson_binomial import Evidence, count_posterior
+from sumwise.proportions.kernels.poisson_binomial_intercept import intercept_posterior
+from sumwise.proportions.kernels.poisson_multinomial import class_posterior
 
 __all__ = ["BagLikelihood", "Value"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, log_softmax
 
-from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.kernels.minimise import minimise
+from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood, Value
 from sumwise.proportions.rows import Rows
 

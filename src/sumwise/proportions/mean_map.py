@@ -9,7 +9,7 @@ from scipy.special import log_softmax, logsumexp
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.kernels.mean_map import bag_similarity, class_means, laplacian_class_sums
+from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares

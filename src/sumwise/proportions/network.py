@@ -15,7 +15,6 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels.cardinality_information import weighted_sums
 from sumwise.networks.features import centre_and_scale
 from sumwise.networks.optimiser import adamw
 from sumwise.networks.pooling import Segments
@@ -24,6 +23,7 @@ from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import drop_empty, observe
+from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
 

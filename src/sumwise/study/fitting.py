@@ -17,12 +17,12 @@ from sumwise.readers.write import write_frame
 from sumwise.report import page
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
+from sumwise.study.cached_steps import Work
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
 from sumwise.study.sources import all_met
-from sumwise.study.work import Work
 
 __all__ = ["fit_problem", "read_result", "write_page"]
 

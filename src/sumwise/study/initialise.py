@@ -10,8 +10,8 @@ from typing import Any
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.study.families import FAMILIES
-from sumwise.study.look import look_at
 from sumwise.study.problem import Problem
+from sumwise.study.profile_file import look_at
 from sumwise.study.recognise import Guess, recognise
 from sumwise.study.recognise.tables import METHODS
 

@@ -8,7 +8,7 @@ import pytest
 
 import public_data
 from study_cases import people
-from sumwise.study.look import look_at
+from sumwise.study.profile_file import look_at
 from sumwise.study.recognise import recognise
 
 

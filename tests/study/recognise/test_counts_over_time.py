@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from study_cases import flocks
-from sumwise.study.look import look_at
+from sumwise.study.profile_file import look_at
 from sumwise.study.recognise.counts_over_time import guess
 
 

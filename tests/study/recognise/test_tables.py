@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sumwise.study.look import look_at
+from sumwise.study.profile_file import look_at
 from sumwise.study.recognise.tables import guess
 
 

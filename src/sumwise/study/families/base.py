@@ -12,9 +12,9 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.report.summary import Summary, bullets, facts, note
+from sumwise.study.cached_steps import Work
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
-from sumwise.study.work import Work
 
 __all__ = ["Study"]
 

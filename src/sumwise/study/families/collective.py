@@ -15,9 +15,9 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Poisson
 from sumwise.report.summary import Summary
+from sumwise.report.text.collective import tell
 from sumwise.study.families.base import Study
 from sumwise.study.sources import open_source
-from sumwise.study.telling.collective import tell
 from sumwise.tables import Table, Tables
 
 __all__ = ["STUDY", "Collective", "MovesByDistance"]

@@ -11,13 +11,13 @@ import pandas as pd
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.grouped_warnings import group_warnings
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
+from sumwise.report.text.distribution import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import Features, bags_of, column_kind, learn_features, level_texts
 from sumwise.study.sources import open_source
-from sumwise.study.telling.distribution import tell
-from sumwise.study.work import told_once
 
 __all__ = ["STUDY", "Distribution"]
 
@@ -213,7 +213,7 @@ class Distribution(Study):
         target = self._target()
         order = self.rng("folds").permutation(len(self.bags))
         out = np.zeros_like(target, dtype=float)
-        with told_once():
+        with group_warnings():
             for fold in np.array_split(order, min(FOLDS, len(order))):
                 rest = np.setdiff1d(order, fold)
                 part = np.sort(fold)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.kernels.bounds import cell_bounds
+from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
+from sumwise.report.text.ecological import tell
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, open_source
-from sumwise.study.telling.ecological import tell
 
 __all__ = ["STUDY", "Ecological"]
 

@@ -12,10 +12,10 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.readers import read_tables, read_tables_folder
 from sumwise.report.summary import Summary
+from sumwise.report.text.maxent import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import level_texts, typed_frame
 from sumwise.study.sources import open_source
-from sumwise.study.telling.maxent import tell
 from sumwise.tables import Tables
 
 __all__ = ["STUDY", "MaxEnt"]

@@ -14,10 +14,10 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
+from sumwise.report.text.proportions import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import Features, bags_of, learn_features, level_texts
 from sumwise.study.sources import only_rows, open_source
-from sumwise.study.telling.proportions import tell
 
 __all__ = ["STUDY", "Proportions"]
 

@@ -27,7 +27,7 @@ def recognise(looks: list[Any], family: str | None = None) -> Guess:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.study.look import look_at
+    >>> from sumwise.study.profile_file import look_at
     >>> from sumwise.study.recognise import recognise
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
     >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.study.look import Column, Look
+from sumwise.study.profile_file import Column, Look
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]

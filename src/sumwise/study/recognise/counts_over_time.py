@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sumwise.study.look import Column, Look
+from sumwise.study.profile_file import Column, Look
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]

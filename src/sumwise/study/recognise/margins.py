@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.study.look import Column, Look
+from sumwise.study.profile_file import Column, Look
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]

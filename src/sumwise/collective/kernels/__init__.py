@@ -1,0 +1,1 @@
+"""The mathematics of collective graphical models: plain functions on arrays."""

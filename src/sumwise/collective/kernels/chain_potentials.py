@@ -1,0 +1,121 @@
+"""Maximum likelihood of a chain with free potentials ``phi_1(x_1) prod_t psi(x_t, x_{t+1}) phi_T(x_T) / Z``.
+
+Expected transitions summed over time are ``psi * sum_t outer(forward_t, backward_{t+1})``: one product of matrices of
+width T - 1, so that a gradient costs hardly more than the pass itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sumwise.collective.kernels.edges import log_sum_exp
+from sumwise.kernels.minimise import minimise
+
+__all__ = ["balanced", "chain_moments", "fit_chain"]
+
+
+def chain_moments(first, last, move, n_steps):
+    """log Z, and the expected counts of one individual: of the first and last state (L,), of all moves (L, L)."""
+    top = move.max()
+    table = np.exp(move - top)
+    ends = first.max(), last.max()
+    ahead, behind = np.empty((2, n_steps, len(first)))
+    ahead[0], behind[-1] = np.exp(first - ends[0]), np.exp(last - ends[1])
+    log_z = top * (n_steps - 1) + ends[0] + ends[1]
+    for t in range(1, n_steps):
+        total = max(ahead[t - 1].sum(), 1e-300)
+        ahead[t - 1] /= total
+        log_z += np.log(total)
+        ahead[t] = ahead[t - 1] @ table
+    whole = float(ahead[-1] @ behind[-1])
+    if not whole > 1e-250:  # potentials hundreds apart
+        return _moments_in_logs(first, last, move, n_steps)
+    weights = np.empty(n_steps - 1)
+    for t in range(n_steps - 2, -1, -1):
+        behind[t] = table @ behind[t + 1]
+        weights[t] = 1.0 / float(ahead[t] @ behind[t])
+        behind[t] *= weights[t]
+    moves = table * ((ahead[:-1] * weights[:, None]).T @ behind[1:])
+    return log_z + np.log(whole), ahead[0] * behind[0], ahead[-1] * behind[-1] / whole, moves
+
+
+def _moments_in_logs(first, last, move, n_steps):
+    """The same, step by step in logs."""
+    ahead, behind = [first], [last]
+    for _ in range(n_steps - 1):
+        ahead.append(log_sum_exp(ahead[-1][:, None] + move, axis=0))
+        behind.append(log_sum_exp(move + behind[-1], axis=1))
+    behind.reverse()
+    log_z = float(log_sum_exp(ahead[-1] + last))
+    moves = np.zeros_like(move)
+    for t in range(n_steps - 1):
+        moves += np.exp(ahead[t][:, None] + move + behind[t + 1] - log_z)
+    return log_z, np.exp(first + behind[0] - log_z), np.exp(ahead[-1] + last - log_z), moves
+
+
+def balanced(first, last, moves, n_steps, tol=1e-10, max_iter=500):
+    """Statistics near the given ones that some population can have.
+
+    Whoever enters a state leaves it: with the first and the last state as ways in and out, row sums are column sums,
+    and there are ``n_steps - 1`` moves per individual. Noisy sums don't keep to this, and the likelihood then has no
+    maximum (it grows along potentials that change no probability). Rows and columns are scaled in turn, which keeps
+    zeros; the result is nearest in relative entropy.
+
+    Returns
+    -------
+    first, last, moves
+    """
+    size = len(first)
+    flow = np.zeros((size + 1, size + 1))
+    flow[0, 1:], flow[1:, 0], flow[1:, 1:] = first, last, moves
+    for _ in range(max_iter):
+        flow[0] *= (scale := flow[1:, 1:].sum() / ((n_steps - 1) * max(flow[0].sum(), 1e-300)))
+        flow[:, 0] *= scale
+        rows, cols = flow.sum(axis=1), flow.sum(axis=0)
+        off = np.abs(rows - cols).sum() / rows.sum() + abs(scale - 1.0)
+        turn = np.sqrt(np.where((rows > 0) & (cols > 0), cols / np.where(rows > 0, rows, 1.0), 1.0))
+        flow = turn[:, None] * flow / np.where(turn > 0, turn, 1.0)
+        if off < tol:
+            break
+    return flow[0, 1:], flow[1:, 0], flow[1:, 1:]
+
+
+def fit_chain(first, last, move, counts, n_steps, ridge, max_iter=30):
+    """Improve the potentials by L-BFGS on ``M log Z - <counts, theta> + ridge / 2 |theta|^2``.
+
+    Parameters
+    ----------
+    first, last : (L,) arrays
+    move : (L, L) array
+        Log-potentials to start from.
+    counts : (first (L,), last (L,), moves (L, L))
+        Sufficient statistics of M individuals; the moves are summed over time.
+    n_steps : int
+        Number of time points.
+    ridge : float
+    max_iter : int
+
+    Returns
+    -------
+    first, last, move
+    """
+    size = len(first)
+    given = np.concatenate([np.ravel(c) for c in counts])
+    total = float(counts[2].sum()) / (n_steps - 1)
+    start = np.concatenate([first, last, move.ravel()])
+
+    def split(theta):
+        return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
+
+    scale = np.sqrt(total / (given + ridge + 1e-3 * given.mean()))  # the Hessian's diagonal is about one then
+
+    def loss(u):
+        theta = u * scale
+        log_z, *expected = chain_moments(*split(theta), n_steps)
+        value = total * log_z - float(given @ theta) + 0.5 * ridge * float(theta @ theta)
+        slope = total * np.concatenate([e.ravel() for e in expected]) - given + ridge * theta
+        return value / total, slope * scale / total
+
+    options = {"maxiter": max_iter, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-10}
+    result = minimise(loss, start / scale, jac=True, method="L-BFGS-B", options=options)
+    return split(result.x * scale if result.fun <= loss(start / scale)[0] else start)

@@ -1,0 +1,154 @@
+"""A MAP problem over the counts of a forest, flattened: what every solver of it needs, on arrays alone.
+
+The problem (Sun 2019, eq. 2.7) is ``min over z in the local polytope of R(z) + l(z)`` with
+``R(z) = -<theta, z> - H_B(z)`` and ``l = -log p(y | z)``. For multipliers g of the observed cells, and with one
+``n log n`` per component of the forest,
+
+``min_z R(z) + <g, z> = -n log Z(theta - g) + components * n log n``,  attained at the counts of one BP pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate
+from sumwise.collective.kernels.edges import _host, softmax
+from sumwise.collective.kernels.observations import Evidence
+from sumwise.collective.kernels.path_sweeps import paths
+
+__all__ = ["CountProblem"]
+
+
+@dataclass
+class CountProblem:
+    """Forest, node log-potentials, supported states, evidence and population size."""
+
+    forest: Forest
+    base: np.ndarray  # (n_cells,) log-potentials of all nodes, one after the other; -inf forbids
+    masks: list  # per node: states with positive probability
+    evidence: Evidence
+    total: float
+    device: str | None = None
+
+    def __post_init__(self):
+        self.offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
+        self.shifted = self.base + self.evidence.shift
+        self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
+        self.degrees = self.forest.degrees
+        self.node = np.repeat(np.arange(len(self.forest.sizes)), self.forest.sizes)
+        plain = self.device is None and not self.evidence.repeated
+        self.paths = paths(self.forest) if plain else None
+        self.closed = bool((self.base == -np.inf).any())
+        self.n_passes = 0
+        self.n_tangents = 0
+
+    @property
+    def n_cells(self):
+        """Number of cells of all nodes."""
+        return int(self.offsets[-1])
+
+    def split(self, flat):
+        """A flat vector of cells as one array per node."""
+        if self.device is not None:
+            import torch
+
+            flat = torch.as_tensor(flat, device=self.device)
+        return [flat[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
+
+    def join(self, arrays):
+        """One flat vector from one array per node."""
+        return np.concatenate([_host(a) for a in arrays])
+
+    def infer(self, tilt):
+        """Beliefs, counts (flat) and sum of log Z with `tilt` (flat) added to the node log-potentials."""
+        self.n_passes += 1
+        beliefs = propagate(self.forest, self.split(self.shifted + tilt), self.masks)
+        cells = self.join([softmax(b) for b in beliefs.nodes])
+        cells *= self.total
+        return beliefs, cells, float(sum(float(z) for z in beliefs.log_z))
+
+    def entropy_term(self, tilt, cells, log_z):
+        """``R(z)`` with poisson zeros inside, for z the counts of `infer(tilt)`: no edge table is needed."""
+        inner = float(np.where(cells > 0, tilt * cells, 0.0).sum())
+        return inner - self.total * log_z + self.constant
+
+    def covariance_product(self, beliefs, cells, direction):
+        """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
+        self.n_tangents += 1
+        changes = node_tangent(self.forest, beliefs, self.split(direction))
+        out = np.empty(self.n_cells)
+        for i, change in enumerate(changes):  # node by node: large flat temporaries cost more than the arithmetic
+            here = slice(self.offsets[i], self.offsets[i + 1])
+            n = cells[here]
+            # A state of zero count may have an undefined change; it doesn't move.
+            moved = np.where(n > 0, n * _host(change), 0.0) if self.closed else n * _host(change)
+            moved -= n * (moved.sum() / self.total)
+            out[here] = moved
+        return out
+
+    def highest(self):
+        """A number above the objective of every point that meets the exact evidence (infinite with poisson counts)."""
+        evidence, n = self.evidence, self.total
+        if evidence.n_poisson:
+            return np.inf
+        worst = 0.0
+        for start, end in zip(self.offsets[:-1], self.offsets[1:]):
+            worst += _range(self.base[start:end]) + _range(evidence.shift[start:end])
+        worst += sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
+        ends = np.maximum(np.abs(evidence.low), np.abs(evidence.high))
+        soft = np.isfinite(ends)
+        far = np.abs(evidence.y) + n
+        linear = float((ends[soft] * far[evidence.n_gaussian :][soft]).sum())
+        square = 0.5 * float((far[: evidence.n_gaussian] ** 2 / evidence.var).sum())
+        return self.constant + n * worst + linear + square + evidence.constant
+
+    def variances(self, cells):
+        """Variances of the cells for rare states: their counts."""
+        return cells
+
+    def edge_tables(self, beliefs):
+        """Tables of all edges (see `edge_counts`)."""
+        return [_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
+
+    def regulariser(self, cells, tables):
+        """``R(z)`` of any point of the polytope, from node counts and edge tables."""
+        value = -float(np.where(cells > 0, cells * np.where(cells > 0, self.base, 0.0), 0.0).sum())
+        weights = (self.degrees - 1.0)[self.node]
+        value -= float((weights * xlogy(cells, cells)).sum())
+        for (_, _, operator), table in zip(self.forest.edges, tables):
+            value += float(xlogy(table, table).sum()) - float(_score(operator, table))
+        return value
+
+    def violation(self, cells, tables):
+        """Largest difference between a node's counts and the margin of an edge table."""
+        nodes = [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
+        worst = max((abs(v.sum() - self.total) for v in nodes), default=0.0)
+        for (first, second, operator), table in zip(self.forest.edges, tables):
+            for node, margin in zip((first, second), edge_margins(operator, table)):
+                worst = max(worst, float(np.abs(margin - nodes[node]).max()))
+        return worst
+
+
+def _range(theta):
+    """Largest absolute value of the finite entries."""
+    return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
+
+
+def edge_margins(operator, table):
+    """Margins of an edge table over its first and second node."""
+    if hasattr(operator, "matrix"):
+        first = np.bincount(operator.first, table, operator.shape[0])
+        return first, np.bincount(operator.second, table, operator.shape[1])
+    if hasattr(operator, "margin"):
+        return table, operator.margin(table)
+    return table.sum(axis=-1), table.sum(axis=-2)
+
+
+def _score(operator, table):
+    if hasattr(operator, "scaled") and not isinstance(operator.theta, np.ndarray):
+        theta = _host(operator.theta)
+        return np.where(table > 0, table * np.where(table > 0, theta, 0.0), 0.0).sum()
+    return operator.score(table)

@@ -1,0 +1,347 @@
+"""Most likely counts by the dual: projected Newton-CG on the multipliers of the evidence.
+
+Maximises ``D(g) = -l*(g) - n log Z(theta - g) + components * n log n`` over the box of the multipliers. One
+evaluation is one pass of belief propagation, one product with the Hessian is one pass of its derivative; edge tables
+are never formed. The counts of a pass are feasible, so every iterate carries a primal value and a proven gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from sumwise.collective.kernels.belief import Beliefs
+from sumwise.collective.kernels.path_sweeps import PathSystem
+
+__all__ = ["DualResult", "maximise_dual"]
+
+_LEAST = 1e-4  # share of the promised gain that a step must bring
+
+
+@dataclass
+class _Point:
+    """Multipliers and everything that one evaluation tells about them."""
+
+    g: np.ndarray
+    loss: float  # -D(g)
+    gradient: np.ndarray  # of -D
+    curvature: np.ndarray  # of l*
+    cells: np.ndarray
+    beliefs: Beliefs
+    gap: float
+    violation: float
+
+
+@dataclass
+class DualResult:
+    """Counts, beliefs (for edge tables), multipliers, primal and dual value, gap and course."""
+
+    cells: np.ndarray
+    beliefs: Beliefs
+    g: np.ndarray
+    objective: float
+    dual: float
+    gap: float
+    violation: float
+    n_iter: int
+    converged: bool
+    history: dict = field(default_factory=dict)
+
+
+def _evaluate(problem, g):
+    evidence = problem.evidence
+    beliefs, cells, log_z = problem.infer(-evidence.spread(g, problem.n_cells))
+    value, first, second = evidence.conjugate(g)
+    n = evidence.pick(cells)
+    loss = value + problem.total * log_z - problem.constant - evidence.constant
+    gap, violation = evidence.fenchel(g, n)
+    return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
+
+
+def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80, max_gap=0.0):
+    """Solve the dual of a `CountProblem`.
+
+    Parameters
+    ----------
+    problem : CountProblem
+    tol : float
+        Stop when the gap is at most `tol` times the smaller of the objective's size and its drop since the start
+        (and exact cells are met within `tol` of the total).
+    max_iter : int
+        Newton steps.
+    start : array, optional
+        Multipliers to start from.
+    max_products : int
+        Hessian products per Newton step.
+    max_gap : float
+        A gap that is small enough whatever `tol` says.
+
+    Returns
+    -------
+    DualResult
+    """
+    evidence = problem.evidence
+    low, high = evidence.lower, evidence.upper
+    point = _evaluate(problem, _first(problem, start, low, high))
+    watch = _Watch(problem, tol, max_gap)
+    reach, last = 10.0, None
+    done = watch.record(point)
+    n_iter, slow = 0, 0
+    ceiling = problem.highest()  # a dual above it proves that exact evidence can't be met
+    while not done and n_iter < max_iter and reach > 1e-10 and -point.loss <= ceiling:
+        n_iter += 1
+        before = last
+        step, promised, last = _step(problem, point, low, high, reach, last, max_products)
+        slow = slow + 1 if before is not None and last > 0.5 * before else 0
+        if slow > 4:
+            problem.paths = None  # sweeps don't see the direction that is left
+        new = _evaluate(problem, point.g + step)
+        # Gains below the rounding of the objective can't be told from losses.
+        gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
+        ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
+        reach *= 2.0 if ratio > 0.5 else 1.0 if ratio > 0.1 else 0.2
+        if ratio > _LEAST:
+            point = new
+            done = watch.record(point)
+    best: _Point = watch.best
+    return DualResult(
+        cells=best.cells,
+        beliefs=best.beliefs,
+        g=best.g,
+        objective=-best.loss + best.gap,
+        dual=-best.loss,
+        gap=best.gap,
+        violation=best.violation,
+        n_iter=n_iter,
+        converged=done,
+        history=watch.history,
+    )
+
+
+def _first(problem, start, low, high):
+    """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
+    evidence = problem.evidence
+    g = np.zeros(evidence.size) if start is None else np.array(start, dtype=float)
+    s, p, e = evidence.slices()
+    g[p] = np.minimum(g[p], evidence.rate - 1e-9 * evidence.rate)
+    empty = problem.base[evidence.index] == -np.inf
+    best = np.zeros_like(g)  # least l*(g): the slope of the loss at zero
+    best[s] = -evidence.y[s] / evidence.var
+    best[e] = np.where(evidence.y[e] > 0, evidence.low, np.where(evidence.y[e] < 0, evidence.high, 0.0))
+    return np.clip(np.where(empty, best, g), low, high)
+
+
+class _Watch:
+    """Keeps the history and the best point, and says when to stop."""
+
+    def __init__(self, problem, tol, max_gap):
+        self.problem, self.tol, self.max_gap, self.start = problem, tol, max_gap, None
+        self.best: Any = None
+        self.time = process_time()
+        names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
+        self.history = {name: [] for name in names}
+
+    def record(self, point):
+        objective = -point.loss + point.gap
+        row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
+        for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
+            values.append(x)
+        if self.start is None and np.isfinite(objective):
+            self.start = objective
+        if self.best is None or self._merit(point) <= self._merit(self.best):
+            self.best = point
+        return self._enough(point, objective)
+
+    def _merit(self, point):
+        return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
+
+    def _enough(self, point, objective):
+        if not np.isfinite(point.gap):
+            return False
+        size = abs(objective)
+        scale = min(size, max(self.start - objective, 1e-4 * size))
+        floor = max(1e-13 * (self.problem.total + size), self.max_gap)
+        return point.gap <= max(self.tol * scale, floor) and point.violation <= self.tol * self.problem.total
+
+
+def _step(problem, point, low, high, reach, last, max_products):
+    """A step that nearly minimises the quadratic model inside the box, by projected CG.
+
+    Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
+    """
+    evidence = problem.evidence
+    foot, top = _room(problem, point, low, high)
+    movable = evidence.pick(problem.base) > -np.inf  # a count that underflows to zero may still have to grow
+    # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
+    curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
+
+    def hessian(v):
+        moved = problem.covariance_product(point.beliefs, point.cells, evidence.spread(v, problem.n_cells))
+        return curvature * v + evidence.pick(moved)
+
+    model = _Model(problem, point, curvature, hessian, foot, top, movable)
+    precondition, z = model.restart(np.zeros(evidence.size), -point.gradient)
+    first = float(-point.gradient @ z)
+    forcing = 0.5 if last is None else min(0.5, max(0.9 * first / last, 1e-3))
+    x, residual = model.solve_free(precondition, z, forcing, max_products)
+    wanted = _promise(point, x, residual)
+    inside = np.clip(x, foot, top)
+    if (inside == x).all():
+        return x, wanted, first
+    # Cells that ran into their box: usually a clipped part of the step is good; else respect the box on the way.
+    for part in (1.0, 0.3, 0.1):
+        inside = np.clip(part * x, foot, top)
+        promised = _promise(point, inside, -point.gradient - hessian(inside))
+        if promised > 0.1 * part * (2.0 - part) * wanted:
+            return inside, promised, first
+    x, residual = model.solve_boxed(forcing**2 * first, max_products)
+    return x, _promise(point, x, residual), first
+
+
+@dataclass
+class _Model:
+    """The quadratic model of -D at a point, and two ways to lower it by conjugate gradients."""
+
+    problem: Any
+    point: _Point
+    curvature: np.ndarray
+    hessian: Any
+    foot: np.ndarray
+    top: np.ndarray
+    movable: np.ndarray
+
+    def restart(self, x, residual):
+        """Preconditioner on the free multipliers, and a first direction that leaves the box nowhere."""
+        foot, top = self.foot, self.top
+        free = self.movable & ~(((x <= foot) & (residual < 0)) | ((x >= top) & (residual > 0)))
+        while True:
+            precondition = _preconditioner(self.problem, self.point, self.curvature, free)
+            z = precondition(residual)
+            blocked = free & (((x <= foot) & (z < 0)) | ((x >= top) & (z > 0)))
+            if not blocked.any():
+                return precondition, z
+            free &= ~blocked
+
+    def solve_free(self, precondition, z, forcing, max_products):
+        """Lower the model over the multipliers that are free at the start, as if there were no box."""
+        if self._sweeping():
+            return self._solve_paths(z, forcing, max_products)
+        x, residual = np.zeros_like(z), -self.point.gradient
+        p, rz = z.copy(), float(residual @ z)
+        first = rz
+        for _ in range(max_products):
+            if rz <= 0:
+                break
+            hp = self.hessian(p)
+            steep = float(p @ hp)
+            if steep <= 0:
+                break
+            length = rz / steep
+            x += length * p
+            residual -= length * hp
+            z = precondition(residual)
+            rz, before = float(residual @ z), rz
+            if rz <= forcing**2 * first:
+                break
+            p *= rz / before
+            p += z
+        return x, residual
+
+    def _sweeping(self):
+        """Sweeps pay on chains whose evidence is strong: most individuals in cells with little noise."""
+        evidence = self.problem.evidence
+        hard = not (np.isfinite(evidence.low).all() and np.isfinite(evidence.high).all())
+        if self.problem.paths is None or not evidence.size or hard:  # exact counts make blocks singular
+            return False
+        n = evidence.pick(self.point.cells)
+        return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
+
+    def _solve_paths(self, z, forcing, max_products):
+        """The same on chains, by sweeps."""
+        problem, evidence, point = self.problem, self.problem.evidence, self.point
+        free = np.zeros(problem.n_cells, dtype=bool)
+        free[evidence.index] = z != 0
+        curvature = evidence.spread(self.curvature, problem.n_cells)
+        system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
+        rhs = evidence.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
+        x = evidence.pick(system.solve(rhs, forcing, max_products))
+        return x, -point.gradient - self.hessian(x)
+
+    def solve_boxed(self, target, max_products):
+        """Lower the model inside the box: stop or bend at its sides, and start afresh there."""
+        x, residual = np.zeros_like(self.foot), -self.point.gradient
+        precondition, z = self.restart(x, residual)
+        p, rz, used = z, float(residual @ z), 0
+        while used < max_products and rz > target:
+            hp = self.hessian(p)
+            used += 1
+            steep = float(p @ hp)
+            length = rz / steep if steep > 0 else np.inf
+            limits = _limits(x, p, self.foot, self.top)
+            inside = float(limits.min(initial=np.inf))
+            if length <= inside:
+                x, residual = x + length * p, residual - length * hp
+                z = precondition(residual)
+                rz, before = float(residual @ z), rz
+                p = z + (rz / before) * p
+            elif not np.isfinite(inside):
+                break
+            else:
+                ends = np.where(p > 0, self.top, self.foot)
+                near = np.where(limits <= inside, ends, x + inside * p), residual - inside * hp
+                bent = np.clip(x + min(length, 1e6 * inside) * p, self.foot, self.top)
+                far = bent, -self.point.gradient - self.hessian(bent)
+                used += 1
+                x, residual = max(near, far, key=lambda end: _promise(self.point, *end))
+                precondition, z = self.restart(x, residual)
+                p, rz = z, float(residual @ z)
+        return x, residual
+
+
+def _promise(point, x, residual):
+    """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
+    return 0.5 * float(x @ (residual - point.gradient))
+
+
+def _room(problem, point, low, high):
+    """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
+    foot, top = low - point.g, high - point.g
+    _, p, _ = problem.evidence.slices()
+    top[p] *= 0.99
+    return foot, top
+
+
+def _limits(x, p, foot, top):
+    """For each multiplier, the longest multiple of `p` that keeps it in the box."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = np.where(p > 0, (top - x) / p, np.where(p < 0, (foot - x) / p, np.inf))
+    return np.maximum(limits, 0.0)
+
+
+def _preconditioner(problem, point, curvature, free):
+    """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
+    evidence = problem.evidence
+    n = evidence.pick(problem.variances(point.cells))
+    inverse = np.where(free, 1.0 / np.maximum(curvature + evidence.times * n, 1e-300), 0.0)
+    u = inverse * n
+    total, spread = _by_node(problem)
+    rest = np.maximum(problem.total - total(n * u), 1e-3 * problem.total)
+
+    def apply(r):
+        return inverse * r + u * spread(total(u * r) / rest)
+
+    return apply
+
+
+def _by_node(problem):
+    """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
+    node = problem.node[problem.evidence.index]
+    if len(node) and (np.diff(node) >= 0).all():
+        starts = np.flatnonzero(np.diff(node, prepend=-1))
+        sizes = np.diff(starts, append=len(node))
+        return lambda v: np.add.reduceat(v, starts), lambda x: np.repeat(x, sizes)
+    size = len(problem.forest.sizes)
+    return lambda v: np.bincount(node, v, size), lambda x: x[node]

@@ -1,0 +1,202 @@
+"""Exact inference over integer tables by message passing (Sun 2019, Theorem 1): tiny populations only.
+
+The values of an edge's table are all ways to place n individuals in its cells. Messages are functions of the node
+tables; sums give the mean E[n | y], maxima the mode.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from scipy.special import gammaln
+
+from sumwise.collective.kernels.edges import SparseEdge
+from sumwise.errors import DataError
+
+__all__ = ["exact_tables"]
+
+LARGEST = 4_000_000
+
+
+def compositions(total, parts):
+    """All ways to write `total` as a sum of `parts` non-negative whole numbers, one per row, sorted.
+
+    Examples
+    --------
+    >>> compositions(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    rows = np.zeros((1, 0), dtype=np.int16)
+    left = np.array([total])
+    for _ in range(parts - 1):
+        counts = left + 1
+        starts = np.repeat(np.cumsum(counts) - counts, counts)
+        value = np.arange(counts.sum()) - starts
+        rows = np.concatenate([np.repeat(rows, counts, axis=0), value[:, None].astype(np.int16)], axis=1)
+        left = np.repeat(left, counts) - value
+    return np.concatenate([rows, left[:, None].astype(np.int16)], axis=1)
+
+
+def _codes(tables, total):
+    """One number per row, in the order of the rows of `compositions`."""
+    out = np.zeros(len(tables), dtype=np.float64 if (total + 1.0) ** tables.shape[1] > 2**62 else np.int64)
+    for column in tables.T:
+        out = out * (total + 1) + column
+    return out
+
+
+def exact_tables(problem, log_likelihood):
+    """Mode and mean of the integer tables.
+
+    Parameters
+    ----------
+    problem : CountProblem
+        Its evidence isn't used.
+    log_likelihood : callable
+        ``log_likelihood(node, tables) -> array``: log p(y | table) of every row of `tables`.
+
+    Returns
+    -------
+    mode, mean : pairs (flat node counts, list of edge tables in the forest's format)
+    log_evidence : float
+        log p(y).
+    """
+    work = _Integers(problem, log_likelihood)
+    log_evidence = work.pass_up(np.logaddexp)
+    mean = work.mean()
+    work.pass_up(np.maximum)
+    return work.mode(), mean, log_evidence
+
+
+class _Integers:
+    """Every value of every node's and edge's table, with its log weight."""
+
+    def __init__(self, problem, log_likelihood):
+        self.problem, forest = problem, problem.forest
+        self.total = int(problem.total)
+        if self.total != problem.total:
+            raise DataError(f"Exact inference counts whole individuals; n is {problem.total:g}.")
+        self._check_size()
+        self.values, self.codes, self.weights = [], [], []
+        base = problem.split(problem.base)
+        for i, size in enumerate(forest.sizes):
+            values = compositions(self.total, size)
+            self.values.append(values)
+            self.codes.append(_codes(values, self.total))
+            with np.errstate(invalid="ignore"):
+                prior = np.where(values > 0, values * base[i], 0.0).sum(axis=1)
+            factorials = (problem.degrees[i] - 1.0) * gammaln(values + 1.0).sum(axis=1)
+            self.weights.append(prior + factorials + log_likelihood(i, values))
+        self.edges = [self._edge(*edge) for edge in forest.edges]
+
+    def _check_size(self):
+        for _first, _second, operator in self.problem.forest.edges:
+            size = comb(self.total + self._n_cells(operator) - 1, self.total)
+            if size > LARGEST:
+                raise DataError(
+                    f"An edge has {size:,} possible tables; exact inference takes up to {LARGEST:,}.",
+                    hint="use method='dual', or a smaller population.",
+                )
+        for size in self.problem.forest.sizes:
+            if comb(self.total + size - 1, self.total) > LARGEST:
+                raise DataError(f"A node of {size} states has too many tables for exact inference.")
+
+    @staticmethod
+    def _n_cells(operator):
+        if isinstance(operator, SparseEdge):
+            return len(operator.theta)
+        return operator.shape[0] if hasattr(operator, "margin") else operator.shape[0] * operator.shape[1]
+
+    def _edge(self, first, second, operator):
+        """(tables, index of the first node's value, of the second's, log weight)."""
+        tables = compositions(self.total, self._n_cells(operator))
+        if isinstance(operator, SparseEdge):
+            left, right, theta = operator.first, operator.second, operator.theta
+        elif hasattr(operator, "margin"):
+            left = np.arange(operator.shape[0])
+            right, theta = operator._spread(np.arange(operator.shape[1])), np.zeros(operator.shape[0])
+        else:
+            left, right = (a.ravel() for a in np.indices(operator.shape))
+            theta = operator.theta.ravel()
+        with np.errstate(invalid="ignore"):
+            weight = np.where(tables > 0, tables * theta, 0.0).sum(axis=1) - gammaln(tables + 1.0).sum(axis=1)
+        index = []
+        for node, states, size in ((first, left, operator.shape[0]), (second, right, operator.shape[1])):
+            margins = np.zeros((len(tables), size), dtype=np.int16)
+            for k, state in enumerate(states):
+                margins[:, state] += tables[:, k]
+            index.append(np.searchsorted(self.codes[node], _codes(margins, self.total)))
+        return tables, index[0], index[1], weight
+
+    def _gather(self, join, index, logs, size):
+        if join is np.maximum:
+            out = np.full(size, -np.inf)
+            np.maximum.at(out, index, logs)
+            return out
+        top = logs.max()
+        if top == -np.inf:
+            return np.full(size, -np.inf)
+        with np.errstate(divide="ignore"):
+            return np.log(np.bincount(index, np.exp(logs - top), size)) + top
+
+    def pass_up(self, join):
+        """Messages from the leaves to the roots; log p(y) (or the largest log-probability) of all components."""
+        forest = self.problem.forest
+        self.acc, self.up = list(self.weights), []
+        for child, parent, e, back in forest.steps:
+            _, first, second, weight = self.edges[e]
+            here, there = (second, first) if back else (first, second)
+            message = self._gather(join, there, weight + self.acc[child][here], len(self.codes[parent]))
+            self.up.append(message)
+            self.acc[parent] = self.acc[parent] + message
+        roots = sum(float(join.reduce(self.acc[r])) for r in forest.roots)
+        if roots == -np.inf:
+            raise DataError("The evidence is impossible under the model for any integer tables.")
+        log_z = self.problem.infer(-self.problem.evidence.shift)[2]
+        return roots + len(forest.roots) * float(gammaln(self.total + 1.0)) - self.total * log_z
+
+    def mean(self):
+        """Expected tables: a pass from the roots down."""
+        forest = self.problem.forest
+        beliefs = list(self.acc)
+        tables: list = [None] * len(forest.edges)
+        for k in range(len(forest.steps) - 1, -1, -1):
+            child, parent, e, back = forest.steps[k]
+            values, first, second, weight = self.edges[e]
+            here, there = (second, first) if back else (first, second)
+            with np.errstate(invalid="ignore"):
+                cavity = np.where(np.isfinite(self.up[k]), beliefs[parent] - self.up[k], -np.inf)
+            logs = weight + self.acc[child][here] + cavity[there]
+            p = np.exp(logs - logs.max())
+            tables[e] = self._shape(e, (p / p.sum()) @ values)
+            down = self._gather(np.logaddexp, here, weight + cavity[there], len(self.codes[child]))
+            beliefs[child] = self.acc[child] + down
+        cells = []
+        for values, logs in zip(self.values, beliefs):
+            p = np.exp(logs - logs.max())
+            cells.append((p / p.sum()) @ values)
+        return np.concatenate(cells), tables
+
+    def mode(self):
+        """The most likely tables: follow the maxima from the roots down."""
+        forest = self.problem.forest
+        chosen: list = [None] * len(forest.sizes)
+        tables: list = [None] * len(forest.edges)
+        for root in forest.roots:
+            chosen[root] = int(np.argmax(self.acc[root]))
+        for k in range(len(forest.steps) - 1, -1, -1):
+            child, parent, e, back = forest.steps[k]
+            values, first, second, weight = self.edges[e]
+            here, there = (second, first) if back else (first, second)
+            rows = np.flatnonzero(there == chosen[parent])
+            best = rows[np.argmax(weight[rows] + self.acc[child][here[rows]])]
+            chosen[child] = int(here[best])
+            tables[e] = self._shape(e, values[best].astype(float))
+        cells = [values[c].astype(float) for values, c in zip(self.values, chosen)]
+        return np.concatenate(cells), tables
+
+    def _shape(self, e, flat):
+        operator = self.problem.forest.edges[e][2]
+        plain = isinstance(operator, SparseEdge) or hasattr(operator, "margin")
+        return flat if plain else flat.reshape(operator.shape)

@@ -1,0 +1,77 @@
+"""The Gaussian approximation of collective graphical models (Liu, Sheldon and Dietterich 2014), for comparison.
+
+The tables of a population of n are taken as normal with the mean and covariance that they have under the model. With
+the noise this is again a convex problem, whose dual has a quadratic in place of log Z; the same solver applies. Its
+counts keep every margin, and may be negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sumwise.collective.kernels.belief import edge_tangent
+from sumwise.collective.kernels.count_problem import CountProblem
+from sumwise.collective.kernels.edges import _host
+
+__all__ = ["GaussianProblem", "gaussian_edge_tables", "gaussian_problem"]
+
+
+@dataclass
+class GaussianProblem(CountProblem):
+    """A `CountProblem` with the normal distribution of the tables in place of their own."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.paths = None  # its covariance is that of another point than its counts
+        self._start, self._mean, self._log_z = super().infer(-self.evidence.shift)
+
+    def infer(self, tilt):
+        """Counts ``mean + covariance @ tilt``, and the quadratic that stands for log Z."""
+        self.n_passes += 1
+        whole = tilt + self.evidence.shift  # relative to the model without evidence
+        moved = super().covariance_product(self._start, self._mean, whole)
+        log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
+        return self._start, self._mean + moved, log_z
+
+    def covariance_product(self, beliefs, cells, direction):
+        """The same for every point."""
+        return super().covariance_product(self._start, self._mean, direction)
+
+    def highest(self):
+        """No bound: the normal distribution has no polytope."""
+        return np.inf
+
+    def variances(self, cells):
+        """Those of the model itself."""
+        return self._mean
+
+
+def gaussian_problem(problem: CountProblem) -> GaussianProblem:
+    """The Gaussian approximation of a `CountProblem`."""
+    masks = problem.masks
+    return GaussianProblem(problem.forest, problem.base, masks, problem.evidence, problem.total, problem.device)
+
+
+def gaussian_edge_tables(problem: GaussianProblem, g):
+    """Edge tables ``mean + covariance with the nodes @ tilt`` for the multipliers `g`."""
+    tilt = problem.evidence.shift - problem.evidence.spread(g, problem.n_cells)
+    beliefs, forest = problem._start, problem.forest
+    cavity, inner = edge_tangent(forest, beliefs, problem.split(tilt))
+    tables = problem.edge_tables(beliefs)
+    for k, (_, _, e, back) in enumerate(forest.steps):
+        first, second = (cavity[k], inner[k]) if back else (inner[k], cavity[k])
+        change = _spread(forest.edges[e][2], _host(first), _host(second))
+        mean = float((tables[e] * change).sum()) / problem.total
+        tables[e] = tables[e] * (1.0 + np.where(tables[e] > 0, change - mean, 0.0))
+    return tables
+
+
+def _spread(operator, first, second):
+    """``first_i + second_j`` in the format of the operator's table."""
+    if hasattr(operator, "matrix"):
+        return first[operator.first] + second[operator.second]
+    if hasattr(operator, "margin"):
+        return first + operator._spread(second)
+    return first[:, None] + second

@@ -1,0 +1,236 @@
+"""Most likely counts by a general solver (scipy's interior-point trust region) on the primal: the slow reference.
+
+Variables are all node and edge cells; margins are linear constraints; kinks of two-sided noise become slacks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr
+from scipy.optimize import Bounds, LinearConstraint
+
+from sumwise.collective.kernels.edges import SparseEdge
+from sumwise.collective.kernels.proximal_counts import Solution
+from sumwise.kernels.minimise import minimise
+
+__all__ = ["generic_counts"]
+
+
+def generic_counts(problem, tol=1e-6, max_iter=2000):
+    """Minimise eq. (2.7) over the polytope with no use of its structure.
+
+    Parameters
+    ----------
+    problem : CountProblem
+    tol : float
+        Passed on as the tolerance of the optimality conditions, per individual.
+    max_iter : int
+
+    Returns
+    -------
+    Solution
+    """
+    form = _Form(problem)
+    result = minimise(
+        form.value,
+        form.start(),
+        jac=True,
+        hess=form.hessian,
+        method="trust-constr",
+        bounds=Bounds(0.0, np.inf, keep_feasible=True),
+        constraints=LinearConstraint(form.matrix, form.right, form.right),
+        options={"maxiter": max_iter, "gtol": tol * 1e-3, "xtol": 1e-14, "barrier_tol": tol * 1e-4},
+    )
+    cells, tables = form.unpack(result.x * problem.total)
+    value = problem.evidence.loss(cells)[0] if form.soft else form.loss_of(result.x)
+    return Solution(
+        cells,
+        tables=tables,
+        objective=problem.regulariser(cells, tables) + value,
+        violation=problem.violation(cells, tables),
+        n_iter=int(result.niter),
+        converged=bool(result.status in (1, 2)),
+        history={"objective": [float(result.fun)], "violation": [float(result.constr_violation)]},
+    )
+
+
+class _Form:
+    """The problem in shares of the population: cells that may be positive, then slacks."""
+
+    def __init__(self, problem):
+        self.problem, self.n = problem, problem.total
+        self.open = np.flatnonzero(problem.base > -np.inf)
+        self.place = np.full(problem.n_cells, -1)
+        self.place[self.open] = np.arange(len(self.open))
+        self.theta: Any = [problem.base[self.open]]
+        self.weight: Any = [-(problem.degrees - 1.0)[problem.node][self.open]]
+        self.size, self._rows = len(self.open), 0
+        self._parts, self.edges, self.slacks = [], [], []
+        self.right: Any = []
+        self.cost: Any = []
+        for root in problem.forest.roots:
+            own = self._node(root)
+            self._add(np.zeros(len(own), int), own, np.ones(len(own)), np.ones(1))
+        for edge in problem.forest.edges:
+            self._add_edge(*edge)
+        self.theta, self.weight = np.concatenate(self.theta), np.concatenate(self.weight)
+        self.n_counts = self.size
+        evidence = problem.evidence
+        self.soft = bool(np.isfinite(evidence.low).all() and np.isfinite(evidence.high).all())
+        if len(evidence.low):
+            self._add_slacks(evidence)
+        self.cost = np.concatenate([np.zeros(0), *self.cost])
+        self.right = np.concatenate(self.right)
+        rows, cols, data = (np.concatenate(x) for x in zip(*self._parts))
+        self.matrix = sparse.csr_array((data, (rows, cols)), shape=(self._rows, self.size))
+        if not self.soft:  # exact counts repeat what the margins say
+            keep = _independent_rows(self.matrix.toarray())
+            self.matrix, self.right = self.matrix[keep], self.right[keep]
+
+    def _add(self, rows, cols, data, right):
+        """Append equations."""
+        self._parts.append((rows + self._rows, cols, data))
+        self.right.append(right)
+        self._rows += len(right)
+
+    def _add_edge(self, first, second, operator):
+        """Cells of an edge's table, and the equations of its margins."""
+        left, right, theta = _cells(operator)
+        here, there = self._node(first, full=True), self._node(second, full=True)
+        if hasattr(operator, "margin"):  # its table is the first node's
+            np.add.at(self.weight[0], here[here >= 0], 1.0)
+            keep = here >= 0
+            self.edges.append(None)
+            self._add_margin(there, right[keep], here[keep])
+            return
+        keep = (theta > -np.inf) & (here[left] >= 0) & (there[right] >= 0)
+        columns = self.size + np.arange(int(keep.sum()))
+        self.size += len(columns)
+        self.theta.append(theta[keep])
+        self.weight.append(np.ones(len(columns)))
+        self.edges.append((keep, columns))
+        self._add_margin(here, left[keep], columns)
+        self._add_margin(there, right[keep], columns)
+
+    def _add_margin(self, own, states, columns):
+        """The columns of each state sum to the node's cell."""
+        used = np.flatnonzero(own >= 0)
+        line = np.full(len(own), -1)
+        line[used] = np.arange(len(used))
+        rows, cols = np.concatenate([line[states], line[used]]), np.concatenate([columns, own[used]])
+        self._add(rows, cols, np.concatenate([np.ones(len(columns)), -np.ones(len(used))]), np.zeros(len(used)))
+
+    def _add_slacks(self, evidence):
+        """Linear losses: n = y + up - down, each side with its cost; an infinite cost leaves no slack."""
+        _, _, e = evidence.slices()
+        at = self.place[evidence.index[e]]
+        seen = at >= 0
+        y = evidence.y[e][seen]
+        rows, cols, data = [np.arange(len(y))], [at[seen]], [np.ones(len(y))]
+        for ends, sign in ((evidence.high[seen], 1.0), (evidence.low[seen], -1.0)):
+            finite = np.flatnonzero(np.isfinite(ends))
+            rows.append(finite)
+            cols.append(self.size + np.arange(len(finite)))
+            data.append(np.full(len(finite), -sign))
+            self.slacks.append((sign, cols[-1], at[seen][finite], y[finite]))
+            self.cost.append(np.abs(ends[finite]))
+            self.size += len(finite)
+        self._add(np.concatenate(rows), np.concatenate(cols), np.concatenate(data), y / self.n)
+
+    def _node(self, i, full=False):
+        own = self.place[self.problem.offsets[i] : self.problem.offsets[i + 1]]
+        return own if full else own[own >= 0]
+
+    def start(self):
+        """The model's expectation, and slacks to match."""
+        problem = self.problem
+        beliefs, cells, _ = problem.infer(-problem.evidence.shift)
+        x = np.full(self.size, 1e-3)
+        x[: len(self.open)] = cells[self.open] / self.n
+        for table, edge in zip(problem.edge_tables(beliefs), self.edges):
+            if edge is not None:
+                x[edge[1]] = table.ravel()[edge[0]] / self.n
+        x[: self.n_counts] = np.maximum(x[: self.n_counts], 1e-9)
+        for sign, columns, at, y in self.slacks:
+            x[columns] = np.maximum(sign * (x[at] - y / self.n), 0.0) + 1e-3
+        return x
+
+    def loss_of(self, x):
+        """The smooth part of the loss and the slacks' cost."""
+        evidence = self.problem.evidence
+        value = self._smooth(x)[0]
+        return value + self.n * float(self.cost @ x[self.n_counts :]) + evidence.constant
+
+    def _smooth(self, x):
+        """Gaussian and poisson losses (scaled counts in, value, gradient, curvature per cell out)."""
+        evidence = self.problem.evidence
+        s, p, _ = evidence.slices()
+        at = self.place[evidence.index]
+        slope, bend = np.zeros(len(self.open)), np.zeros(len(self.open))
+        n = np.where(at >= 0, x[np.maximum(at, 0)], 0.0) * self.n
+        value = -float(evidence.shift[self.open] @ x[: len(self.open)]) * self.n
+        off = n[s] - evidence.y[s]
+        value += 0.5 * float((off**2 / evidence.var).sum())
+        value += float((evidence.rate * n[p] - evidence.y[p] * np.log(np.maximum(n[p], 1e-300))).sum())
+        first = np.concatenate([off / evidence.var, evidence.rate - evidence.y[p] / np.maximum(n[p], 1e-300)])
+        second = np.concatenate([1.0 / evidence.var, evidence.y[p] / np.maximum(n[p], 1e-150) ** 2])
+        seen = at[: len(first)] >= 0
+        np.add.at(slope, at[: len(first)][seen], first[seen])
+        np.add.at(bend, at[: len(first)][seen], second[seen])
+        return value, slope - evidence.shift[self.open], bend
+
+    def value(self, x):
+        """Objective per individual and its gradient."""
+        z = np.maximum(x[: self.n_counts], 1e-300)
+        logs = np.log(z)
+        loss, slope, _ = self._smooth(x)
+        value = float((self.weight * z * logs).sum()) - float(self.theta @ z) + loss / self.n
+        gradient = np.zeros(self.size)
+        gradient[: self.n_counts] = self.weight * (logs + 1.0) - self.theta
+        gradient[: len(self.open)] += slope
+        gradient[self.n_counts :] = self.cost
+        return value + float(self.cost @ x[self.n_counts :]), gradient
+
+    def hessian(self, x):
+        """Diagonal: entropies and losses."""
+        diagonal = np.zeros(self.size)
+        diagonal[: self.n_counts] = self.weight / np.maximum(x[: self.n_counts], 1e-300)
+        diagonal[: len(self.open)] += self._smooth(x)[2] * self.n
+        return sparse.diags_array(diagonal).tocsr()
+
+    def unpack(self, x):
+        """Flat node counts and edge tables."""
+        problem = self.problem
+        cells = np.zeros(problem.n_cells)
+        cells[self.open] = x[: len(self.open)]
+        tables = []
+        for (first, _, operator), edge in zip(problem.forest.edges, self.edges):
+            if edge is None:
+                tables.append(cells[problem.offsets[first] : problem.offsets[first + 1]])
+                continue
+            left = _cells(operator)[0]
+            flat = np.zeros(len(left))
+            flat[edge[0]] = x[edge[1]]
+            tables.append(flat if isinstance(operator, SparseEdge) else flat.reshape(operator.shape))
+        return cells, tables
+
+
+def _independent_rows(matrix):
+    found: Any = qr(matrix.T, mode="economic", pivoting=True)
+    r, order = found[1:]
+    size = np.abs(np.diagonal(r))
+    return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
+
+
+def _cells(operator):
+    """First state, second state and log-potential of every cell of an edge's table."""
+    if isinstance(operator, SparseEdge):
+        return operator.first, operator.second, operator.theta
+    if hasattr(operator, "margin"):
+        size = operator.shape[0]
+        return np.arange(size), operator._spread(np.arange(operator.shape[1])), np.zeros(size)
+    left, right = (a.ravel() for a in np.indices(operator.shape))
+    return left, right, operator.theta.ravel()

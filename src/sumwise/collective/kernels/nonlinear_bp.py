@@ -1,0 +1,193 @@
+"""Non-linear belief propagation (Sun, Sheldon and Kumar 2015, Algorithms 1 and 2; Sun 2019, section 2.4.2).
+
+The potentials of belief propagation are replaced by the exponential of minus the energy's gradient at the current
+counts. Node evidence is split 1 / degree over the incident edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sumwise.collective.kernels.count_problem import edge_margins
+from sumwise.collective.kernels.edges import softmax
+from sumwise.collective.kernels.proximal_counts import Run, Solution, _dot, _Mixture
+
+__all__ = ["feasible_nlbp", "naive_nlbp"]
+
+
+def feasible_nlbp(run: Run) -> Solution:
+    """Algorithm 2: a full pass at the gradient, then a damped move towards its counts.
+
+    The move is a descent direction of a convex objective, so the damping is halved until the objective falls, and
+    relaxed again afterwards. Where a subgradient is no descent direction, steps shrink like 2 / (t + 2).
+    """
+    beliefs, cells, r = run.infer(np.zeros(run.problem.n_cells))
+    state = _Mixture(cells, run.problem.edge_tables(beliefs))
+    value, gradient = run.loss(cells)
+    objective, damping = r + value, 1.0
+    done = run.record(cells, objective, tables=state.tables)
+    while not done and run.n_iter < run.max_iter:
+        run.n_iter += 1
+        beliefs, target, r2 = run.infer(-gradient)
+        tables = run.problem.edge_tables(beliefs)
+        falls = objective - value + float(_dot(gradient, state.cells - target)) - r2
+        run.bound = max(run.bound, objective - max(falls, 0.0))
+        damping = min(1.0, 2.0 * damping)
+        while True:
+            new = state.towards(target, tables, damping)
+            v2, g2 = run.loss(new.cells)
+            f2 = run.problem.regulariser(new.cells, new.tables) + v2
+            if np.isfinite(f2) and f2 <= objective - 1e-4 * damping * max(falls, 0.0) + 1e-13 * abs(objective):
+                break
+            damping *= 0.5
+            if damping < 1e-6:
+                damping = 2.0 / (run.n_iter + 2.0)
+                new = state.towards(target, tables, damping)
+                v2, g2 = run.loss(new.cells)
+                f2 = run.problem.regulariser(new.cells, new.tables) + v2
+                break
+        run.note(new.cells, g2)
+        state, value, gradient, objective = new, v2, g2, f2
+        done = run.record(state.cells, objective, tables=state.tables)
+    return run.finish(done)
+
+
+def naive_nlbp(run: Run) -> Solution:
+    """Algorithm 1: messages in turn, each with potentials from the current counts of its own edge.
+
+    Messages and counts are damped together. Every five rounds the damping is made twice as strong if the counts
+    moved no less than in the five before, and relaxed a little otherwise. The margins agree at the end only.
+    """
+    problem = run.problem
+    if not problem.forest.edges:
+        return feasible_nlbp(run)
+    sweep = _NaiveSweep(run)
+    moves, damping = [], 0.2
+    done = False
+    while not done and run.n_iter < run.max_iter:
+        run.n_iter += 1
+        moved = sweep.round(damping)
+        moves.append(moved)
+        if run.n_iter % 5 == 0 and run.n_iter > 5:
+            calmer = sum(moves[-5:]) < 0.95 * sum(moves[-10:-5])
+            damping = min(1.1 * damping, 0.6) if calmer else max(0.5 * damping, 0.01)
+        cells, tables = sweep.counts()
+        violation = problem.violation(cells, tables)
+        value, gradient = run.loss(cells)
+        objective = problem.regulariser(cells, tables) + value
+        run.note(cells, gradient)
+        near = violation <= np.sqrt(run.tol) * problem.total
+        if near and run.n_iter % 10 == 0:
+            run.lower(cells, value, gradient)
+        done = _record_naive(run, cells, tables, objective, violation, sweep)
+    return run.finish(done)
+
+
+def _record_naive(run, cells, tables, objective, violation, sweep):
+    """As `Run.record`, but the last point counts, and only agreeing margins end the run."""
+    done = run.record(cells, objective, violation, tables=tables)
+    run.best = Solution(cells, tables=[np.array(t) for t in tables], objective=objective, violation=violation)
+    gap = abs(objective - run.bound)
+    size = abs(objective)
+    return (done or gap <= run.tol * size) and violation <= run.tol * run.problem.total
+
+
+class _NaiveSweep:
+    """Messages both ways over every edge, the edges' own counts, and a round of updates."""
+
+    def __init__(self, run):
+        self.run, problem = run, run.problem
+        self.problem = problem
+        forest = problem.forest
+        self.degree = np.maximum(problem.degrees, 1)
+        self.base = problem.split(problem.base)
+        self.buffer = np.full(problem.n_cells, problem.total)
+        self.incident = [[] for _ in forest.sizes]
+        self.message = {}  # (edge, to second): log message
+        for e, (first, second, _) in enumerate(forest.edges):
+            self.incident[first].append((e, True))
+            self.incident[second].append((e, False))
+            self.message[e, True] = np.zeros(forest.sizes[second])
+            self.message[e, False] = np.zeros(forest.sizes[first])
+        self.tables = [self._table(e, *self._tilts(e, None)) for e in range(len(forest.edges))]
+
+    def _cavity(self, node, without):
+        """Sum of the messages into a node, but one edge's."""
+        out = self.base[node].copy()
+        for e, is_first in self.incident[node]:
+            if e != without:
+                out = out + self.message[e, not is_first]
+        return out
+
+    def _tilts(self, e, table):
+        """Minus the gradient at the edge's own margins, split over the edges of each end."""
+        first, second, operator = self.problem.forest.edges[e]
+        if table is None:
+            return np.zeros(operator.shape[0]), np.zeros(operator.shape[1])
+        out = []
+        for node, margin in zip((first, second), edge_margins(operator, table)):
+            a, b = self.problem.offsets[node], self.problem.offsets[node + 1]
+            self.buffer[a:b] = margin  # the loss is a sum over nodes: what the others hold doesn't matter
+            gradient = self.run.loss(self.buffer)[1][a:b]
+            # An empty cell with an infinite slope would never leave zero.
+            out.append(-np.clip(gradient, -1e3, 1e3) / self.degree[node])
+        return out
+
+    def _table(self, e, a, b):
+        first, second, operator = self.problem.forest.edges[e]
+        return operator.table(self._cavity(first, e) + a, self._cavity(second, e) + b, self.problem.total)
+
+    @property
+    def current(self):
+        """Node counts as the mean of the margins of the incident edges."""
+        forest = self.problem.forest
+        nodes = [np.zeros(s) for s in forest.sizes]
+        for (first, second, operator), table in zip(forest.edges, self.tables):
+            left, right = edge_margins(operator, table)
+            nodes[first] += left / self.degree[first]
+            nodes[second] += right / self.degree[second]
+        for i, incident in enumerate(self.incident):
+            if not incident:
+                nodes[i] = softmax(self.base[i] - self._alone[i]) * self.problem.total
+        return np.concatenate(nodes)
+
+    @property
+    def _alone(self):
+        """Damped gradients of nodes without an edge."""
+        if not hasattr(self, "_lonely"):
+            self._lonely = [np.zeros(s) for s in self.problem.forest.sizes]
+        return self._lonely
+
+    def counts(self):
+        """Node counts and edge tables."""
+        return self.current, self.tables
+
+    def round(self, damping):
+        """Update every message once up and once down; the largest move of an edge's counts, relative to the total."""
+        before = [t.copy() for t in self.tables]
+        forest = self.problem.forest
+        order = [(e, back) for _, _, e, back in forest.steps]
+        for e, back in [*order, *((e, not back) for e, back in reversed(order))]:
+            first, second, operator = forest.edges[e]
+            a, b = self._tilts(e, self.tables[e])
+            if back:  # from the second node to the first
+                sent = operator.send(self._cavity(second, e) + b, True)[0] + a
+            else:
+                sent = operator.send(self._cavity(first, e) + a, False)[0] + b
+            sent = sent - sent.max()
+            key = (e, not back)
+            self.message[key] = (1.0 - damping) * self.message[key] + damping * sent
+            receiver = first if back else second
+            for other, _ in self.incident[receiver]:
+                x, y = self._tilts(other, self.tables[other])
+                self.tables[other] = (1.0 - damping) * self.tables[other] + damping * self._table(other, x, y)
+        self._lonely_nodes(damping)
+        moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
+        return max(moves, default=0.0) / self.problem.total
+
+    def _lonely_nodes(self, damping):
+        gradient = self.run.loss(self.current)[1]
+        for i, incident in enumerate(self.incident):
+            if not incident:
+                a, b = self.problem.offsets[i], self.problem.offsets[i + 1]
+                self._alone[i] = (1.0 - damping) * self._alone[i] + damping * np.clip(gradient[a:b], -1e3, 1e3)

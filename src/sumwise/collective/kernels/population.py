@@ -1,0 +1,131 @@
+"""The distribution of a population's tables (the CGM distribution): log-probability and sampling.
+
+For a forest with degrees ``nu`` (Sun 2019, eqs. 2.4 and 2.6; one ``n!`` per component):
+``p(n) = n! prod_i prod_x (n_i(x)!)^(nu_i - 1) / prod_e prod n_e! * exp(<theta, n>) / Z^n``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
+
+__all__ = ["assign_individuals", "log_probability", "sample_tables"]
+
+
+def _log_factorials(x):
+    return float(gammaln(np.asarray(x) + 1.0).sum())
+
+
+def log_probability(problem, cells, tables, log_z, marginals=None):
+    """Log-probability of integer tables that lie in the polytope.
+
+    With `marginals` ``(cells, tables)`` for a population of one, eq. (2.4) is used; else eq. (2.6) with `log_z`.
+    """
+    n, forest = problem.total, problem.forest
+    value = len(forest.roots) * float(gammaln(n + 1.0))
+    nu = (problem.degrees - 1.0)[problem.node]
+    value += float((nu * gammaln(cells + 1.0)).sum())
+    value -= sum(_log_factorials(t) for t in tables)
+    if marginals is None:
+        value -= problem.regulariser(cells, tables) - _entropy_part(problem, cells, tables)
+        return value - n * log_z
+    mu_cells, mu_tables = marginals
+    value -= float((nu * xlogy(cells, mu_cells)).sum())
+    with np.errstate(divide="ignore"):
+        return value + sum(float(xlogy(t, mu).sum()) for t, mu in zip(tables, mu_tables))
+
+
+def _entropy_part(problem, cells, tables):
+    nu = (problem.degrees - 1.0)[problem.node]
+    return sum(float(xlogy(t, t).sum()) for t in tables) - float((nu * xlogy(cells, cells)).sum())
+
+
+def sample_tables(problem, beliefs, rng):
+    """Draw node counts (flat) and edge tables of a population, by multinomial splits from the roots down."""
+    forest, total = problem.forest, int(problem.total)
+    nodes: list = [None] * len(forest.sizes)
+    tables: list = [None] * len(forest.edges)
+    for root in forest.roots:
+        nodes[root] = rng.multinomial(total, _probabilities(softmax(beliefs.nodes[root])))
+    for k in range(len(forest.steps) - 1, -1, -1):
+        child, parent, e, back = forest.steps[k]
+        # `back`: the child is the second node of the edge
+        tables[e], nodes[child] = _split(forest.edges[e][2], nodes[parent], beliefs.inner[k], back, rng)
+    return np.concatenate(nodes).astype(float), [t.astype(float) for t in tables]
+
+
+def _probabilities(p):
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def _split(operator, parents, inner, child_second, rng):
+    """Table of the edge and counts of the child, given the counts of the parent."""
+    return _SPLITS[type(operator)](operator, parents, inner, child_second, rng)
+
+
+def _split_dense(operator, parents, inner, child_second, rng):
+    theta = operator.theta if child_second else operator.theta.T
+    table = np.zeros(theta.shape, dtype=np.int64)
+    busy = np.flatnonzero(parents)
+    table[busy] = rng.multinomial(parents[busy], _probabilities(softmax(theta[busy] + inner)))
+    return (table if child_second else table.T), table.sum(axis=0)
+
+
+def _split_sparse(operator, parents, inner, child_second, rng):
+    parent, child = (operator.first, operator.second) if child_second else (operator.second, operator.first)
+    order = np.argsort(parent, kind="stable")
+    starts = np.searchsorted(parent[order], np.arange(len(parents) + 1))
+    table = np.zeros(len(operator.theta), dtype=np.int64)
+    for x in np.flatnonzero(parents):
+        moves = order[starts[x] : starts[x + 1]]
+        table[moves] = rng.multinomial(parents[x], _probabilities(softmax(operator.theta[moves] + inner[child[moves]])))
+    size = operator.shape[1 if child_second else 0]
+    return table, np.bincount(child, table, size).astype(np.int64)
+
+
+def _split_margin(operator, parents, inner, child_second, rng):
+    if child_second:  # the child is the margin of its parent
+        return parents, operator.margin(parents)
+    folded = operator._fold(inner)
+    cells = np.zeros(folded.shape, dtype=np.int64)
+    busy = np.flatnonzero(parents)
+    cells[busy] = rng.multinomial(parents[busy], _probabilities(softmax(folded[busy])))
+    where = operator._fold(np.arange(operator.shape[0]))
+    table = np.zeros(operator.shape[0], dtype=np.int64)
+    table[where.ravel()] = cells.ravel()
+    return table, table
+
+
+_SPLITS = {DenseEdge: _split_dense, SparseEdge: _split_sparse, MarginEdge: _split_margin}
+
+
+def assign_individuals(problem, cells, tables, rng):
+    """States of every individual at every node (n, n_nodes), at random among those with the given tables."""
+    forest, total = problem.forest, int(problem.total)
+    out = np.zeros((total, len(forest.sizes)), dtype=np.int64)
+    for root in forest.roots:
+        counts = cells[problem.offsets[root] : problem.offsets[root + 1]].astype(np.int64)
+        out[:, root] = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    for k in range(len(forest.steps) - 1, -1, -1):
+        child, parent, e, back = forest.steps[k]
+        parents, children, counts = _pairs(forest.edges[e][2], tables[e], back)
+        people = rng.permutation(total)
+        people = people[np.argsort(out[people, parent], kind="stable")]
+        order = np.argsort(parents, kind="stable")
+        out[people, child] = np.repeat(children[order], counts[order].astype(np.int64))
+    return out
+
+
+def _pairs(operator, table, child_second):
+    """Parent state, child state and count of every cell of an edge table."""
+    if isinstance(operator, SparseEdge):
+        first, second, counts = operator.first, operator.second, table
+    elif isinstance(operator, MarginEdge):
+        first = np.arange(operator.shape[0])
+        second, counts = operator._spread(np.arange(operator.shape[1])), table
+    else:
+        first, second = (a.ravel() for a in np.indices(operator.shape))
+        counts = table.ravel()
+    return (first, second, counts) if child_second else (second, first, counts)

@@ -1,0 +1,1 @@
+"""The mathematics of distribution regression: plain functions on arrays."""

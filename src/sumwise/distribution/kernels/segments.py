@@ -1,0 +1,186 @@
+"""Weighted means over segments of rows, bag by bag, without a copy of the rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numba as nb
+import numpy as np
+
+from sumwise.kernels.threads import over_bags
+
+BLOCK = 2**22  # numbers held at once
+
+__all__ = ["block_means", "blocks_of_rows", "read_only", "segment_means", "segment_moments"]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return the array as it lies, contiguous and read-only: one compiled version serves containers and copies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.kernels.segments import read_only
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def segment_means(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None = None,
+    centre: np.ndarray | None = None,
+    power: int = 1,
+) -> np.ndarray:
+    """Weighted means of (x - centre)^power over each segment, column by column.
+
+    values (n_rows, d), offsets (n + 1,), weights (n_rows,) or None, centre (d,) or None; returns (n, d). An empty
+    segment gives zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.kernels.segments import segment_means
+    >>> segment_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]))
+    array([[2.], [5.]])
+    """
+    about = np.zeros(values.shape[1]) if centre is None else np.asarray(centre, dtype=float)
+    out = np.zeros((len(offsets) - 1, values.shape[1]))
+    rows, edges, mass, weighted = _prepared(values, offsets, weights)
+    over_bags(lambda begin, end: _means(rows, edges, mass, weighted, about, power, out, begin, end), edges)
+    return out
+
+
+def segment_moments(
+    values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, order: int, cross: bool
+) -> np.ndarray:
+    """Mean, central moments of orders 2 to `order`, and covariances (if `cross`) of each segment.
+
+    Returns (n, d order + cross d (d - 1) / 2): means, variances, third moments, ... column by column, then the
+    covariances of the pairs j < k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.kernels.segments import segment_moments
+    >>> segment_moments(np.array([[1.0, 0.0], [3.0, 2.0]]), np.array([0, 2]), None, 2, True)
+    array([[2., 1., 1., 1., 1.]])
+    """
+    d = values.shape[1]
+    out = np.zeros((len(offsets) - 1, d * order + (d * (d - 1) // 2 if cross else 0)))
+    rows, edges, mass, weighted = _prepared(values, offsets, weights)
+    over_bags(lambda begin, end: _moments(rows, edges, mass, weighted, order, cross, out, begin, end), edges)
+    return out
+
+
+def block_means(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    feature: Callable[[np.ndarray], np.ndarray],
+    width: int,
+) -> np.ndarray:
+    """Weighted means of ``feature(rows)`` (k, width) over each segment, computed for a block of rows at a time.
+
+    Memory is that of one block of about four million numbers and of the result, (n, width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.kernels.segments import block_means
+    >>> block_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]), None, lambda x: x**2, 1)
+    array([[ 5.], [25.]])
+    """
+    out = np.zeros((len(offsets) - 1, width))
+    mass = np.zeros(len(out))
+    for begin, end, pieces in blocks_of_rows(offsets, width):
+        features = feature(values[begin:end])
+        part = np.ones(end - begin) if weights is None else weights[begin:end]
+        for i, a, b in pieces:
+            out[i] += part[a:b] @ features[a:b]
+            mass[i] += part[a:b].sum()
+    return out / np.where(mass > 0, mass, 1.0)[:, None]
+
+
+def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+    """Yield blocks of rows, (begin, end, pieces): about four million numbers at `width` each.
+
+    A piece (i, a, b) says that rows begin + a to begin + b belong to segment i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.kernels.segments import blocks_of_rows
+    >>> list(blocks_of_rows(np.array([0, 2, 3]), 1))
+    [(0, 3, [(0, 0, 2), (1, 2, 3)])]
+    """
+    step = max(1, BLOCK // max(width, 1))
+    for begin in range(0, int(offsets[-1]), step):
+        end = min(begin + step, int(offsets[-1]))
+        first = int(np.searchsorted(offsets, begin, side="right")) - 1
+        last = int(np.searchsorted(offsets, end, side="left"))
+        cuts = (np.clip(offsets[first : last + 1], begin, end) - begin).tolist()
+        yield begin, end, [(i, a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts), start=first)]
+
+
+def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple:
+    given = np.ones(1) if weights is None else weights
+    return read_only(values), read_only(np.asarray(offsets, dtype=np.int64)), read_only(given), weights is not None
+
+
+@nb.njit(cache=True, nogil=True)
+def _means(values, offsets, weights, weighted, centre, power, out, begin, end):  # pragma: no cover
+    for i in range(begin, end):
+        mass = 0.0
+        for row in range(offsets[i], offsets[i + 1]):
+            weight = weights[row] if weighted else 1.0
+            mass += weight
+            for j in range(values.shape[1]):
+                x = values[row, j] - centre[j]
+                out[i, j] += weight * (x if power == 1 else x**power)
+        if mass > 0:
+            out[i] /= mass
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_products(total, place, centred, weight):  # pragma: no cover
+    for j in range(len(centred)):
+        x = weight * centred[j]
+        for k in range(j + 1, len(centred)):
+            total[place] += x * centred[k]
+            place += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _moments(values, offsets, weights, weighted, order, cross, out, begin, end):  # pragma: no cover
+    d = values.shape[1]
+    mean, centred = np.zeros(d), np.zeros(d)
+    for i in range(begin, end):
+        total = out[i]
+        mean[:] = 0.0
+        mass = 0.0
+        for row in range(offsets[i], offsets[i + 1]):
+            weight = weights[row] if weighted else 1.0
+            mass += weight
+            for j in range(d):
+                mean[j] += weight * values[row, j]
+        if mass <= 0:
+            continue
+        mean /= mass
+        for row in range(offsets[i], offsets[i + 1]):
+            weight = weights[row] if weighted else 1.0
+            for j in range(d):
+                centred[j] = values[row, j] - mean[j]
+                power = weight * centred[j]
+                for p in range(1, order):
+                    power *= centred[j]
+                    total[p * d + j] += power
+            if cross:
+                _add_products(total, d * order, centred, weight)
+        total /= mass
+        total[:d] = mean

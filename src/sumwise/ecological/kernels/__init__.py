@@ -1,0 +1,1 @@
+"""The mathematics of ecological inference: plain functions on arrays."""

@@ -1,0 +1,243 @@
+"""Row shares common to all units, by an EM whose E step rakes every unit to both of its margins.
+
+The objective, over the shares p (R, C) of all units together, is
+
+    F(p) = sum_i [ w_i D_i(p) + g_i/2 log det V_i ] - alpha sum_rc log p_rc
+
+where D_i is the least Kullback-Leibler divergence sum_r x_r KL(b_r, p_r) over tables b with the unit's margins (so
+that b is the raking of p), V_i the covariance of the column totals given b, and w_i = weight / (1 + rho (N_i - 1)),
+scaled to mean 1, allows for units that vary more than multinomial draws do. With rho = alpha = 0 and g = 1 it is the
+Laplace approximation to the multinomial likelihood of the column totals given the row totals. It is symmetric in rows
+and columns up to the determinant.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from sumwise.ecological.kernels.raking import LEAST, tilt
+from sumwise.ecological.kernels.small_cholesky import solve
+
+__all__ = ["SharesSolution", "common_shares", "em_step", "unit_scales"]
+
+FLOOR = -18.0  # log of the least share
+CHUNKS = 16
+MANY = 4000  # units from which the work is shared between threads
+
+
+class SharesSolution(NamedTuple):
+    """Log shares, the units' divergences, the course (objective and change per step), and whether it settled."""
+
+    log_shares: np.ndarray
+    divergence: np.ndarray
+    objectives: np.ndarray
+    changes: np.ndarray
+    converged: bool
+
+
+def unit_scales(totals: np.ndarray, weights: np.ndarray, rho: float) -> np.ndarray:
+    """w_i = weight_i / (1 + rho (N_i - 1)), scaled so that a mean unit has its weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.entropic_em import unit_scales
+    >>> unit_scales(np.array([100.0, 300.0]), np.ones(2), 0.0)
+    array([1., 1.])
+    """
+    spread = 1 + rho * np.maximum(totals - 1, 0.0)
+    return weights * (1 + rho * max(float(totals.mean()) - 1, 0.0)) / spread
+
+
+@njit(cache=True)
+def _pull(x, b, lower, weight, moment):
+    """Add the pull of log det V on log p_r: -x_r b_rc (diag(V^-1)_c / 2 - (V^-1 b_r)_c), centred on each row."""
+    n_rows, n_cols = b.shape
+    diagonal, line, pull = np.empty(n_cols), np.empty(n_cols), np.empty(n_cols)
+    for c in range(n_cols):
+        line[:] = 0.0
+        line[c] = 1.0
+        solve(lower, line)
+        diagonal[c] = line[c]
+    for r in range(n_rows):
+        if x[r] <= 0:
+            continue
+        line[:] = b[r]
+        solve(lower, line)
+        mean = 0.0
+        for c in range(n_cols):
+            pull[c] = x[r] * (0.5 * diagonal[c] - line[c])
+            mean += b[r, c] * pull[c]
+        for c in range(n_cols):
+            moment[r, c] -= weight * b[r, c] * (pull[c] - mean)
+
+
+@njit(cache=True)
+def _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moment):
+    """One pass over units span[0] to span[1]; adds to moment (2, R, C), returns this part of the objective."""
+    n_rows, n_cols = log_shares.shape
+    gamma, newton, tol = options[0], int(options[1]), options[2]
+    work = np.zeros((2 * n_cols + 3, n_cols))
+    b = np.zeros((n_rows, n_cols))
+    target = np.empty(n_cols)
+    value = 0.0
+    for i in range(span[0], span[1]):
+        total = rows[i].sum()
+        divergence[i] = 0.0
+        if total <= 0 or weight[i] <= 0:
+            continue
+        for c in range(n_cols):
+            target[c] = cols[i, c] * (1 - LEAST) + LEAST * total / n_cols
+        tilt(log_shares, rows[i], target, tilts[i], b, newton, tol, work)
+        lower = work[n_cols : 2 * n_cols]
+        for r in range(n_rows):
+            for c in range(n_cols):
+                if rows[i, r] > 0:
+                    moment[0, r, c] += scale[i] * rows[i, r] * b[r, c]
+                    if b[r, c] > 1e-100:
+                        divergence[i] += rows[i, r] * b[r, c] * (np.log(b[r, c]) - log_shares[r, c])
+        value += scale[i] * divergence[i]
+        if gamma <= 0:
+            continue
+        for c in range(n_cols):
+            value += weight[i] * gamma * np.log(lower[c, c])
+        _pull(rows[i], b, lower, weight[i] * gamma, moment[1])
+    return value
+
+
+@njit(cache=True)
+def _update(moment, log_shares, alpha):
+    """The M step: shares in proportion to expected counts, pull and pseudo-counts; and the prior's part of F."""
+    n_rows, n_cols = log_shares.shape
+    new = log_shares.copy()
+    value = 0.0
+    for r in range(n_rows):
+        size = moment[0, r].sum()
+        if size <= 0:
+            continue
+        for c in range(n_cols):
+            value -= alpha * log_shares[r, c]
+            new[r, c] = max(moment[0, r, c] + moment[1, r, c] + alpha, 1e-7 * size)
+        new[r] = np.log(new[r] / new[r].sum())
+    return new, value
+
+
+@njit(cache=True)
+def _step_serial(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
+    moment = np.zeros((2, *log_shares.shape))
+    span = np.array([0, rows.shape[0]])
+    value = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moment)
+    new, prior = _update(moment, log_shares, alpha)
+    return new, value + prior
+
+
+@njit(cache=True, parallel=True)
+def _step_parallel(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
+    n_rows, n_cols = log_shares.shape
+    moments = np.zeros((CHUNKS, 2, n_rows, n_cols))
+    values = np.zeros(CHUNKS)
+    n = rows.shape[0]
+    for k in prange(CHUNKS):
+        span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
+        values[k] = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moments[k])
+    moment = np.zeros((2, n_rows, n_cols))
+    for k in range(CHUNKS):
+        moment += moments[k]
+    new, prior = _update(moment, log_shares, alpha)
+    return new, values.sum() + prior
+
+
+def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
+    """One EM step; tilts (n, C) and divergence (n,) are updated in place. Returns new log shares and F at the old ones.
+
+    options: (gamma, Newton steps, tolerance of a tilt).
+    """
+    step = _step_parallel if len(rows) >= MANY else _step_serial
+    return step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha)
+
+
+def _normalised(log_shares: np.ndarray) -> np.ndarray:
+    top = log_shares.max(axis=1, keepdims=True)
+    centred = log_shares - top - np.log(np.exp(log_shares - top).sum(axis=1, keepdims=True))
+    return np.maximum(centred, FLOOR)
+
+
+def common_shares(
+    rows: np.ndarray,
+    cols: np.ndarray,
+    weight: np.ndarray,
+    start: np.ndarray,
+    *,
+    rho: float = 0.0,
+    gamma: float = 1.0,
+    alpha: float = 0.0,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+) -> SharesSolution:
+    """Minimise F over the shares, by EM steps accelerated by squared extrapolation (Varadhan and Roland 2008).
+
+    An extrapolation that makes F worse is taken back. It stops when no share moves by more than `tol` in an EM step, or
+    when F, a log-likelihood, moves by less than 1e-3 over four steps (a step can circle round a flat optimum).
+    rows (n, R), cols (n, C), weight (n,), start (R, C) shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.entropic_em import common_shares
+    >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
+    >>> cols = rows @ np.array([[0.9, 0.1], [0.3, 0.7]])
+    >>> done = common_shares(rows, cols, np.ones(4), np.full((2, 2), 0.5), gamma=0.0, tol=1e-7)
+    >>> np.exp(done.log_shares).round(3)
+    array([[0.9, 0.1], [0.3, 0.7]])
+    """
+    n, n_cols = cols.shape
+    totals = rows.sum(axis=1)
+    scale = unit_scales(totals, weight, rho)
+    tilts, divergence = np.zeros((n, n_cols)), np.zeros(n)
+    fixed = (rows, cols, scale, weight)
+    options = np.array([gamma, 2.0, 1e-6])
+
+    def em(point):
+        return em_step(*fixed, point, tilts, divergence, options, alpha)
+
+    here = _normalised(np.log(np.maximum(start, 1e-7)))
+    safe, safe_tilts, best, longest, taken_back = here, tilts.copy(), np.inf, 4.0, False
+    objectives, changes, converged = [], [], False
+    for _ in range(max_iter):
+        first, value = em(here)
+        if value > best + 1e-6 * abs(best) and not taken_back:
+            here, longest, taken_back = safe, max(longest / 4, 1.0), True
+            tilts[:] = safe_tilts
+            continue
+        taken_back, best = False, value
+        objectives.append(value)
+        changes.append(float(np.abs(np.exp(first) - np.exp(here)).max()))
+        if changes[-1] < tol or _settled(objectives):
+            here, converged = first, True
+            break
+        second, between = em(first)
+        safe, safe_tilts = second, tilts.copy()
+        if between > value + 1e-6 * abs(value):
+            here = _normalised(0.5 * (first + second))
+            continue
+        here, longest = _extrapolate(here, first, second, longest)
+    em_step(*fixed, here, tilts, divergence, np.array([gamma, 50.0, 1e-9]), alpha)
+    return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
+
+
+def _settled(objectives: list[float]) -> bool:
+    last = objectives[-5:]
+    return len(last) == 5 and max(last) - min(last) < 1e-3
+
+
+def _extrapolate(here, first, second, longest):
+    step, bend = first - here, second - 2 * first + here
+    mass = np.exp(first)  # cells that vanish must not rule the length
+    length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * bend**2)), 1e-300))
+    length = max(length, 1.0)
+    if length > longest:
+        length, longest = longest, min(2 * longest, 64.0)
+    return _normalised(here + 2 * length * step + length**2 * bend), longest

@@ -1,0 +1,84 @@
+"""Checks of King's three assumptions: truncated normality, means free of X, units free of their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from sumwise.ecological.kernels import truncated_normal as tn
+
+__all__ = ["curvature_in_x", "moran", "normality"]
+
+
+def normality(x, t, phi: np.ndarray, n_draws: int, *, rng: np.random.Generator) -> tuple[float, float]:
+    """Kolmogorov-Smirnov distance and p-value of the units' ranks among draws from the fitted truncated normal.
+
+    Each unit's t is compared with x b + (1 - x) w for draws (b, w) inside the unit square; under the model the ranks
+    are uniform.
+    """
+    mean_b, mean_w, sb, sw, rho = tn.natural(phi)
+    uniform = rng.random((2, n_draws))
+    b = _first_margin(mean_b, mean_w, sb, sw, rho, uniform[0])
+    given = mean_w + rho * sw / sb * (b - mean_b)
+    w = tn.draw_between(given, sw * np.sqrt(1 - rho**2), 0.0, 1.0, uniform[1])
+    predicted = x[:, None] * b + (1 - x[:, None]) * w
+    rank = (np.sum(predicted < t[:, None], axis=1) + 0.5 * np.sum(predicted == t[:, None], axis=1)) / n_draws
+    test = stats.kstest(rank, "uniform")
+    return float(test.statistic), float(test.pvalue)
+
+
+def _first_margin(mean_b, mean_w, sb, sw, rho, uniform):
+    """Quantiles of b under the bivariate normal truncated to the square, on a fine grid."""
+    grid = (np.arange(2000) + 0.5) / 2000
+    given = mean_w + rho * sw / sb * (grid - mean_b)
+    sd = sw * np.sqrt(1 - rho**2)
+    log = -0.5 * ((grid - mean_b) / sb) ** 2 + tn.log_interval((0 - given) / sd, (1 - given) / sd)
+    mass = np.cumsum(np.exp(log - log.max()))
+    return np.interp(uniform * mass[-1], mass, grid)
+
+
+def curvature_in_x(x, t, weight) -> tuple[float, float]:
+    """Coefficient and p-value of x^2 in a weighted regression of t on 1, x, x^2.
+
+    Where both groups' means are free of x, t is linear in x (Goodman's identity), so that curvature speaks against it.
+    """
+    design = np.stack([np.ones_like(x), x, x**2], axis=1)
+    root = np.sqrt(weight)[:, None]
+    a, y = design * root, t * root[:, 0]
+    coefficients, _, rank, _ = np.linalg.lstsq(a, y, rcond=None)
+    freedom = len(x) - 3
+    if rank < 3 or freedom < 1:
+        return 0.0, 1.0
+    residual = y - a @ coefficients
+    bread = np.linalg.inv(a.T @ a)
+    meat = a.T @ (a * (residual**2)[:, None])  # robust to unequal variances
+    error = np.sqrt((bread @ meat @ bread)[2, 2] * len(x) / freedom)
+    if error <= 0:
+        return float(coefficients[2]), 1.0
+    return float(coefficients[2]), float(2 * stats.t.sf(abs(coefficients[2] / error), freedom))
+
+
+def moran(residual, coordinates, n_permutations: int, *, rng, n_neighbours: int = 6) -> tuple[float, float]:
+    """Moran's I of the residuals over each unit's nearest neighbours, and its permutation p-value (one-sided).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.king_checks import moran
+    >>> place = np.arange(60.0)[:, None]
+    >>> i, p = moran(np.sin(place[:, 0] / 10), place, 99, rng=np.random.default_rng(0))
+    >>> i > 0.8, p
+    (True, 0.01)
+    """
+    from scipy.spatial import KDTree
+
+    k = min(n_neighbours, len(residual) - 1)
+    near = np.asarray(KDTree(coordinates).query(coordinates, k=k + 1)[1])[:, 1:]
+    z = residual - residual.mean()
+
+    def index(values):
+        return float(np.sum(values[:, None] * values[near]) / k / np.sum(values**2))
+
+    seen = index(z)
+    shuffled = [index(rng.permutation(z)) for _ in range(n_permutations)]
+    return seen, (1 + sum(value >= seen for value in shuffled)) / (n_permutations + 1)

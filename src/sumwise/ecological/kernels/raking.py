@@ -1,0 +1,158 @@
+"""Raking: the table nearest to given row shares that has both margins, for many units."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sumwise.ecological.kernels.small_cholesky import factor, solve
+
+__all__ = ["curvature", "rake", "tilt", "tilted_rows"]
+
+LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
+LONGEST = 8.0  # the largest step of a tilt
+
+
+@njit(cache=True)
+def tilted_rows(log_shares, x, t, tilt_, b):
+    """Write softmax(log p_r + tilt) into b (R, C); return the convex objective whose gradient is sum_r x_r b_r - t."""
+    n_rows, n_cols = log_shares.shape
+    value = 0.0
+    for r in range(n_rows):
+        if x[r] <= 0:
+            continue
+        top = -np.inf
+        for c in range(n_cols):
+            b[r, c] = log_shares[r, c] + tilt_[c]
+            top = max(top, b[r, c])
+        s = 0.0
+        for c in range(n_cols):
+            b[r, c] = np.exp(b[r, c] - top)
+            s += b[r, c]
+        for c in range(n_cols):
+            b[r, c] /= s
+        value += x[r] * (top + np.log(s))
+    for c in range(n_cols):
+        value -= t[c] * tilt_[c]
+    return value
+
+
+@njit(cache=True)
+def curvature(x, t, b, v, gradient):
+    """Write V = sum_r x_r (diag b_r - b_r b_r') into the lower triangle of v, and t - sum_r x_r b_r into gradient.
+
+    V is singular along the vector of ones, where nothing happens: a multiple of 11' is added.
+    """
+    n_rows, n_cols = b.shape
+    v[:] = 0.0
+    for c in range(n_cols):
+        gradient[c] = t[c]
+    for r in range(n_rows):
+        if x[r] <= 0:
+            continue
+        for c in range(n_cols):
+            w = x[r] * b[r, c]
+            gradient[c] -= w
+            v[c, c] += w
+            for e in range(c + 1):
+                v[c, e] -= w * b[r, e]
+    trace = 0.0
+    for c in range(n_cols):
+        trace += v[c, c]
+    for c in range(n_cols):
+        v[c, c] += 1e-7 * trace / n_cols + 1e-12
+        for e in range(c + 1):
+            v[c, e] += trace / n_cols**2
+
+
+@njit(cache=True)
+def tilt(log_shares, x, t, tilt_, b, max_iter, tol, work):
+    """Newton's method for the tilt with sum_r x_r b_r = t, from the tilt given; b is (R, C), `work` (2 C + 3, C).
+
+    On return the factor of V at the last b lies in work[C : 2 C]. Returns how far the columns still are from t,
+    relative to the unit's total.
+    """
+    n_cols = t.shape[0]
+    v, lower = work[:n_cols], work[n_cols : 2 * n_cols]
+    gradient, step, before = work[2 * n_cols], work[2 * n_cols + 1], work[2 * n_cols + 2]
+    total = t.sum()
+    value = tilted_rows(log_shares, x, t, tilt_, b)
+    gap = 0.0
+    for k in range(max_iter + 1):
+        curvature(x, t, b, v, gradient)
+        factor(v, lower)
+        gap = np.abs(gradient).max() / total
+        if gap < tol or k == max_iter:
+            break
+        for c in range(n_cols):
+            before[c], step[c] = tilt_[c], gradient[c]
+        solve(lower, step)
+        slope, longest = 0.0, 0.0
+        for c in range(n_cols):
+            slope += gradient[c] * step[c]
+            longest = max(longest, abs(step[c]))
+        length = 1.0 if longest <= LONGEST else LONGEST / longest
+        while True:
+            for c in range(n_cols):
+                tilt_[c] = before[c] + length * step[c]
+            new = tilted_rows(log_shares, x, t, tilt_, b)
+            if new <= value - 1e-4 * length * slope + 1e-10 * total or length < 1e-4:
+                break
+            length *= 0.5
+        value = new
+    return gap
+
+
+@njit(cache=True)
+def _polish(x, t, b, max_iter, tol):
+    """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
+    n_rows, n_cols = b.shape
+    total = t.sum()
+    for _ in range(max_iter):
+        for c in range(n_cols):
+            s = 0.0
+            for r in range(n_rows):
+                s += x[r] * b[r, c]
+            scale = t[c] / s if s > 0 else 0.0
+            for r in range(n_rows):
+                b[r, c] *= scale
+        gap = 0.0
+        for r in range(n_rows):
+            s = b[r].sum()
+            if x[r] <= 0 or s <= 0:
+                continue
+            gap = max(gap, x[r] * abs(s - 1))
+            for c in range(n_cols):
+                b[r, c] /= s
+        if gap <= tol * total:
+            break
+    return gap / total
+
+
+@njit(cache=True)
+def rake(rows, cols, log_shares):
+    """Row shares of every unit that have both its margins, nearest to the given shares in Kullback-Leibler divergence.
+
+    Each cell is x_r p_rc a_r b_c: iterative proportional fitting, reached by Newton steps and finished by scaling.
+    rows (n, R), cols (n, C), log_shares (R, C); returns (n, R, C). A group absent from a unit keeps the given shares.
+    """
+    n, n_rows = rows.shape
+    n_cols = cols.shape[1]
+    cells = np.empty((n, n_rows, n_cols))
+    work = np.zeros((2 * n_cols + 3, n_cols))
+    target, shift = np.empty(n_cols), np.empty(n_cols)
+    shares = np.exp(log_shares)
+    for i in range(n):
+        cells[i] = shares
+        total = rows[i].sum()
+        if total <= 0:
+            continue
+        for c in range(n_cols):
+            target[c] = cols[i, c] * (1 - LEAST) + LEAST * total / n_cols
+            shift[c] = 0.0
+        tilt(log_shares, rows[i], target, shift, cells[i], 50, 1e-10, work)
+        _polish(rows[i], cols[i], cells[i], 2000, 1e-13)
+        for r in range(n_rows):
+            if rows[i, r] <= 0:
+                cells[i, r] = shares[r]
+    return cells

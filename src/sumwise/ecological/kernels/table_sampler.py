@@ -1,0 +1,209 @@
+"""Gibbs sampling of whole tables with both margins fixed, under Dirichlet-multinomial rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+__all__ = ["largest_remainder", "north_west", "sample_chain", "sweep_concentrations", "sweep_tables"]
+
+
+@njit(cache=True)
+def _ratio(table, alpha, r, s, c, d, k):
+    """Weight of the table after k + 1 people moved into (r, c) and (s, d), over that after k."""
+    up = (table[r, c] + k + alpha[r, c]) * (table[s, d] + k + alpha[s, d])
+    up /= (table[r, c] + k + 1.0) * (table[s, d] + k + 1.0)
+    down = (table[r, d] - k - 1 + alpha[r, d]) * (table[s, c] - k - 1 + alpha[s, c])
+    return up * (table[r, d] - k) * (table[s, c] - k) / down
+
+
+@njit(cache=True)
+def _mass(table, alpha, r, s, c, d):
+    """Sum of the weights of all tables with people moved into (r, c) and (s, d), relative to none moved."""
+    weight, total = 1.0, 0.0
+    for k in range(min(table[r, d], table[s, c])):
+        weight *= _ratio(table, alpha, r, s, c, d, k)
+        total += weight
+        if weight < 1e-14 * (1 + total) and k > 20:
+            break
+    return total
+
+
+@njit(cache=True)
+def _walk(table, alpha, r, s, c, d, left):
+    """How many are moved into (r, c) and (s, d) when `left` of the mass is still to be passed."""
+    weight, last = 1.0, min(table[r, d], table[s, c])
+    for k in range(last):
+        weight *= _ratio(table, alpha, r, s, c, d, k)
+        left -= weight
+        if left <= 0:
+            return k + 1
+    return last if weight > 0 else 0
+
+
+@njit(cache=True)
+def _swap(table, alpha, r, s, c, d, uniform):
+    """Draw delta exactly for n_rc + delta, n_rd - delta, n_sc - delta, n_sd + delta, given all else.
+
+    The weight of a table is the product over cells of Gamma(n + alpha) / n!; the ratio of neighbours is rational, so
+    that one pass over the range of delta, outwards from 0, gives the whole conditional distribution.
+    """
+    up = _mass(table, alpha, r, s, c, d)
+    down = _mass(table, alpha, r, s, d, c)
+    left = uniform * (1 + up + down) - 1
+    if left <= 0:
+        return
+    delta = _walk(table, alpha, r, s, c, d, left) if left <= up else -_walk(table, alpha, r, s, d, c, left - up)
+    table[r, c] += delta
+    table[s, d] += delta
+    table[r, d] -= delta
+    table[s, c] -= delta
+
+
+@njit(cache=True)
+def sweep_tables(tables, alpha, rng):
+    """Update every unit's table once by moves on its 2 x 2 sub-tables, in place; tables (n, R, C) of whole numbers.
+
+    Small tables have every pair of rows with every pair of columns, large ones as many random pairs as cells.
+    """
+    n, n_rows, n_cols = tables.shape
+    pairs = n_rows * (n_rows - 1) * n_cols * (n_cols - 1) // 4
+    every = pairs <= 2 * n_rows * n_cols
+    for i in range(n):
+        if every:
+            for r in range(n_rows):
+                for s in range(r):
+                    for c in range(n_cols):
+                        for d in range(c):
+                            _swap(tables[i], alpha, r, s, c, d, rng.random())
+            continue
+        for _ in range(n_rows * n_cols):
+            r, c = rng.integers(0, n_rows), rng.integers(0, n_cols)
+            s = (r + 1 + rng.integers(0, n_rows - 1)) % n_rows
+            d = (c + 1 + rng.integers(0, n_cols - 1)) % n_cols
+            _swap(tables[i], alpha, r, s, c, d, rng.random())
+
+
+@njit(cache=True)
+def _row_log_density(tables, r, alpha_row, shape, rate):
+    """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
+    value, strength = 0.0, alpha_row.sum()
+    for c in range(alpha_row.shape[0]):
+        value += shape * math.log(alpha_row[c]) - rate * alpha_row[c]  # a density of log alpha
+    top, base = math.lgamma(strength), np.empty(alpha_row.shape[0])
+    for c in range(alpha_row.shape[0]):
+        base[c] = math.lgamma(alpha_row[c])
+    for i in range(tables.shape[0]):
+        size = 0
+        for c in range(alpha_row.shape[0]):
+            count = tables[i, r, c]
+            size += count
+            if count > 0:
+                value += math.lgamma(count + alpha_row[c]) - base[c]
+        if size > 0:
+            value += top - math.lgamma(size + strength)
+    return value
+
+
+@njit(cache=True)
+def _slice_along(tables, r, alpha_row, direction, width, shape, rate, rng):
+    """A slice-sampling step of log alpha_r along `direction` (Neal 2003, stepping out), in place."""
+    start = alpha_row.copy()
+    level = _row_log_density(tables, r, start, shape, rate) + math.log(rng.random())
+    low = -width * rng.random()
+    high = low + width
+    for end in (0, 1):
+        for _ in range(8):
+            place = low if end == 0 else high
+            if _row_log_density(tables, r, start * np.exp(place * direction), shape, rate) < level:
+                break
+            if end == 0:
+                low -= width
+            else:
+                high += width
+    for _ in range(50):
+        place = low + (high - low) * rng.random()
+        alpha_row[:] = start * np.exp(place * direction)
+        if _row_log_density(tables, r, alpha_row, shape, rate) >= level:
+            return
+        if place < 0:
+            low = place
+        else:
+            high = place
+    alpha_row[:] = start
+
+
+@njit(cache=True)
+def sweep_concentrations(tables, alpha, width, shape, rate, rng):
+    """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
+    n_rows, n_cols = alpha.shape
+    for r in range(n_rows):
+        row = alpha[r]
+        direction = np.ones(n_cols)
+        _slice_along(tables, r, row, direction, width, shape, rate, rng)
+        for c in range(n_cols):
+            direction[:] = 0.0
+            direction[c] = 1.0
+            _slice_along(tables, r, row, direction, width, shape, rate, rng)
+
+
+@njit(cache=True)
+def sample_chain(tables, alpha, n_keep, thin, shape, rate, rng):
+    """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
+    n, n_rows, n_cols = tables.shape
+    totals = np.empty((n_keep, n_rows, n_cols))
+    kept = np.empty((n_keep, n_rows, n_cols))
+    mean = np.zeros((n, n_rows, n_cols))
+    for k in range(n_keep):
+        for _ in range(thin):
+            sweep_tables(tables, alpha, rng)
+            sweep_concentrations(tables, alpha, 0.5, shape, rate, rng)
+        totals[k] = 0.0
+        for i in range(n):
+            for r in range(n_rows):
+                for c in range(n_cols):
+                    totals[k, r, c] += tables[i, r, c]
+                    mean[i, r, c] += tables[i, r, c] / n_keep
+        kept[k] = alpha
+    return totals, kept, mean
+
+
+def largest_remainder(x: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Whole numbers near each row of x (n, k) that sum to `totals` (n,): floors, and 1 more for the largest remainders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.table_sampler import largest_remainder
+    >>> largest_remainder(np.array([[1.4, 2.3, 0.3]]), np.array([4]))
+    array([[2, 2, 0]])
+    """
+    floors = np.floor(x + 1e-9).astype(np.int64)
+    missing = totals - floors.sum(axis=1)
+    rank = np.argsort(np.argsort(-(x - floors), axis=1, kind="stable"), axis=1)
+    return floors + (rank < missing[:, None])
+
+
+@njit(cache=True)
+def north_west(rows, cols, guide):
+    """A whole table with these margins near the guide (n, R, C): its floors where there is room, the rest in order."""
+    n, n_rows = rows.shape
+    n_cols = cols.shape[1]
+    tables = np.zeros((n, n_rows, n_cols), dtype=np.int64)
+    for i in range(n):
+        x, t = rows[i].copy(), cols[i].copy()
+        for r in range(n_rows):
+            for c in range(n_cols):
+                whole = min(int(guide[i, r, c]), x[r], t[c])
+                tables[i, r, c] = whole
+                x[r] -= whole
+                t[c] -= whole
+        for r in range(n_rows):
+            for c in range(n_cols):
+                whole = min(x[r], t[c])
+                tables[i, r, c] += whole
+                x[r] -= whole
+                t[c] -= whole
+    return tables

@@ -1,0 +1,148 @@
+"""Voting patterns: what a court asks of a fit: candidates of choice, cohesion, crossover, polarisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.estimate import Estimate
+
+__all__ = ["VotingPatterns", "voting_patterns"]
+
+
+@dataclass(frozen=True)
+class VotingPatterns:
+    """Voting patterns of groups, with how sure they are; made by `voting_patterns`.
+
+    Attributes
+    ----------
+    choice : pandas.DataFrame
+        Per group its candidate of choice (the outcome with the largest share), the probability that it is the
+        largest, and the runner-up.
+    cohesion : Estimate
+        Per group the share that its candidate of choice has of it.
+    crossover : Estimate
+        Per group the share that everybody else gives to that group's candidate of choice.
+    polarisation : Estimate
+        Per group and outcome the group's share less that of everybody else.
+    level : float
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, voting_patterns
+    >>> p = synthetic.precincts(80, 2, 2, random_state=1)
+    >>> found = voting_patterns(EcologicalEM().fit(p.margins))
+    >>> found.choice.columns.tolist()
+    ['group', 'candidate', 'probability', 'runner_up']
+    """
+
+    choice: pd.DataFrame
+    cohesion: Estimate
+    crossover: Estimate
+    polarisation: Estimate
+    level: float
+
+    def to_text(self) -> str:
+        """Return the findings as sentences for a report."""
+        lines = []
+        for k, row in enumerate(self.choice.to_dict("records")):
+            group, candidate = row["group"], row["candidate"]
+            percent = [100 * float(v[k]) for e in (self.cohesion, self.crossover) for v in (e.values, *e.interval)]
+            lines.append(
+                f"The candidate of choice of group {group} is {candidate} (probability {row['probability']:.2f}; "
+                f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the group chose {candidate} "
+                f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
+                f"all others ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(percent)}"
+            )
+        return "\n".join(lines)
+
+
+def _verdict(percent: list[float]) -> str:
+    cohesion, crossover = percent[:3], percent[3:]
+    if cohesion[1] > 50 and crossover[2] < 50:
+        return "Most of the group and a minority of the others: voting is polarised, at this level."
+    if cohesion[1] > 50 and crossover[1] > 50:
+        return "A majority of either: voting on this candidate is not polarised."
+    return "The intervals don't settle whether voting is polarised."
+
+
+def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_state: Any = 0) -> VotingPatterns:
+    """Compute candidates of choice, cohesion, crossover and polarisation from a fitted estimator.
+
+    Parameters
+    ----------
+    est : fitted estimator on Margins
+        With a probability model (not `Bounds`).
+    level : float, default 0.95
+    n_draws : int, default 2000
+        Draws of the shares behind probabilities and intervals.
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    VotingPatterns
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, voting_patterns
+    >>> p = synthetic.precincts(80, 2, 3, random_state=1)
+    >>> voting_patterns(EcologicalEM().fit(p.margins)).cohesion.shape
+    (2,)
+    """
+    level = checks.fraction(level, "level")
+    draws = est.sample(n_draws, random_state)
+    shares = est.shares_
+    if min(shares.shape) < 2:
+        raise DataError(
+            f"VotingPatterns need two groups and two outcomes; there are {shares.shape[0]} and {shares.shape[1]}."
+        )
+    groups, outcomes = est.row_names_, est.col_names_
+    order = np.argsort(-shares, axis=1)
+    best, second = order[:, 0], order[:, 1]
+    probability = np.mean(draws.argmax(axis=2) == best, axis=0)
+    choice = pd.DataFrame(
+        {
+            "group": list(groups),
+            "candidate": [outcomes[c] for c in best],
+            "probability": probability,
+            "runner_up": [outcomes[c] for c in second],
+        }
+    )
+    low, high = est.interval(level)
+    row = np.arange(len(groups))
+    others, others_drawn = _others(shares, est.group_sizes_), _others(draws, est.group_sizes_)
+    gap = draws - others_drawn
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    near = np.quantile(gap, tails, axis=0)
+    across = np.quantile(others_drawn[:, row, best], tails, axis=0)
+    point, value = shares - others, others[row, best]
+    named = {"level": level, "labels": [groups], "axes": ["group"]}
+    return VotingPatterns(
+        choice,
+        Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named),
+        Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
+        Estimate(
+            point,
+            np.minimum(near[0], point),
+            np.maximum(near[1], point),
+            level,
+            labels=[groups, outcomes],
+            axes=["group", "outcome"],
+            name="polarisation",
+        ),
+        level,
+    )
+
+
+def _others(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Shares of everybody outside each group, (..., R, C)."""
+    counts = shares * sizes[:, None]
+    rest = np.maximum(sizes.sum() - sizes, 1e-300)[:, None]
+    return (counts.sum(axis=-2, keepdims=True) - counts) / rest

@@ -1,0 +1,147 @@
+"""Raw values of a column: what they are as plain scalars, as codes of distinct values, as numbers."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+
+__all__ = ["canonical", "factorized", "kind_of", "looked_up", "numbers_of"]
+
+
+def canonical(value: Any) -> Any:
+    """The plain scalar that stands for a raw value: bool, int, float or str; None for a missing one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.encoding.values import canonical
+    >>> canonical(np.int8(3)), canonical(3.0), canonical(0.5), canonical(float("nan"))
+    (3, 3, 0.5, None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, datetime.date):  # a pandas Timestamp is a date too
+        return _date_text(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"A value of type {type(value).__name__} can't be a level: {value!r}.",
+            hint="turn it into text or a number.",
+        ) from None
+    if math.isnan(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _date_text(value: datetime.date) -> str:
+    """A date or a time as engines write it: fractions without zeros at the end, time zones turned into UTC."""
+    zone = ""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value, zone = value.astimezone(datetime.UTC).replace(tzinfo=None), "+00"
+    text = str(value)
+    return (text.rstrip("0") if "." in text else text) + zone
+
+
+def kind_of(values: tuple, name: str) -> str:
+    """``"text"``, ``"number"`` or ``"bool"``: what all the levels of a column are.
+
+    Examples
+    --------
+    >>> from sumwise.encoding.values import kind_of
+    >>> kind_of((1, 2.5), "age")
+    'number'
+    """
+    kinds = {"bool" if isinstance(v, bool) else "text" if isinstance(v, str) else "number" for v in values}
+    if len(kinds) > 1:
+        raise DataError(
+            f"Column {name!r} mixes {' and '.join(sorted(kinds))} levels.",
+            hint="turn all of them into text first.",
+        )
+    return kinds.pop() if kinds else "text"
+
+
+def factorized(values: Any) -> tuple[np.ndarray, list]:
+    """Codes (-1 where missing) and the canonical distinct values of a raw column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.encoding.values import factorized
+    >>> factorized(pd.Series(["b", None, "a", "b"]))
+    (array([ 0, -1,  1,  0]), ['b', 'a'])
+    """
+    import pandas as pd
+
+    try:
+        codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    except TypeError as error:
+        raise DataError(f"Column {values.name!r} holds values that can't be levels: {error}.") from None
+    plain = [canonical(v) for v in uniques]
+    if None in plain:  # NaN inside an object column
+        keep = np.cumsum([v is not None for v in plain]) - 1
+        table = np.where([v is not None for v in plain], keep, -1)
+        codes = np.where(codes >= 0, table[codes], -1)
+        plain = [v for v in plain if v is not None]
+    return codes.astype(np.int64), plain
+
+
+def looked_up(values: Any, index: dict, missing: int, unseen: int) -> np.ndarray:
+    """Codes by a dictionary of canonical values; what is missing or unseen gets its own code.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.encoding.values import looked_up
+    >>> looked_up(pd.Series(["b", None, "z"]), {"a": 0, "b": 1}, missing=2, unseen=-1)
+    array([ 1,  2, -1])
+    """
+    codes, plain = factorized(values)
+    if any(isinstance(k, bool) for k in plain) != any(isinstance(k, bool) for k in index):
+        table = np.full(len(plain) + 1, unseen, dtype=np.int64)  # True == 1 in Python: never let them meet
+    else:
+        table = np.array([index.get(v, unseen) for v in plain] + [unseen], dtype=np.int64)
+    table[-1] = missing
+    return table[codes]
+
+
+def numbers_of(values: Any, name: str) -> np.ndarray:
+    """A raw column as float64, NaN where missing; text that isn't a number is refused with its row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.encoding.values import numbers_of
+    >>> numbers_of(pd.Series(["1", None]), "age")
+    array([ 1., nan])
+    """
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        raise DataError(f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first.")
+    if pd.api.types.is_timedelta64_dtype(values.dtype):
+        raise DataError(f"Column {name!r} holds durations; cut points need numbers.", hint="turn them into seconds.")
+    if pd.api.types.is_complex_dtype(values.dtype):
+        raise DataError(f"Column {name!r} holds complex numbers.", hint="cut points need real ones.")
+    numeric: Any = pd.to_numeric(values, errors="coerce")
+    bad = np.flatnonzero((numeric.isna() & ~values.isna()).to_numpy())
+    if len(bad):
+        raise DataError(
+            f"Column {name!r} has {len(bad)} of {len(values)} values that are not numbers. "
+            f"First: row {bad[0]} has {checks.plain(values.iloc[bad[0]])!r}.",
+            hint="use 'levels' for text, or clean the column.",
+        )
+    return numeric.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,0 +1,122 @@
+"""Tables from a frame: every subset of attributes counted exactly, with label sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.domain import Domain
+from sumwise.errors import DataError
+from sumwise.sparse_table import table_of_cells
+from sumwise.table import Table, title
+
+__all__ = ["label_codes", "tables_from_frame"]
+
+LARGEST = 2**40  # cells of one table: it is held sparse
+
+
+def tables_from_frame(
+    cls: type,
+    frame: Any,
+    attributes: Sequence[str],
+    label: str | None,
+    order: int,
+    weight: str | None,
+    domain: Domain | None,
+) -> Any:
+    """Do the work of `Tables.from_frame`, which documents it.
+
+    Examples
+    --------
+    >>> from sumwise import Tables
+    >>> t = Tables.from_frame({"a": [0, 1, 1], "y": ["p", "q", "r"]}, ["a"], label="y", order=1)
+    >>> t["a"].label_sums
+    array([[1., 0., 0.],
+           [0., 1., 1.]])
+    >>> t.classes
+    ('p', 'q', 'r')
+    """
+    checks.name_of_column(label, "label")
+    checks.name_of_column(weight, "weight")
+    if domain is not None and not isinstance(domain, Domain):
+        raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+    listed = checks.listing(attributes, "attributes", "give a list of columns.")
+    attributes = list(checks.unique(listed, "attributes"))
+    if not attributes:
+        raise DataError("attributes names no columns.", hint="give a list of columns.")
+    checks.at_least(order, "order", 1)
+    if order > len(attributes):
+        raise DataError(f"order is {order}, but there are {len(attributes)} attributes.")
+    if label in attributes or weight in attributes or (label is not None and label == weight):
+        raise DataError("A column plays two parts among attributes, label and weight.", hint="name each once.")
+    columns = [*attributes, *([] if label is None else [label]), *([] if weight is None else [weight])]
+    table = frames.to_pandas(frame, columns)
+    if not len(table):
+        raise DataError("The frame has no rows, so there is nothing to count.")
+    codes, domain = _codes(table, attributes, domain)
+    y, classes = (None, None) if label is None else label_codes(table[label], label)
+    w = None
+    if weight is not None:
+        w = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")
+    counted = [_count(subset, codes, domain, y, classes, w) for subset in combinations(attributes, order)]
+    names = (0, 1) if y is not None and classes is None else classes
+    return cls(counted, domain, label=label, classes=names)
+
+
+def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
+    """Return a 0/1 label as numbers and None, any other label as class codes and the classes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.frames.tables import label_codes
+    >>> label_codes(pd.Series([True, False]), "click")
+    (array([1., 0.]), None)
+    """
+    codes, classes = frames.codes_and_levels(column, name)
+    if set(classes) <= {0, 1} and not any(isinstance(c, str) for c in classes):
+        return np.array(classes, dtype=float)[codes], None
+    if len(classes) == 1:
+        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
+    if any(isinstance(c, float) and c != int(c) for c in classes):
+        raise DataError(
+            f"The label {name!r} holds fractions, first {next(c for c in classes if c != int(c))}.",
+            hint="a label is 0 or 1, or one of a few classes.",
+        )
+    return codes, classes
+
+
+def _codes(table: Any, attributes: list[str], domain: Domain | None) -> tuple[dict[str, np.ndarray], Domain]:
+    if domain is None:
+        found = {a: frames.codes_and_levels(table[a], a) for a in attributes}
+        return {a: codes for a, (codes, _) in found.items()}, Domain({a: levels for a, (_, levels) in found.items()})
+    codes = {a: frames.codes_and_levels(table[a], a, domain.levels(a))[0] for a in attributes}
+    return codes, domain
+
+
+def _count(
+    subset: tuple[str, ...],
+    codes: dict[str, np.ndarray],
+    domain: Domain,
+    y: np.ndarray | None,
+    classes: tuple | None,
+    w: np.ndarray | None,
+) -> Table:
+    shape = tuple(domain[a] for a in subset)
+    size = domain.size(subset)
+    if size > LARGEST:
+        raise DataError(
+            f"The table over {title(subset)} has {size:,} cells; {LARGEST:,} are the most.",
+            hint="merge rare levels with an Encoding, or lower the order.",
+        )
+    cell = np.ravel_multi_index(tuple(codes[a] for a in subset), shape)
+    if y is None:
+        return table_of_cells(subset, shape, cell, w)
+    if classes is None:
+        return table_of_cells(subset, shape, cell, w, y if w is None else y * w)
+    by_class = ((y == k) * (1.0 if w is None else w) for k in range(len(classes)))
+    return table_of_cells(subset, shape, cell, w, by_class)

@@ -1,0 +1,1 @@
+"""The mathematics of maximum entropy models: plain functions on arrays."""

@@ -1,0 +1,253 @@
+"""Gibbs sampling of log-linear models: many chains at once, the same result on any number of threads.
+
+Every chain has a random stream of its own, and its shares are rounded so that sums over chains are exact. A site is
+redrawn by multiplying rows of exponentiated tables (no exponential in the inner loop) and one inverse-CDF draw.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sumwise.maxent.kernels.gibbs_moves import (
+    FAST,
+    class_shares,
+    draw_class,
+    exact,
+    jump,
+    listed_pair,
+    multiply,
+    multiply_logs,
+    pair,
+    pair_logs,
+    pick,
+    pick_logs,
+    uniform,
+)
+from sumwise.maxent.kernels.gibbs_plan import Jump, Plan, plan
+from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, ratios
+from sumwise.maxent.kernels.loglinear import Expectation
+from sumwise.maxent.kernels.row_products import padded
+
+__all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "halfway", "plan", "sweep", "sweep_halves"]
+
+GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
+SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
+SMALL = 500  # chains below which threads don't pay
+
+
+class Chains(NamedTuple):
+    """State of all chains, changed in place: codes (n, D), labels (n,), streams (n,) and their increments (n,)."""
+
+    codes: np.ndarray
+    labels: np.ndarray
+    streams: np.ndarray
+    steps: np.ndarray
+
+    def copy(self) -> Chains:
+        """Return the same state in arrays of its own."""
+        return Chains(*(a.copy() for a in self))
+
+
+def draw_chains(n: int, margins: list[np.ndarray], n_classes: int, rng: np.random.Generator) -> Chains:
+    """Start chains with independent attributes: margins[a] (S_a,) are the shares of attribute a's levels."""
+    codes = np.column_stack([rng.choice(len(p), size=n, p=p) for p in margins]).astype(np.uint32)
+    labels = rng.integers(0, n_classes, n).astype(np.uint8 if n_classes <= 256 else np.uint32)
+    streams = rng.integers(0, 2**64, n, dtype=np.uint64, endpoint=False)
+    steps = rng.integers(0, 2**64, n, dtype=np.uint64, endpoint=False) | np.uint64(1)
+    return Chains(codes, labels, streams, steps)
+
+
+def sweep(
+    chains: Chains, plan: Plan, weights: np.ndarray, theta: np.ndarray, offsets: np.ndarray, n_threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Redraw every attribute of every chain given its label, then the label; return sums over chains.
+
+    weights (K, n_cells): log-potentials per class. theta (C, n_cells) and offsets (K,): label scores, C = 1 or K as in
+    `log_weights`. Returns counts (n_cells,) and label sums (C, n_cells), the label marginalised:
+    sum over chains of P(class | x), for class 1 where C = 1 and for every class otherwise.
+    """
+    halves = sweep_halves(chains, plan, weights, theta, offsets, n_threads)
+    return halves[0][0] + halves[1][0], halves[0][1] + halves[1][1]
+
+
+def sweep_halves(
+    chains: Chains, plan: Plan, weights, theta, offsets, n_threads: int = 1, marginal: bool = True
+) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    """As `sweep`, with (counts, label sums, number of chains) of each half of the chains, which are independent.
+
+    With marginal=False label sums count the labels that were drawn, as in plain contrastive divergence.
+    """
+    n, n_cells, n_scores = len(chains.codes), weights.shape[1], len(theta)
+    n_groups = _groups(n_cells, n_scores)
+    sums = np.zeros((n_groups, n_cells, 1 + n_scores))
+    sweep_once(chains, plan, swept_tables(plan, weights, theta), offsets, sums, n_threads, marginal)
+    first = halfway(n, n_cells, n_scores)
+    totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
+    return [
+        (np.ascontiguousarray(t[:, 0]), np.ascontiguousarray(t[:, 1:].T), m) for t, m in zip(totals, (first, n - first))
+    ]
+
+
+def _groups(n_cells: int, n_scores: int) -> int:
+    return 2 * max(1, min(GROUPS, SUM_BYTES // (8 * n_cells * (1 + n_scores))) // 2)
+
+
+def halfway(n: int, n_cells: int, n_scores: int) -> int:
+    """How many of n chains are in the first half: whole groups."""
+    n_groups = _groups(n_cells, n_scores)
+    return min(n, -(-n // n_groups) * (n_groups // 2))
+
+
+def swept_tables(plan: Plan, weights: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What `sweep_once` multiplies and adds up, of log-weights (K, n_cells) and label scores (C, n_cells)."""
+    rows, listed = exponentials(plan, weights), ratios(plan.sparse, weights)
+    return rows, listed, np.ascontiguousarray(weights), np.ascontiguousarray(theta.T)
+
+
+def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
+    """Exponentiated tables (K, F) in the order of the plan, padding 0, each clique scaled to keep products in range."""
+    scaled = np.full((len(weights), weights.shape[1] + 1), -np.inf)  # the last: what pads rows
+    for begin, end in pairwise([*map(int, plan.clique_start), weights.shape[1]]):
+        part = weights[:, begin:end]
+        scaled[:, begin:end] = part - part.max(axis=1, keepdims=True)
+    return np.take(np.exp(scaled, out=scaled), plan.gather, axis=1)  # by class contiguous, as indexing would not be
+
+
+def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int = 1, marginal: bool = True) -> None:
+    """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
+    widest = int(plan.sizes.max())
+    together = zip(plan.visits, plan.sparse.joint)
+    pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
+    most = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
+    room = padded(max([widest, *pairs]))
+    arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, room, most, marginal)
+    n_groups = len(sums)
+    if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
+        _sweep(0, n_groups, *arguments)  # pyright: ignore[reportCallIssue]
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        work: Any = _sweep
+        for done in [pool.submit(work, g, g + 1, *arguments) for g in range(n_groups)]:
+            done.result()
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
+def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with arrays would cost more than they tell
+    begin, end,
+    codes, labels, streams, steps,
+    sizes, visits, parts, base, near, stride, far, far_attribute, far_stride,
+    clique_start, clique_members, member_attribute, member_stride,
+    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques, sparse,
+    rows, ratios_of, weights, theta, offsets, sums, widest, most, marginal,
+):  # fmt: skip
+    n, d = codes.shape
+    n_groups = sums.shape[0]
+    per = (n + n_groups - 1) // n_groups
+    n_cliques = clique_start.size
+    binary = theta.shape[1] == 1
+    listing = sparse.listed.size > 0
+    begin_of = clique_members[:-1]  # two members at least
+    one, one_stride = member_attribute[begin_of], member_stride[begin_of]
+    two, two_stride = member_attribute[begin_of + 1], member_stride[begin_of + 1]
+    for g in range(begin, end):
+        w, w2, starts = np.empty(widest), np.empty(widest), np.empty(most, np.uint64)
+        x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
+        cells = np.empty(n_cliques, np.uint64)
+        z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
+        total = sums[g]
+        for r in range(g * per, min(n, (g + 1) * per)):
+            state, step = streams[r], steps[r]
+            table, ratio = rows[labels[r]], ratios_of[labels[r]]
+            for a in range(d):
+                x[a] = codes[r, a]
+            for i in range(visits.shape[0]):
+                state += step
+                u = uniform(state)
+                a, b = visits[i, 0], visits[i, 1]
+                m = np.int64(sizes[a])
+                if b < 0:
+                    first, last = parts[i, 0, 0], parts[i, 0, 1]
+                    multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+                    if listing:
+                        apply_ratios(i, 0, x, ratio, w, sparse)
+                    k = pick(w, m, u)
+                    if k < 0:
+                        multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+                        apply_logs(i, 0, x, ratio, w, sparse)
+                        k = pick_logs(w, m, u)
+                    x[a] = np.uint64(k)
+                else:
+                    t = np.int64(sizes[b])
+                    if sparse.joint[i] >= 0:
+                        k = listed_pair(
+                            i, parts[i], m, t, table, x, u, w, w2, starts,
+                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                        )  # fmt: skip
+                    else:
+                        k = pair(
+                            i, parts[i], m, t, table, x, u, w, w2, starts,
+                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                        )  # fmt: skip
+                        if k < 0:
+                            k = pair_logs(
+                                i, parts[i], m, t, table, x, u, w, w2,
+                                base, near, stride, far, far_attribute, far_stride, ratio, sparse,
+                            )  # fmt: skip
+                    x[a] = np.uint64(k // t)
+                    x[b] = np.uint64(k % t)
+            for j in range(jumps.size - 1):
+                state = jump(
+                    j, x, proposed, state, step, weights[labels[r]], sizes,
+                    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
+                    clique_start, clique_members, member_attribute, member_stride, sparse,
+                )  # fmt: skip
+            score = 0.0
+            for c in range(n_cliques):
+                cell = clique_start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
+                for e in range(clique_members[c] + 2, clique_members[c + 1]):
+                    cell += x[member_attribute[e]] * member_stride[e]
+                if listing:
+                    cell = cell_of(c, cell - clique_start[c], clique_start[c], sparse)
+                cells[c] = cell
+                if binary:
+                    score += theta[cell, 0]
+            if binary:
+                z[0] = score
+                class_shares(z, offsets, p)
+                state += step
+                drawn = draw_class(p, uniform(state))
+                share = exact(p[0]) if marginal else float(drawn)
+                for c in range(n_cliques):
+                    total[cells[c], 0] += 1.0
+                    total[cells[c], 1] += share
+            else:
+                z[:] = 0.0
+                for c in range(n_cliques):
+                    for k in range(z.size):
+                        z[k] += theta[cells[c], k]
+                class_shares(z, offsets, p)
+                state += step
+                drawn = draw_class(p, uniform(state))
+                if not marginal:
+                    p[:] = 0.0
+                    p[drawn] = 1.0
+                for c in range(n_cliques):
+                    total[cells[c], 0] += 1.0
+                    for k in range(p.size):
+                        total[cells[c], k + 1] += exact(p[k])
+            labels[r] = drawn
+            streams[r] = state
+            for a in range(d):
+                codes[r, a] = x[a]
+
+
+def expectation(counts: np.ndarray, label_sums: np.ndarray, n: int) -> Expectation:
+    """Sums over n chains as probabilities of cell and class; a sampler knows no normaliser."""
+    if len(label_sums) == 1:
+        label_sums = np.stack([counts - label_sums[0], label_sums[0]])
+    return Expectation(label_sums / n, np.full(len(label_sums), np.nan))

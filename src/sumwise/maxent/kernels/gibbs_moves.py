@@ -1,0 +1,259 @@
+"""One chain's moves, compiled: a level drawn given the rest, two together, several proposed at once, and the class."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick
+from sumwise.maxent.kernels.row_products import multiply_rows
+
+__all__ = [
+    "FAST",
+    "class_shares",
+    "draw_class",
+    "exact",
+    "jump",
+    "listed_pair",
+    "multiply",
+    "multiply_logs",
+    "pair",
+    "pair_logs",
+    "pick",
+    "pick_logs",
+    "uniform",
+]
+
+HALF = 1.0 / 2**53
+FAST = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "arcp",
+}  # sums may be reordered (the same way every time); NaN and infinities count
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def uniform(state):
+    """A double in [0, 1) from a 64-bit state (the finaliser of splitmix64)."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * HALF
+
+
+@njit(forceinline=True, error_model="numpy")
+def exact(share):
+    """Round to 30 bits, so that sums over up to 2**23 chains are exact in any order."""
+    return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def row_start(f, x, base, near, stride, far, far_attribute, far_stride):
+    """Where the row of factor `f` starts, given the levels x of its other attributes."""
+    start = base[f] + x[near[f]] * stride[f]
+    for q in range(far[f], far[f + 1]):
+        start += x[far_attribute[q]] * far_stride[q]
+    return start
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride):
+    """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
+    for f in range(first, last):
+        starts[f - first] = row_start(f, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_rows(table, starts, last - first, m, w)
+
+
+@njit(error_model="numpy", cache=True)
+def multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride):
+    """As `multiply`, with logs: for products that leave the range of doubles."""
+    for v in range(m):
+        w[v] = 0.0
+    for f in range(first, last):
+        o = row_start(f, x, base, near, stride, far, far_attribute, far_stride)
+        for v in range(m):
+            w[v] += math.log(table[o + np.uint64(v)])
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def pick(w, m, u):
+    """Position of the draw `u` in [0, 1) among weights w[:m]; -1 if their sum is out of range."""
+    total = 0.0
+    for v in range(m):
+        total += w[v]
+    left = u * total
+    k = 0
+    acc = w[0]
+    while acc <= left and k < m - 1:
+        k += 1
+        acc += w[k]
+    return k if 1e-280 < total < 1e280 else -1
+
+
+@njit(error_model="numpy", cache=True)
+def pick_logs(w, m, u):
+    """As `pick`, from log-weights; all levels alike if none is finite."""
+    unlogged(w, m)
+    return pick(w, m, u)
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def pair(i, parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride, ratio, sparse):
+    """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
+
+    One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
+    """
+    multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    apply_ratios(i, 1, x, ratio, w2, sparse)
+    for v in range(m):
+        for t in range(n):
+            w[v * n + t] *= w2[t]
+    multiply(parts[0, 0], parts[0, 1], m, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    apply_ratios(i, 0, x, ratio, w2, sparse)
+    total = 0.0
+    for v in range(m):
+        row = 0.0
+        for t in range(n):
+            row += w[v * n + t]
+        w2[v] *= row
+        total += w2[v]
+    if not 1e-280 < total < 1e280:
+        return -1
+    left = u * total
+    v = 0
+    while left >= w2[v] and v < m - 1:
+        left -= w2[v]
+        v += 1
+    row = 0.0
+    for t in range(n):
+        row += w[v * n + t]
+    left = min(left / w2[v], 1.0) * row if w2[v] > 0.0 else 0.0
+    t = 0
+    acc = w[v * n]
+    while acc <= left and t < n - 1:
+        t += 1
+        acc += w[v * n + t]
+    return v * n + t
+
+
+@njit(error_model="numpy", cache=True)
+def pair_logs(i, parts, m, n, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride, ratio, sparse):
+    multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+    apply_logs(i, 0, x, ratio, w2, sparse)
+    for v in range(m):
+        for t in range(n):
+            w[v * n + t] += w2[v]
+    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+    apply_logs(i, 1, x, ratio, w2, sparse)
+    for v in range(m):
+        for t in range(n):
+            w[v * n + t] += w2[t]
+    return pick_logs(w, m * n, u)
+
+
+@njit(error_model="numpy", cache=True)
+def listed_pair(
+    i, parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride, ratio, sparse
+):
+    """As `pair`, for two attributes whose table lists its cells."""
+    multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+    apply_ratios(i, 0, x, ratio, w, sparse)
+    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    apply_ratios(i, 1, x, ratio, w2, sparse)
+    k = joint_pick(sparse.joint[i], m, n, u, ratio, w, w2, sparse)
+    if k >= 0:
+        return k
+    multiply_logs(parts[0, 0], parts[0, 1], m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+    apply_logs(i, 0, x, ratio, w, sparse)
+    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+    apply_logs(i, 1, x, ratio, w2, sparse)
+    unlogged(w, m)
+    unlogged(w2, n)
+    return joint_pick(sparse.joint[i], m, n, u, ratio, w, w2, sparse)
+
+
+@njit(error_model="numpy", cache=True)
+def unlogged(w, m):
+    """Weights from log-weights, the largest 1; all alike if none is finite."""
+    top = -np.inf
+    for v in range(m):
+        top = max(top, w[v])
+    for v in range(m):
+        w[v] = math.exp(w[v] - top) if top > -np.inf else 1.0
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def jump(
+    j, x, proposed, state, step, weights, sizes,
+    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
+    clique_start, clique_members, member_attribute, member_stride, sparse,
+):  # fmt: skip
+    """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
+    ratio, moved = 0.0, False
+    for a in range(x.size):  # a loop: assigning slices costs more than these few levels
+        proposed[a] = x[a]
+    for i in range(jumps[j], jumps[j + 1]):
+        a, parent = jump_attribute[i], jump_parent[i]
+        m = sizes[a]
+        old = jump_start[i] + (m * x[parent] if parent >= 0 else np.uint64(0))
+        new = jump_start[i] + (m * proposed[parent] if parent >= 0 else np.uint64(0))
+        state += step
+        left = uniform(state) * jump_cumulative[new + m - np.uint64(1)]
+        k = np.uint64(0)
+        while k < m - np.uint64(1) and jump_cumulative[new + k] <= left:
+            k += np.uint64(1)
+        proposed[a] = k
+        moved = moved or k != x[a]
+        ratio += jump_log[old + x[a]] - jump_log[new + k]
+    state += step
+    if not moved:
+        return state
+    for t in range(touched[j], touched[j + 1]):
+        c = touched_cliques[t]
+        q = clique_members[c]
+        a, b = member_attribute[q], member_attribute[q + 1]
+        before = x[a] * member_stride[q] + x[b] * member_stride[q + 1]
+        after = proposed[a] * member_stride[q] + proposed[b] * member_stride[q + 1]
+        for q in range(clique_members[c] + 2, clique_members[c + 1]):
+            before += x[member_attribute[q]] * member_stride[q]
+            after += proposed[member_attribute[q]] * member_stride[q]
+        start = clique_start[c]
+        ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
+    if ratio >= 0.0 or uniform(state) < math.exp(ratio):
+        for i in range(jumps[j], jumps[j + 1]):
+            x[jump_attribute[i]] = proposed[jump_attribute[i]]
+    return state
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def class_shares(z, offsets, p):
+    """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
+    if z.size == 1:
+        p[0] = 1.0 / (1.0 + math.exp(-(z[0] + offsets[1] - offsets[0])))
+        return
+    top = -np.inf
+    for k in range(z.size):
+        z[k] += offsets[k]
+        top = max(top, z[k])
+    total = 0.0
+    for k in range(z.size):
+        p[k] = math.exp(z[k] - top)
+        total += p[k]
+    for k in range(z.size):
+        p[k] /= total
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def draw_class(p, u):
+    if p.size == 1:
+        return 1 if u < p[0] else 0
+    k = 0
+    acc = p[0]
+    while acc <= u and k < p.size - 1:
+        k += 1
+        acc += p[k]
+    return k

@@ -1,0 +1,167 @@
+"""The plan of a Gibbs sweep: which attributes are redrawn, and where the rows that it multiplies are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sumwise.maxent.kernels.gibbs_sparse import SparsePlan, sparse_plan
+from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.kernels.row_products import padded
+
+__all__ = ["Jump", "Plan", "plan"]
+
+
+class Plan(NamedTuple):
+    """Where a sweep finds the rows that it multiplies.
+
+    A visit redraws one attribute, or two together (a block). Factors of a visit are rows of `gather`, which lists
+    cells of the flat tables in an order in which the redrawn attribute varies fastest; a factor's row starts at
+    ``base + sum over its other attributes of stride * level``. Rows are padded to whole blocks with the cell
+    after the last, whose weight is 0.
+
+    visits (V, 2): first attribute, second attribute or -1.
+    parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
+    base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
+    far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
+    sparse: the same for tables that list their cells.
+    jumps (J + 1,): slices of jump_attribute, jump_parent and jump_start; touched (J + 1,): of the cliques they change.
+    """
+
+    sizes: np.ndarray
+    visits: np.ndarray
+    parts: np.ndarray
+    base: np.ndarray
+    near: np.ndarray
+    stride: np.ndarray
+    far: np.ndarray
+    far_attribute: np.ndarray
+    far_stride: np.ndarray
+    gather: np.ndarray
+    clique_start: np.ndarray
+    clique_members: np.ndarray
+    member_attribute: np.ndarray
+    member_stride: np.ndarray
+    jumps: np.ndarray
+    jump_attribute: np.ndarray
+    jump_parent: np.ndarray
+    jump_start: np.ndarray
+    jump_cumulative: np.ndarray
+    jump_log: np.ndarray
+    touched: np.ndarray
+    touched_cliques: np.ndarray
+    sparse: SparsePlan
+
+
+class Jump(NamedTuple):
+    """A proposal for several attributes together: a tree, each attribute drawn given its parent.
+
+    attributes : in an order in which parents come first; parents : for each its parent, -1 for none.
+    shares : for each (S_parent, S) conditional shares, (1, S) without a parent; all above 0.
+    """
+
+    attributes: tuple[int, ...]
+    parents: tuple[int, ...]
+    shares: tuple[np.ndarray, ...]
+
+
+def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jump, ...] = ()) -> Plan:
+    """Lay out a sweep over all attributes; each pair in `blocks` is redrawn jointly, in place of its two attributes.
+
+    Attributes may stand in one block only. Each of `jumps` is proposed once per sweep, and accepted or not by the
+    rule of Metropolis and Hastings.
+    """
+    paired = {a: b for b in blocks for a in b}
+    visits, parts, factors = [], [], []
+    for a in range(len(lay.sizes)):
+        if a not in paired:
+            visits.append((a, -1))
+        elif a == paired[a][0]:
+            visits.append(paired[a])
+    gather: list[np.ndarray] = []
+    filled = 0
+    for first, second in visits:
+        row = []
+        for drawn in ((first,), (second,), (first, second)):
+            begin = len(factors)
+            for c, clique in enumerate(lay.cliques):
+                if lay.listing(c) is not None:
+                    continue
+                inside = tuple(a for a in (first, second) if a in clique)
+                if inside == drawn and -1 not in drawn:
+                    table, others = _turned(lay, c, drawn)
+                    factors.append((filled, others))
+                    gather.append(table)
+                    filled += table.size
+            row.append((begin, len(factors)))
+        parts.append(row)
+    nearest = [o[0] if o else (0, 0) for _, o in factors]
+    further = [o[1:] for _, o in factors]
+    pairs = [pair for o in further for pair in o] or [(0, 0)]
+    members = [_strides(lay, clique) for clique in lay.cliques]
+    member_ends = np.concatenate([[0], np.cumsum([len(m) for m in members])])
+    flat_members = [pair for m in members for pair in m]
+    return Plan(
+        _index(lay.sizes),
+        np.array(visits, dtype=np.int64),
+        np.array(parts, dtype=np.int64),
+        _index([b for b, _ in factors]),
+        _index([a for a, _ in nearest]),
+        _index([s for _, s in nearest]),
+        np.concatenate([[0], np.cumsum([len(o) for o in further])]).astype(np.int64),
+        _index([a for a, _ in pairs]),
+        _index([s for _, s in pairs]),
+        np.concatenate([np.zeros(0, np.int64), *gather]),
+        _index(lay.starts[:-1]),
+        member_ends.astype(np.int64),
+        _index([a for a, _ in flat_members]),
+        _index([s for _, s in flat_members]),
+        *_jump_arrays(lay, jumps),
+        sparse=sparse_plan(lay, visits),
+    )
+
+
+def _jump_arrays(lay: Layout, jumps: tuple[Jump, ...]) -> list[np.ndarray]:
+    shares = [np.asarray(p, dtype=float) for jump in jumps for p in jump.shares]
+    touched = [[c for c, q in enumerate(lay.cliques) if set(q) & set(jump.attributes)] for jump in jumps]
+    none = [np.zeros(1)]
+    return [
+        _ends([jump.attributes for jump in jumps]),
+        _index([a for jump in jumps for a in jump.attributes] or [0]),
+        np.array([p for jump in jumps for p in jump.parents] or [0], dtype=np.int64),
+        _index(np.concatenate([[0], np.cumsum([p.size for p in shares])])),
+        np.concatenate([np.cumsum(p, axis=1).ravel() for p in shares] or none),
+        np.concatenate([np.log(p).ravel() for p in shares] or none),
+        _ends(touched),
+        np.array([c for part in touched for c in part] or [0], dtype=np.int64),
+    ]
+
+
+def _ends(lists: list) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([len(x) for x in lists])]).astype(np.int64)
+
+
+def _turned(lay: Layout, c: int, drawn: tuple[int, ...]) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Cells of clique `c` with the drawn attributes last, rows of them padded, and the strides of the others."""
+    clique = lay.cliques[c]
+    others = [a for a in clique if a not in drawn]
+    order = [clique.index(a) for a in (*others, *drawn)]
+    table = np.transpose(lay.clique_cells(c), order)
+    width = math.prod(lay.shape(drawn))
+    rows = np.full((table.size // width, padded(width)), lay.n_cells)
+    rows[:, :width] = table.reshape(-1, width)
+    steps = [math.prod(table.shape[i + 1 : len(others)]) * rows.shape[1] for i in range(len(others))]
+    return rows.ravel(), list(zip(others, steps))
+
+
+def _strides(lay: Layout, clique: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(attribute, stride) of a clique's members: two at least, a second that counts nothing beside one alone."""
+    shape = lay.shape(clique)
+    found = [(a, math.prod(shape[i + 1 :])) for i, a in enumerate(clique)]
+    return found if len(found) > 1 else [*found, (clique[0], 0)]
+
+
+def _index(values) -> np.ndarray:
+    return np.array(list(values), dtype=np.uint64)  # unsigned: no test for negative positions in the inner loop

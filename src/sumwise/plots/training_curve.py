@@ -1,0 +1,41 @@
+"""Training curves of fits: an entry of their histories against the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plot_training_curve"]
+
+
+def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.training_curve` returns.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``names``, ``values`` (one sequence per fit), ``what``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots.training_curve import plot_training_curve
+    >>> plot_training_curve({"names": ["EM"], "values": [[-3.0, -2.0]], "what": "objective"}).get_ylabel()
+    'objective'
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(6, 3))[1] if ax is None else ax
+    for name, values in zip(numbers["names"], numbers["values"]):
+        y = np.asarray(values, dtype=float)
+        ax.plot(np.arange(len(y)) + 1, y, label=name, marker="." if len(y) < 30 else None)
+    ax.set(xlabel="step", ylabel=numbers["what"])
+    if len(numbers["names"]) > 1:
+        ax.legend(fontsize="small")
+    return ax

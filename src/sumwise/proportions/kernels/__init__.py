@@ -1,0 +1,1 @@
+"""The mathematics of label proportions: plain functions on arrays."""

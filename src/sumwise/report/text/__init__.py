@@ -1,0 +1,1 @@
+"""The text of the report, one file per family: findings, certainty and assumptions in sentences, tables and figures."""

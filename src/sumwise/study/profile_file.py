@@ -1,0 +1,216 @@
+"""A look at a file: its columns, what they hold, and whether its first row names them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise.errors import DataError
+from sumwise.readers.files import TEXT, open_sheet
+from sumwise.readers.numerals import styles_for
+from sumwise.readers.text import inspect_text
+from sumwise.study.problem import Problem
+from sumwise.study.sources import open_source
+
+__all__ = ["Column", "Look", "look_at"]
+
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
+HEAD = 60  # rows that tell whether there is a header
+BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.study.profile_file import Column
+    >>> Column("votes", np.array([3.0, 4.0]), None, 2, 0).whole
+    True
+    """
+
+    name: str
+    numbers: Any = field(repr=False)  # array, where all that is there are numbers; NaN where missing
+    texts: Any = field(repr=False)  # pandas, where it isn't numbers
+    distinct: int
+    missing: int
+    blanks: tuple[str, ...] = ()  # words that stand for missing ones
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may hold counts."""
+        return self.numbers is not None and self.missing == 0 and bool((self.numbers >= 0).all())
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        n = self.numbers
+        return n is not None and bool((n[~np.isnan(n)] == np.round(n[~np.isnan(n)])).all())
+
+    @property
+    def shares(self) -> bool:
+        """Whether it may hold shares."""
+        return self.counts and float(np.max(self.numbers)) <= 1.0 and not self.whole
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Which of its values each row has, as numbers from 0; -1 where it is missing."""
+        return pd.factorize(self.texts if self.numbers is None else pd.Series(self.numbers))[0]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a file looks like.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.profile_file import look_at
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("39, State-gov, <=50K\\n50, Private, >50K\\n")
+    >>> look = look_at(path)
+    >>> look.header, [column.name for column in look.columns]
+    (False, ['c1', 'c2', 'c3'])
+    """
+
+    path: Path
+    n_rows: int
+    header: bool
+    columns: tuple[Column, ...]
+    ragged: bool = False  # whether some rows have too few or too many fields, and were left out
+    decimal: str | None = None  # a comma where points were taken to separate thousands
+
+    def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+        """What [data] must say to open the file as it was looked at, and words beside it."""
+        data: dict[str, Any] = {"file": str(self.path)}
+        told: dict[tuple[str, str], str] = {}
+        if not self.header:
+            data["header"] = False
+            told["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
+        if self.ragged:
+            data["ragged"] = "drop"
+            told["data", "ragged"] = "some rows have too few or too many fields: they are left out"
+        if self.decimal:
+            data["decimal"] = self.decimal
+            told["data", "decimal"] = "1.234 was taken for 1234; '.' takes it for a little over 1"
+        return data, told
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+    @staticmethod
+    def is_called(column: Column, words: tuple[str, ...]) -> bool:
+        """Whether a column's name holds one of these words; a star stands for any ending."""
+        return any(_has(column.name, word) for word in words)
+
+
+def _has(name: str, word: str) -> bool:
+    """Whether a name has a word: as a whole, or as its beginning if the word ends in a star."""
+    parts = [part for part in "".join(ch if ch.isalnum() else " " for ch in name.lower()).split() if part]
+    if word.endswith("*"):
+        return any(part.startswith(word[:-1]) for part in parts)
+    return word in parts or name.lower() == word
+
+
+def look_at(path: Any, **opening: Any) -> Look:
+    """Look at a file.
+
+    Parameters
+    ----------
+    path : path
+    **opening
+        As readers take it: separator, encoding, decimal, header.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
+    if opening.get("header") is None:
+        opening["header"] = has_header(path, opening)
+    text = _is_text(path)
+    try:
+        sheet, ragged = open_sheet(path, None, (), **(opening if text else {})), False
+    except DataError as error:
+        if not (text and "fields; the header has" in error.message):
+            raise
+        values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
+        sheet, ragged = open_source(Problem(values), path), True
+    decimal = opening.get("decimal") or _decimal(sheet)
+    columns = tuple(_column(sheet, name, decimal) for name in sheet.columns)
+    return Look(path, len(sheet), bool(opening["header"]), columns, ragged, decimal)
+
+
+def _decimal(sheet: Any) -> str | None:
+    """A comma, where a file with semicolons has points, and all of them stand where thousands would be separated."""
+    if sheet.separator != ";":
+        return None
+    words = {str(w).strip().removesuffix("%").strip() for name in sheet.columns for w in sheet.frame[name].dropna()}
+    pointed = [w for w in words if "." in w and _is_number(w)]
+    return "," if pointed and all(POINTS.fullmatch(w) for w in pointed) else None
+
+
+def _is_text(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return any(name.endswith(ending) for ending in TEXT)
+
+
+def has_header(path: Path, opening: dict[str, Any]) -> bool:
+    """Whether the first row of a text file names its columns: it does unless it looks like the rows below.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.profile_file import has_header
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("a,b\\n1,2\\n3,4\\n")
+    >>> has_header(path, {})
+    True
+    """
+    if not _is_text(path):
+        return True
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), header=False)
+    rows = [fields for _, fields in itertools.islice(file._records(), HEAD)]
+    if len(rows) < 2:
+        return True
+    first, rest = rows[0], rows[1:]
+    numeric = [j for j in range(len(first)) if _mostly_numbers([r[j] for r in rest if j < len(r)])]
+    if numeric:
+        return not all(_is_number(first[j]) or first[j].strip() in BLANKS for j in numeric)
+    again = sum(any(j < len(r) and r[j] == first[j] for r in rest) for j in range(len(first)))
+    return again < len(first) / 2 and len(set(first)) == len(first)
+
+
+def _mostly_numbers(texts: list[str]) -> bool:
+    there = [t for t in texts if t.strip() not in BLANKS]
+    return bool(there) and sum(_is_number(t) for t in there) >= 0.9 * len(there)
+
+
+def _is_number(text: str, decimal: str | None = None) -> bool:
+    return any(style.number(text.strip()) is not None for style in styles_for(decimal))
+
+
+def _column(sheet: Any, name: str, decimal: str | None) -> Column:
+    series = sheet.frame[name]
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        values = np.asarray(series, dtype=float)
+        return Column(name, values, None, int(pd.Series(values).nunique()), int(np.isnan(values).sum()))
+    texts = series.astype("string").str.strip()
+    found = texts.dropna().unique().tolist()
+    blanks = tuple(word for word in BLANKS if word in found)
+    rest = [word for word in found if word not in BLANKS]
+    lacking = texts.isna() | texts.isin(blanks)
+    coded = any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in rest)
+    if rest and not coded and all(_is_number(word, decimal) for word in rest):
+        styles = styles_for(decimal)
+        read = {word: next(v for style in styles if (v := style.number(word)) is not None) for word in rest}
+        percent = all(word.endswith("%") for word in rest)
+        values = texts.map(read).astype("Float64").to_numpy(dtype=float, na_value=np.nan) / (100 if percent else 1)
+        return Column(name, values, None, len(rest), int(lacking.sum()), tuple(b for b in blanks if b))
+    return Column(name, None, texts.mask(lacking), len(rest), int(lacking.sum()), tuple(b for b in blanks if b))

@@ -1,0 +1,73 @@
+"""Gibbs moves on whole tables against enumeration."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+
+from brute_ecological import tables as every_table
+from sumwise.ecological.kernels import table_sampler as ts
+
+ALPHA = np.array([[2.0, 0.7, 1.5], [0.5, 3.0, 1.0]])
+
+
+def exact(rows, cols, alpha):
+    """All tables and their probabilities under Dirichlet-multinomial rows, given both margins."""
+    found = np.array(list(every_table(rows, cols)))
+    log = [sum(lgamma(n + a) - lgamma(n + 1) for n, a in zip(t.ravel(), alpha.ravel())) for t in found]
+    weight = np.exp(np.array(log) - max(log))
+    return found, weight / weight.sum()
+
+
+@pytest.mark.parametrize(("rows", "cols"), [([5, 4], [3, 4, 2]), ([2, 9], [6, 1, 4])])
+def test_tables_have_their_exact_distribution(rows, cols):
+    found, p = exact(rows, cols, ALPHA)
+    rng = np.random.default_rng(0)
+    state = ts.north_west(np.array([rows]), np.array([cols]), np.zeros((1, 2, 3)))
+    seen = np.zeros(len(found))
+    place = {tuple(t.ravel().astype(int)): k for k, t in enumerate(found)}
+    for _ in range(20_000):
+        ts.sweep_tables(state, ALPHA, rng)
+        seen[place[tuple(state[0].ravel())]] += 1
+    assert 0.5 * np.abs(seen / seen.sum() - p).sum() < 0.03
+
+
+def test_large_tables_by_random_pairs_keep_their_margins():
+    rng = np.random.default_rng(1)
+    cells = rng.poisson(3, size=(5, 7, 6))
+    rows, cols = cells.sum(axis=2), cells.sum(axis=1)
+    state = ts.north_west(rows, cols, np.zeros(cells.shape))
+    for _ in range(20):
+        ts.sweep_tables(state, np.ones((7, 6)), rng)
+    np.testing.assert_array_equal(state.sum(axis=1), cols)
+    np.testing.assert_array_equal(state.sum(axis=2), rows)
+    assert state.min() >= 0
+
+
+def test_concentrations_concentrate_on_the_truth():
+    rng = np.random.default_rng(2)
+    true = np.array([[6.0, 3.0, 1.0]])
+    tables = np.array([[rng.multinomial(200, rng.dirichlet(true[0]))] for _ in range(400)])
+    alpha, kept = np.ones((1, 3)), []
+    for k in range(300):
+        ts.sweep_concentrations(tables, alpha, 0.5, 1.0, 0.01, rng)
+        if k >= 100:
+            kept.append(alpha[0].copy())
+    np.testing.assert_allclose(np.mean(kept, axis=0), true[0], rtol=0.15)
+
+
+def test_chain_returns_totals_and_means_that_add_up():
+    rng = np.random.default_rng(3)
+    cells = rng.poisson(5, size=(6, 2, 3))
+    state = ts.north_west(cells.sum(axis=2), cells.sum(axis=1), cells.astype(float))
+    totals, kept, mean = ts.sample_chain(state, ALPHA.copy(), 10, 2, 4.0, 2.0, rng)
+    np.testing.assert_allclose(totals.sum(axis=1), np.tile(cells.sum(axis=(0, 1)), (10, 1)))
+    np.testing.assert_allclose(mean.sum(axis=1), cells.sum(axis=1))
+    assert kept.min() > 0
+
+
+def test_rounding_keeps_totals():
+    x = np.array([[1.4, 2.3, 0.3], [0.5, 0.5, 1.0]])
+    whole = ts.largest_remainder(x, np.array([4, 2]))
+    np.testing.assert_array_equal(whole.sum(axis=1), [4, 2])
+    assert np.abs(whole - x).max() < 1

@@ -1,0 +1,193 @@
+"""Fitting rules: what is asked becomes what is kept."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.encoding import Encoding
+from sumwise.encoding.learning import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
+from sumwise.encoding.rules import Cuts, Hashed, Levels
+from sumwise.errors import DataError
+
+
+def rule_of(values, asked, label=None):
+    frame = pd.DataFrame({"x": values})
+    if label is not None:
+        frame["y"] = label
+    return fitted_rule("x", parsed_spec({"x": asked})["x"], FrameSummary(frame, "x", "y"))
+
+
+def test_deciles_hold_a_tenth_each():
+    x = np.random.default_rng(0).normal(size=1000)
+    rule = rule_of(x, "deciles")
+    assert np.bincount(rule.codes(pd.Series(x))).tolist() == [100] * 10
+    assert np.allclose(rule.edges, np.quantile(x, np.arange(1, 10) / 10))
+
+
+def test_quantiles_of_ties_leave_no_empty_level():
+    x = [0] * 90 + [1] * 10
+    rule = rule_of(x, "deciles")
+    assert np.bincount(rule.codes(pd.Series(x)), minlength=len(rule.levels)).min() > 0
+
+
+def test_deciles_keep_the_many_who_have_nothing_apart():
+    x = [0] * 95 + [10, 20, 30, 40, 50]
+    rule = rule_of(x, "deciles")
+    assert np.bincount(rule.codes(pd.Series(x))).tolist() == [95, 5]
+    assert rule.edges == (10.0,)
+
+
+def test_width_makes_equal_steps():
+    assert rule_of([0, 10, 3], {"kind": "width", "bins": 5}) == Cuts("x", (2, 4, 6, 8))
+
+
+def test_constant_column_has_one_level():
+    assert rule_of([5, 5], "deciles").levels == ("any number",)
+
+
+def test_given_cut_points_are_kept():
+    assert rule_of([1, 2], [18, 65]) == Cuts("x", (18, 65))
+
+
+def test_levels_are_sorted_and_missing_gets_a_level():
+    assert rule_of(["b", None, "a"], "levels") == Levels("x", ("a", "b"), missing="missing")
+
+
+def test_levels_keep_the_order_of_categories():
+    raw = pd.Categorical(["lo", "hi"], categories=["lo", "mid", "hi"], ordered=True)
+    assert rule_of(raw, "levels").values == ("lo", "mid", "hi")
+
+
+def test_rare_levels_go_to_other():
+    values = ["a"] * 5 + ["b"] * 2 + ["c"]
+    assert rule_of(values, {"kind": "levels", "min_count": 2}) == Levels("x", ("a", "b"), other="other")
+    assert rule_of(values, {"kind": "levels", "max_levels": 1, "other": "rest"}) == Levels("x", ("a",), other="rest")
+
+
+def test_max_levels_breaks_ties_by_order():
+    assert rule_of(["b", "a", "c"], {"kind": "levels", "max_levels": 2}).values == ("a", "b")
+
+
+def test_hash_needs_no_values():
+    assert rule_of(["q"], {"kind": "hash", "cells": 8}) == Hashed("x", 8)
+
+
+def test_target_bins_counts_and_rates_together():
+    # frequent low, frequent high, rare low, rare high: a merged level each
+    values = ["a"] * 100 + ["b"] * 100 + ["c"] * 10 + ["d"] * 10
+    label = [0] * 100 + [1] * 100 + [0] * 10 + [1] * 10
+    rule = rule_of(values, {"kind": "target", "count_bins": 12, "rate_bins": 2}, label)
+    assert len(set(rule.codes(pd.Series(["a", "b", "c", "d", "new"])))) == 5
+    assert rule.levels[rule.codes(pd.Series(["d"]))[0]] == "10 to 10 rows, rate 1 to 1"
+
+
+def test_target_equal_rates_share_a_level():
+    rule = rule_of(["a", "a", "b", "b"], {"kind": "target", "count_bins": 1, "rate_bins": 4}, [0, 1, 1, 0])
+    assert rule.codes(pd.Series(["a"])) == rule.codes(pd.Series(["b"]))
+
+
+def test_target_levels_hold_about_equal_weight():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 200, 50_000)
+    label = rng.random(50_000) < rng.random(200)[values]
+    rule = rule_of(values, {"kind": "target", "count_bins": 1, "rate_bins": 10}, label)
+    sizes = np.bincount(rule.codes(pd.Series(values)))
+    assert len(sizes) == 10
+    assert sizes.max() < 1.3 * sizes.min()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("octiles", "unknown rule: 'octiles'"),
+        ({"kind": "nope"}, "unknown rule"),
+        ({"kind": "width", "bin": 3}, "unknown option 'bin'"),
+        ({"kind": "width", "bins": 0}, "whole number, 1 or more"),
+        ({"kind": "quantiles", "bins": 2.5}, "whole number"),
+        ({"kind": "levels", "min_count": "many"}, "whole number"),
+        ({"kind": "levels", "max_levels": 1, "other": None}, "nowhere to put them"),
+        ({"kind": "cross", "of": ["x"]}, "two attributes"),
+        ([3, 1], "increase"),
+    ],
+)
+def test_bad_requests_are_refused(asked, words):
+    with pytest.raises(DataError, match=words):
+        rule_of([1, 2, 3], asked)
+
+
+@pytest.mark.parametrize("spec", ["x", {}, 3, None, {3: "levels"}])
+def test_spec_of_the_wrong_shape_is_refused(spec):
+    with pytest.raises(DataError):
+        parsed_spec(spec)
+
+
+def test_missing_false_refuses_missing_values():
+    with pytest.raises(DataError, match="2 missing values"):
+        rule_of([1.0, None, None], {"kind": "levels", "missing": False})
+
+
+def test_missing_true_keeps_a_level_for_later():
+    assert rule_of(["a"], {"kind": "levels", "missing": True}).missing == "missing"
+
+
+def test_cuts_refuse_infinite_and_empty_columns():
+    with pytest.raises(DataError, match=r"from 1.0 to inf"):
+        rule_of([1.0, np.inf], "deciles")
+    with pytest.raises(DataError, match="finite numbers"):
+        rule_of([np.nan], "width")
+
+
+def test_mixed_levels_are_refused():
+    with pytest.raises(DataError, match="mixes number and text"):
+        rule_of(["a", 1], "levels")
+
+
+def test_target_refuses_labels_beyond_zero_and_one():
+    with pytest.raises(DataError, match=r"must be 0 or 1; 1 of 2 rows are not. First: row 1 has 2"):
+        rule_of(["a", "b"], "target", [0, 2])
+
+
+def test_held_out_rows_is_reproducible_and_of_the_share_asked():
+    mask = held_out_rows(1000, 0.1, random_state=5)
+    assert mask.sum() == 100
+    assert np.array_equal(mask, held_out_rows(1000, 0.1, random_state=5))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1, True, "half"])
+def test_held_out_share_outside_zero_and_one_is_refused(share):
+    with pytest.raises(DataError, match="held_out"):
+        held_out_rows(10, share)
+
+
+def test_held_out_frame_takes_mask_rows_and_frame():
+    frame = pd.DataFrame({"x": [1, 2, 3, 4]})
+    for held_out in ([False, True, True, False], [1, 2], pd.DataFrame({"x": [2, 3], "z": 0})):
+        assert held_out_frame(frame, held_out, ("x",))["x"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("held_out", "words"),
+    [
+        ([True, False], "shape"),
+        ([], "No row"),
+        ([False] * 4, "No row"),
+        ([4], "4 rows"),
+        ([-1], "4 rows"),
+        ([[1, 2]], "shape"),
+        (["a"], "dtype"),
+    ],
+)
+def test_held_out_frame_refuses(held_out, words):
+    with pytest.raises(DataError, match=words):
+        held_out_frame(pd.DataFrame({"x": [1, 2, 3, 4]}), held_out, ("x",))
+
+
+def test_an_empty_held_out_part_is_refused():
+    rows = pd.DataFrame({"site": ["a", "b"], "click": [0, 1]})
+    for held_out in ([], np.zeros(2, dtype=bool)):
+        with pytest.raises(DataError, match="No row is held out"):
+            Encoding.fit(rows, {"site": "target"}, label="click", held_out=held_out)
+    with pytest.raises(DataError, match="no value in the held-out rows"):
+        Encoding.fit(rows, {"site": "target"}, label="click", held_out=rows.iloc[:0])
+    with pytest.raises(DataError, match="held_out"):
+        Encoding.fit(rows, {"site": "target"}, label="click", held_out=0.0)

@@ -1,0 +1,68 @@
+"""Raw values: one plain scalar for one value, however it is stored."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.encoding.values import canonical, factorized, kind_of, looked_up, numbers_of
+from sumwise.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        (np.int8(3), 3),
+        (3.0, 3),
+        (np.float32(0.5), 0.5),
+        (np.True_, True),
+        ("x", "x"),
+        (float("nan"), None),
+        (None, None),
+        (pd.Timestamp("2020-01-02"), "2020-01-02 00:00:00"),
+        (pd.Timestamp("2020-01-02 00:00:00.5"), "2020-01-02 00:00:00.5"),
+        (np.datetime64("2020-01-02T10:00"), "2020-01-02 10:00:00"),
+    ],
+)
+def test_canonical_gives_plain_scalars(raw, plain):
+    got = canonical(raw)
+    assert got == plain
+    assert type(got) is type(plain)
+
+
+def test_canonical_refuses_objects():
+    with pytest.raises(DataError, match="type dict can't be a level"):
+        canonical({})
+
+
+def test_factorized_takes_nan_inside_objects_as_missing():
+    codes, values = factorized(pd.Series([np.nan, "b", None, "a"], dtype=object))
+    assert codes.tolist() == [-1, 0, -1, 1]
+    assert values == ["b", "a"]
+
+
+def test_kind_of_refuses_mixtures():
+    with pytest.raises(DataError, match="Column 'c' mixes bool and number levels"):
+        kind_of((True, 2), "c")
+    assert kind_of((), "c") == "text"
+
+
+def test_looked_up_never_lets_true_meet_one():
+    assert looked_up(pd.Series([1, 0]), {True: 0, False: 1}, missing=-1, unseen=-1).tolist() == [-1, -1]
+
+
+def test_numbers_of_keeps_missing_values_of_every_kind():
+    for raw in (pd.Series([1, None], dtype="Int64"), pd.Series([1.0, np.nan]), pd.Series(["1", None])):
+        assert np.array_equal(numbers_of(raw, "x"), [1.0, np.nan], equal_nan=True)
+
+
+def test_times_with_a_zone_are_read_in_utc():
+    assert canonical(pd.Timestamp("2020-01-01 00:00:00.50", tz="Europe/Zurich")) == "2019-12-31 23:00:00.5+00"
+    zone = datetime.timezone(datetime.timedelta(hours=-2))
+    assert canonical(datetime.datetime(2020, 1, 1, 5, tzinfo=zone)) == "2020-01-01 07:00:00+00"
+
+
+def test_durations_are_no_numbers():
+    with pytest.raises(DataError, match="holds durations"):
+        numbers_of(pd.Series(pd.to_timedelta([1, 2], unit="h")), "x")
