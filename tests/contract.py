@@ -88,8 +88,15 @@ def weeks_case() -> Case:
     return Case((Tables(seen, domain, n=300),), {}, False)
 
 
+def moves_case() -> Case:
+    from sumwise.collective import CountsOverTime
+
+    counts = np.random.default_rng(5).poisson(30, (3, 4))
+    return Case((CountsOverTime(counts, positions=[[0, 0], [1, 0], [0, 1], [1, 1]]),), {"predict": (counts[0],)}, False)
+
+
 # Estimators that are fitted to something else than their family, by class name.
-OWN_CASES: dict[str, Callable[[], Case]] = {"Oracle": labels_case}
+OWN_CASES: dict[str, Callable[[], Case]] = {"Oracle": labels_case, "DistanceMoves": moves_case}
 CASES: dict[str, Callable[[], Case]] = {
     "ecological": margins_case,
     "proportions": counts_case,

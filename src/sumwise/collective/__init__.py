@@ -13,6 +13,7 @@ from sumwise.collective.intervals import count_intervals
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.measurements import tables_from_measurements
+from sumwise.collective.moves import CountsOverTime, DistanceMoves, interpolation_error
 from sumwise.collective.routes import flux, line_crossings, routes
 from sumwise.collective.sample_counts import sample_counts
 from sumwise.collective.smoothing import SmoothedCounts, smooth_counts
@@ -22,7 +23,9 @@ __all__ = [
     "CollectiveEM",
     "Counts",
     "CountsFit",
+    "CountsOverTime",
     "CountsSample",
+    "DistanceMoves",
     "Energy",
     "FreeTables",
     "GraphModel",
@@ -32,6 +35,7 @@ __all__ = [
     "count_intervals",
     "flux",
     "forecast",
+    "interpolation_error",
     "line_crossings",
     "map_counts",
     "routes",
