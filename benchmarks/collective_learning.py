@@ -149,14 +149,14 @@ def part_mobility(given):
     size = ((5, 5), 6, 30_000) if given.quick else ((15, 14), 10, 1_000_000)
     for b in given.scales or ((10.0, 50.0) if given.quick else (1.0, 10.0, 50.0)):
         morning = synthetic.mobility(*size, scale=b, random_state=SEED)
-        for kind in given.evidence:
+        for kind in given.observations:
             tables = morning.edge_tables if kind == "moves" else morning.node_tables
             steps = 20 if given.quick else given.iterations
             em = CollectiveEM(FreeTables(), max_iter=steps, tol=1e-9, random_state=0, verbose=given.verbose)
             em, seconds = timed(em.fit, tables)
             pair, node = maes(em, morning, em.theta_)
             rose = bool((np.diff(em.fit_.history["objective"]) > 0).any())
-            row = {"b": b, "evidence": kind, "cpu s": seconds, "iterations": em.fit_.n_iter, "F rose": rose}
+            row = {"b": b, "observations": kind, "cpu s": seconds, "iterations": em.fit_.n_iter, "F rose": rose}
             row |= {"pairwise MAE": pair, "node MAE": node}
             if em.baseline_ is not None:
                 row["baseline pairwise"], row["baseline node"] = maes(em, morning, em.baseline_)
@@ -219,7 +219,7 @@ PARTS = {
     "esteps": (part_esteps, ("side", "weights", "E step"), "every E step, three years"),
     "rare": (part_rare, ("expected",), "cells with few expected, learned by most likely counts and by means"),
     "plugin": (part_plugin, ("side", "seed", "weights"), "most likely counts or means, weights (5, 10, 10, 10)"),
-    "mobility": (part_mobility, ("b", "evidence"), "mobility: errors of the marginals"),
+    "mobility": (part_mobility, ("b", "observations"), "mobility: errors of the marginals"),
     "scatter": (part_scatter, ("counts",), "reconstructed moves, 4 x 7, T = 5, M = 10,000, b = 50"),
     "sensitivity": (part_sensitivity, ("case",), "sensitivity, 6 x 6, T = 12, M = 1000, weights (0.5, 1, 1, 1)"),
     "coverage": (part_coverage, ("weights", "M"), "coverage of flows between two halves of the map (5 x 5, T = 8)"),
@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--sides", nargs="*", type=int, help="sides of the grids of gibbs, learning, esteps")
     parser.add_argument("--steps", nargs="*", choices=E_STEPS, help="E steps of esteps, rivals of learning")
     parser.add_argument("--scales", nargs="*", type=float, help="noise scales of mobility")
-    parser.add_argument("--evidence", nargs="*", choices=["moves", "places"], default=["moves", "places"])
+    parser.add_argument("--observations", nargs="*", choices=["moves", "places"], default=["moves", "places"])
     parser.add_argument("--iterations", type=int, default=250, help="EM iterations of mobility")
     given = parser.parse_args()
     given.folder = RESULTS / "quick" if given.quick else RESULTS

@@ -1,4 +1,4 @@
-"""Random trees with mixed evidence, as the tests of this family need them."""
+"""Random trees with mixed observations, as the tests of this family need them."""
 
 from __future__ import annotations
 

@@ -60,11 +60,11 @@ class _Watched(LogLinear):
 
 
 class _TimeIsUp(BaseException):
-    told = False
+    raised = False
 
 
-def _stop(number, frame):
-    _TimeIsUp.told = True
+def _stop(_number, _frame):
+    _TimeIsUp.raised = True
     raise _TimeIsUp
 
 
@@ -73,7 +73,7 @@ def learn(years, truth, limit, **options):
     _Watched.course.clear()
     em = CollectiveEM(_Watched([y.features for y in years], start=years[0].log_potentials["t0"]), **options)
     start, stopped, objective, rose = time.process_time(), False, None, None
-    _TimeIsUp.told = False
+    _TimeIsUp.raised = False
     signal.signal(signal.SIGPROF, _stop)
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
@@ -81,7 +81,7 @@ def learn(years, truth, limit, **options):
         objective = em.fit_.objective
         rose = bool((np.diff(em.fit_.history["objective"]) > 0).any())
     except (_TimeIsUp, SystemError):  # compiled code hands the signal on as a SystemError
-        if not _TimeIsUp.told:
+        if not _TimeIsUp.raised:
             raise
         stopped = True
     finally:

@@ -49,7 +49,7 @@ def draw_mobility(rows, path):
     drawn, axes = axes_of(2)
     for ax, name in zip(axes, ("pairwise", "node")):
         for kind, marker in (("moves", "o"), ("places", "s")):
-            part = sorted((r for r in rows if r["evidence"] == kind), key=lambda r: r["b"])
+            part = sorted((r for r in rows if r["observations"] == kind), key=lambda r: r["b"])
             ax.loglog([r["b"] for r in part], [r[f"{name} MAE"] for r in part], marker=marker, label=f"EM from {kind}")
         part = sorted((r for r in rows if r.get(f"baseline {name}")), key=lambda r: r["b"])
         ax.loglog([r["b"] for r in part], [r[f"baseline {name}"] for r in part], marker="^", label="ignoring the noise")

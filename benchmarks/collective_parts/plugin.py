@@ -19,7 +19,7 @@ from sumwise.collective.kernels.transition_softmax import fit_rows, row_log_prob
 __all__ = ["plugin", "rare"]
 
 
-def rare(quick):
+def rare(_quick):
     """Rows of the example with one cell."""
     for m in (0.01, 0.1, 1.0, 3.0, 10.0):
         row = {"expected": m, "most likely if 1 is counted": _most_likely(1, m), "mean if 1 is counted": _mean(1, m)}

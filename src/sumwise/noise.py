@@ -80,8 +80,8 @@ class Noise(ABC):
         return type(self), tuple(getattr(self, f.name) for f in fields(self))
 
     def __repr__(self) -> str:
-        told = [f"{f.name}={_scale_text(getattr(self, f.name))}" for f in fields(self)]
-        return f"{type(self).__name__}({', '.join(told)})"
+        shown = [f"{f.name}={_scale_text(getattr(self, f.name))}" for f in fields(self)]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def describe(self) -> dict[str, Any]:
         """Return the kind of noise and its parameters."""
@@ -134,7 +134,7 @@ class Exact(Noise):
     def _variance(self, n):
         return np.zeros_like(n)
 
-    def _sample(self, n, rng):
+    def _sample(self, n, _rng):
         return n.copy()
 
 

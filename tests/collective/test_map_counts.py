@@ -1,4 +1,4 @@
-"""map_counts: every method against a cone solver and against each other; bad evidence; hard cases."""
+"""map_counts: every method against a cone solver and against each other; bad observations; hard cases."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def test_exact_tables_that_no_move_can_join_are_refused():
     stay = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = TreeModel(domain, [("a", "b")], {("a", "b"): stay})
     tables = Tables([Table("a", [3.0, 2.0]), Table("b", [2.0, 3.0])], domain)
-    with pytest.raises(DataError, match=r"No tables of the model meet the exact evidence; the table over '[ab]'"):
+    with pytest.raises(DataError, match=r"No tables of the model meet the exact observations; the table over '[ab]'"):
         map_counts(model, tables)
 
 

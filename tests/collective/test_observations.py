@@ -1,4 +1,4 @@
-"""Evidence that can't belong to a model is refused, with the table's name."""
+"""Observations that can't belong to a model are refused, with the table's name."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from sumwise.noise import Laplace
 
 def population(model, tables, n=30):
     seen = observe(model, tables, n)
-    walk = walk_of(seen, model, np.zeros(seen.problem.evidence.size))
+    walk = walk_of(seen, model, np.zeros(seen.problem.observations.size))
     flat = draw_population(walk.trellis, n, np.random.default_rng(0))[2]
     return walk, flat, walk.counts(flat, n)
 

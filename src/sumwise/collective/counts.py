@@ -13,7 +13,7 @@ from sumwise.display import facts_text
 from sumwise.errors import UnknownName
 from sumwise.fit import Fit
 
-__all__ = ["Counts", "CountsFit", "LazyTables"]
+__all__ = ["Counts", "CountsFit"]
 
 
 class LazyTables(Mapping):
@@ -109,7 +109,7 @@ class CountsFit(Fit):
     dual : float
         A lower bound on the optimum; ``objective - dual`` is ``gap``.
     violation : float
-        Largest difference between exact evidence and the counts (or of edge margins, for ``"nlbp-naive"``).
+        Largest difference between exact observations and the counts (or of edge margins, for ``"nlbp-naive"``).
     multipliers : array, optional
         For a warm start of the next fit.
     method : str

@@ -30,7 +30,7 @@ class GraphModel(PopulationModel):
     domain : Domain
     cliques : sequence of sequences of str
         Sets of attributes that interact (edges, or larger sets); each ends up inside one clique of the junction
-        tree, and evidence may be given on any subset of such a clique.
+        tree, and observations may be given on any subset of such a clique.
     log_potentials : mapping, optional
         ``{("a", "b", "c"): array, "a": array}``; each key must lie inside one of the cliques. ``-inf`` forbids.
     device : str, optional

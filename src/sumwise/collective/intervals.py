@@ -74,7 +74,7 @@ def count_intervals(
     result = maximise_dual(seen.problem, tol, 1000)
     stuck = at_kink(seen.problem, result.g)
     if stuck.any():
-        first = seen.names[seen.problem.evidence.source[int(np.argmax(stuck))]]
+        first = seen.names[seen.problem.observations.source[int(np.argmax(stuck))]]
         raise DataError(
             f"{int(stuck.sum())} counts lie at the kink of their noise, where the approximation fails. "
             f"First: in the table over {first}.",
@@ -92,7 +92,7 @@ def _size(tables, n):
 
 
 def _with_places(model, tables, asked):
-    """The evidence, and a table without observations for every one that a function sums, so that it has its cells."""
+    """The tables, and an unobserved table for every one that a function sums, so that it has its cells."""
     keys = dict.fromkeys(chain.from_iterable(asked.values()))
     empty = [Table(k, np.full([model.domain[a] for a in k], np.nan)) for k in keys if len(k) > 1]
     given = [] if tables is None else list(tables)

@@ -11,10 +11,8 @@ from sumwise.collective.counts import Counts, LazyTables
 from sumwise.collective.kernels.belief import Forest, edge_counts, support
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import SparseEdge, _host, softmax
-from sumwise.collective.kernels.observations import Evidence, gather
+from sumwise.collective.kernels.observations import Observations, gather
 from sumwise.errors import DataError
-
-__all__ = ["Layout"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Layout:
         return np.transpose(cells, [label.index(a) for a in attributes])
 
     def problem(self, parts=(), total=1.0, forbidden=None):
-        """A `CountProblem` with the evidence `parts`; `forbidden` marks cells that must be empty."""
+        """A `CountProblem` with the observations `parts`; `forbidden` marks cells that must be empty."""
         base = np.concatenate([_host(b) for b in self.base])
         if forbidden is not None:
             base = np.where(forbidden, -np.inf, base)
@@ -68,12 +66,12 @@ class Layout:
                     hint="the potentials (or exact zero counts) rule everything out; allow a few states.",
                 )
         base = np.where(np.concatenate(masks), base, -np.inf)
-        evidence: Evidence = gather(list(parts), len(base))
+        observations: Observations = gather(list(parts), len(base))
         if self.device is not None:
             import torch
 
             masks = [torch.as_tensor(m, device=self.device) for m in masks]
-        return CountProblem(self.forest, base, masks, evidence, float(total), self.device)
+        return CountProblem(self.forest, base, masks, observations, float(total), self.device)
 
     def counts(self, cells, tables, n):
         """`Counts` from flat node counts and a function ``tables(e)`` for the edge tables (batch axes lead)."""

@@ -12,8 +12,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.table import title
 
-__all__ = ["read_functions"]
-
 
 def read_functions(given: Any, model: Any) -> dict[str, dict[tuple[str, ...], np.ndarray]]:
     """Check functions ``{name: {attributes: weights}}``; keys become tuples, weights arrays of the table's shape.

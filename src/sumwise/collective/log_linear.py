@@ -56,8 +56,8 @@ class LogLinear:
         if not arrays:
             raise DataError("There are no features.", hint="give an array (T - 1, L, K, F).")
         if len({a.shape for a in arrays}) > 1:
-            told = ", ".join(str(a.shape) for a in arrays[:4])
-            raise DataError(f"The realisations have features of different shapes: {told}.")
+            shapes = ", ".join(str(a.shape) for a in arrays[:4])
+            raise DataError(f"The realisations have features of different shapes: {shapes}.")
         checks.at_least(self.ridge, "ridge", 0, whole_number=False)
         _, n_states, width, _ = arrays[0].shape
         if self.targets is None and width != n_states:
@@ -109,7 +109,7 @@ class LogLinear:
         begin = self.start if self.start is not None else theta[self.n_weights :]
         return {data.weeks[0]: begin, **dict(zip(data.edges, logs))}
 
-    def log_partition(self, theta: np.ndarray, data: Realisations) -> float:
+    def log_partition(self, _theta: np.ndarray, _data: Realisations) -> float:
         """Zero: rows are normalised."""
         return 0.0
 

@@ -20,7 +20,7 @@ from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 
-__all__ = ["METHODS", "map_counts"]
+__all__ = ["map_counts"]
 
 GRADIENT = {
     "nlbp": feasible_nlbp,
@@ -60,7 +60,7 @@ def map_counts(
     n : float, optional
         Size of the population; default ``tables.n``.
     method : str, default "dual"
-        - ``"dual"``: Newton's method on the multipliers of the evidence; proves its gap. Any noise of `sumwise.noise`.
+        - ``"dual"``: Newton's method on the multipliers of the counts; proves its gap. Any noise of `sumwise.noise`.
         - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
         - ``"rda"``, ``"rda-tuned"``, ``"accelerated-rda"``, ``"mirror"``: dual averaging and mirror descent.
         - ``"generic"``: scipy's trust-constr on the primal, a slow reference.
@@ -126,8 +126,8 @@ def map_counts(
 
 def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
     first = None if start is None else start.multipliers
-    if first is not None and len(first) != seen.problem.evidence.size:
-        raise DataError(f"start has {len(first)} multipliers; the evidence has {seen.problem.evidence.size}.")
+    if first is not None and len(first) != seen.problem.observations.size:
+        raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
     result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap)
     if not result.converged:
         _refuse_contradiction(seen, result)
@@ -138,16 +138,16 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
 
 
 def _refuse_contradiction(seen, result):
-    """A dual above every objective that is possible at all proves that no tables meet the exact evidence."""
-    problem, evidence = seen.problem, seen.problem.evidence
+    """A dual above every objective that is possible at all proves that no tables meet the exact observations."""
+    problem, observations = seen.problem, seen.problem.observations
     if result.violation <= 1e-6 * problem.total or max(result.history["dual"]) <= problem.highest():
         return
-    off = np.abs(result.cells[evidence.index] - evidence.y)
-    off[np.isfinite(evidence.lower) & np.isfinite(evidence.upper)] = 0.0
-    off[: evidence.n_gaussian + evidence.n_poisson] = 0.0
-    table = seen.names[evidence.source[int(np.argmax(off))]]
+    off = np.abs(result.cells[observations.index] - observations.y)
+    off[np.isfinite(observations.lower) & np.isfinite(observations.upper)] = 0.0
+    off[: observations.n_gaussian + observations.n_poisson] = 0.0
+    table = seen.names[observations.source[int(np.argmax(off))]]
     raise DataError(
-        f"No tables of the model meet the exact evidence; the table over {table} is off by {off.max():.6g}.",
+        f"No tables of the model meet the exact observations; the table over {table} is off by {off.max():.6g}.",
         hint="correct it, allow more moves in the potentials, or state its noise.",
     )
 
@@ -198,7 +198,7 @@ def _by_enumeration(seen: Observed) -> CountsFit:
     mean = layout.counts(mean_cells, mean_tables.__getitem__, problem.total)
     return CountsFit(
         answer=counts.nodes,
-        objective=problem.regulariser(cells, tables) + problem.evidence.loss(cells)[0],
+        objective=problem.regulariser(cells, tables) + problem.observations.loss(cells)[0],
         n_iter=1,
         converged=True,
         history={"log_evidence": [log_evidence]},

@@ -54,7 +54,9 @@ def _table(given: Any, k: int, space: Domain) -> Table:
     shape = tuple(space[a] for a in attributes)
     values = checks.finite(y, f"measurement {k}")
     if values.size != np.prod(shape, dtype=int):
-        told = f"its table has {int(np.prod(shape))} cells"
-        raise DataError(f"Measurement {k} of {' x '.join(attributes)} has {values.size} values; {told}.")
+        raise DataError(
+            f"Measurement {k} of {' x '.join(attributes)} has {values.size} values; "
+            f"its table has {int(np.prod(shape))} cells."
+        )
     scale = checks.positive(stddev, f"the standard deviation of measurement {k}", ndim=0)
     return Table(attributes, values.reshape(shape), noise=Gaussian(float(scale)))

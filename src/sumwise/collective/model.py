@@ -16,8 +16,6 @@ from sumwise.collective.layout import Layout
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 
-__all__ = ["PopulationModel"]
-
 
 class PopulationModel:
     """Base of `TreeModel` and `GraphModel`; a subclass says how its tables are laid out."""
@@ -126,11 +124,11 @@ class PopulationModel:
         slack = tol * max(counts.n, 1.0)
         for i, label in enumerate(layout.labels):
             node = cells[offsets[i] : offsets[i + 1]]
-            told = " x ".join(label)
+            over = " x ".join(label)
             if node.min() < -slack:
-                raise DataError(f"The table over {told} has {node.min():.6g} in cell {int(node.argmin())}.")
+                raise DataError(f"The table over {over} has {node.min():.6g} in cell {int(node.argmin())}.")
             if abs(node.sum() - counts.n) > slack:
-                raise DataError(f"The table over {told} sums to {node.sum():.10g}; the population is {counts.n:.10g}.")
+                raise DataError(f"The table over {over} sums to {node.sum():.10g}; the population is {counts.n:.10g}.")
         for (first, second, operator), table in zip(layout.forest.edges, tables):
             for node, margin in zip((first, second), edge_margins(operator, table)):
                 off = margin - cells[offsets[node] : offsets[node + 1]]
@@ -143,7 +141,7 @@ class PopulationModel:
                     )
 
     def objective(self, counts: Any, tables: Any = None) -> float:
-        """Return the Stirling objective of eq. (2.7) at `counts`, with the evidence in `tables`, if any."""
+        """Return the Stirling objective of eq. (2.7) at `counts`, with the observations in `tables`, if any."""
         from sumwise.collective.observations import observe
 
         counts = as_counts(counts, self)

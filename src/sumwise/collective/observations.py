@@ -1,4 +1,4 @@
-"""Evidence: tables and energies of the user, placed on the cells of a model's forest and checked against it."""
+"""Observations: tables and energies of the user, placed on the cells of a model's forest and checked against it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
 from sumwise.table import title
 from sumwise.tables import Tables
 
-__all__ = ["Observed", "observe"]
-
 
 @dataclass
 class Observed:
@@ -34,7 +32,7 @@ class Observed:
 
     def loss(self, cells, smoothing=0.0):
         """``-log p(y | cells)`` plus energies, and its gradient."""
-        value, gradient = self.problem.evidence.loss(cells, smoothing)
+        value, gradient = self.problem.observations.loss(cells, smoothing)
         for index, function in self.extras:
             more, slope = function(cells[index])
             value += float(more)
@@ -55,7 +53,7 @@ class Observed:
     @property
     def smooth(self):
         """Whether no term has an infinite slope (exact counts, bounds)."""
-        e = self.problem.evidence
+        e = self.problem.observations
         return bool(np.isfinite(e.low).all() and np.isfinite(e.high).all())
 
 
@@ -104,19 +102,19 @@ def _population(tables: Any, n: Any) -> float:
 
 def _checked(tables: Any, model: Any) -> Sequence:
     if not isinstance(tables, Tables):
-        raise DataError(f"The evidence is a {type(tables).__name__}.", hint="give Tables([Table(...), ...], domain).")
+        raise DataError(f"The tables are a {type(tables).__name__}.", hint="give Tables([Table(...), ...], domain).")
     if model.batch is not None:
         raise DataError(f"Counts are fitted to one model at a time; this is a batch of {model.batch}.")
     for table in tables:
         for a in table.attributes:
             checks.known(a, model.domain, "attribute")
         wanted = tuple(model.domain[a] for a in table.attributes)
-        told = title(table.attributes)
+        over = title(table.attributes)
         if table.shape != wanted:
-            raise DataError(f"The table over {told} has shape {table.shape}; the model's domain has {wanted}.")
+            raise DataError(f"The table over {over} has shape {table.shape}; the model's domain has {wanted}.")
         if not model.holds(table.attributes):
             raise DataError(
-                f"The table over {told} lies in no clique of the model.",
+                f"The table over {over} lies in no clique of the model.",
                 hint="observe one node or one edge of a tree, or use a GraphModel with these attributes as a clique.",
             )
     return tables.tables
@@ -143,7 +141,7 @@ def _cellwise(x, shape, seen):
     return np.broadcast_to(np.asarray(x, dtype=float), shape)[seen]
 
 
-def _exact(table, seen, y):
+def _exact(_table, _seen, y):
     keep = y > 0  # zeros are forbidden states
     ends = np.full(int(keep.sum()), np.inf)
     return {"kind": "linear", "low": -ends, "high": ends, "constant": 0.0}, keep
@@ -155,13 +153,13 @@ def _poisson(table, seen, y):
     return {"kind": "poisson", "rate": rate, "constant": constant}, None
 
 
-def _gaussian(table, seen, y):
+def _gaussian(table, seen, _y):
     scale = _cellwise(table.noise.scale, table.shape, seen)
     constant = float(np.log(scale * np.sqrt(2.0 * np.pi)).sum())
     return {"kind": "gaussian", "var": scale**2, "constant": constant}, None
 
 
-def _two_sided(table, seen, y):
+def _two_sided(table, seen, _y):
     scale = _cellwise(table.noise.scale, table.shape, seen)
     top = np.log(2.0 * scale) if isinstance(table.noise, Laplace) else -np.log(np.tanh(0.5 / scale))
     return {"kind": "linear", "low": -1.0 / scale, "high": 1.0 / scale, "constant": float(top.sum())}, None
@@ -223,9 +221,9 @@ def _check_total(table, total):
     full = not np.isnan(table.counts).any()
     off = table.total - total
     if (full and abs(off) > 1e-9 * total) or off > 1e-9 * total:
-        told = f"The exact table over {title(table.attributes)} sums to {table.total:.10g}"
         raise DataError(
-            f"{told}; the population is {total:.10g}.",
+            f"The exact table over {title(table.attributes)} sums to {table.total:.10g}; "
+            f"the population is {total:.10g}.",
             hint="correct n or the table, or state its noise.",
         )
 
@@ -248,7 +246,7 @@ def _check_agreement(exact):
 
 def _check_possible(problem, names):
     """Counts that must be positive need a state that the model allows."""
-    e = problem.evidence
+    e = problem.observations
     must = (np.concatenate([np.zeros(e.n_gaussian + e.n_poisson), e.low]) == -np.inf) & (e.y > 0)
     _, p, _ = e.slices()
     must[p] = True

@@ -12,8 +12,6 @@ from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 
-__all__ = ["as_device", "read_potentials"]
-
 
 def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:
     """Check every potential; keys become tuples, values float arrays (or sparse arrays of the allowed moves)."""
@@ -36,27 +34,27 @@ def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:
 
 
 def _read(value: Any, name: tuple[str, ...], shape: tuple[int, ...]) -> Any:
-    told = f"The log-potential over {' x '.join(name)}"
+    what = f"The log-potential over {' x '.join(name)}"
     if sparse.issparse(value):
-        return _read_sparse(value, told, shape)
+        return _read_sparse(value, what, shape)
     tensor = type(value).__module__.split(".")[0] == "torch"
     array = value.detach().cpu().numpy() if tensor else np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise DataError(f"{told} has dtype {array.dtype}; it must hold numbers.")
+        raise DataError(f"{what} has dtype {array.dtype}; it must hold numbers.")
     array = array.astype(float)
     if array.shape != shape and not (array.ndim == len(shape) + 1 and array.shape[1:] == shape):
         raise DataError(
-            f"{told} has shape {array.shape}; the domain has {shape}.",
+            f"{what} has shape {array.shape}; the domain has {shape}.",
             hint="one entry per level; a batch of models has one more axis in front.",
         )
     if np.isnan(array).any() or (array == np.inf).any():
         at = tuple(int(i) for i in np.argwhere(np.isnan(array) | (array == np.inf))[0])
-        raise DataError(f"{told} is NaN or +inf at {at}.", hint="-inf forbids a state; NaN means nothing here.")
-    _check_open(array > -np.inf, told, len(shape))
+        raise DataError(f"{what} is NaN or +inf at {at}.", hint="-inf forbids a state; NaN means nothing here.")
+    _check_open(array > -np.inf, what, len(shape))
     return array
 
 
-def _check_open(allowed: np.ndarray, told: str, ndim: int) -> None:
+def _check_open(allowed: np.ndarray, what: str, ndim: int) -> None:
     """No row and no column of zeros: a state that can't go anywhere is said to be impossible at its node instead."""
     for axis in range(ndim if ndim > 1 else 0):
         where = allowed.ndim - ndim + axis
@@ -65,25 +63,25 @@ def _check_open(allowed: np.ndarray, told: str, ndim: int) -> None:
         if closed.any():
             at = int(np.argwhere(closed)[0][-1])
             raise DataError(
-                f"{told} forbids everything for {int(closed.sum())} states along axis {axis}. First: state {at}.",
+                f"{what} forbids everything for {int(closed.sum())} states along axis {axis}. First: state {at}.",
                 hint="give such a state a potential of -inf at its node, and any value in this table.",
             )
     if not allowed.any():
-        raise DataError(f"{told} forbids every state.")
+        raise DataError(f"{what} forbids every state.")
 
 
-def _read_sparse(value: Any, told: str, shape: tuple[int, ...]) -> Any:
+def _read_sparse(value: Any, what: str, shape: tuple[int, ...]) -> Any:
     if value.shape != shape:
-        raise DataError(f"{told} has shape {value.shape}; the domain has {shape}.")
+        raise DataError(f"{what} has shape {value.shape}; the domain has {shape}.")
     coo = sparse.coo_array(value)
     coo.sum_duplicates()
     if np.isnan(coo.data).any() or (coo.data == np.inf).any():
-        raise DataError(f"{told} holds NaN or +inf.", hint="leave out forbidden moves.")
+        raise DataError(f"{what} holds NaN or +inf.", hint="leave out forbidden moves.")
     for axis, index in enumerate((coo.row, coo.col)):
         closed = np.setdiff1d(np.arange(shape[axis]), index)
         if len(closed):
             raise DataError(
-                f"{told} forbids everything for {len(closed)} states along axis {axis}. First: state {closed[0]}.",
+                f"{what} forbids everything for {len(closed)} states along axis {axis}. First: state {closed[0]}.",
                 hint="allow at least one move for every state (staying, say).",
             )
     return coo

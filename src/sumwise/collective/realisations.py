@@ -14,8 +14,6 @@ from sumwise.noise import Exact, Poisson
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-__all__ = ["Realisations", "read_realisations"]
-
 SIGMAS = 6.0  # a week's total that is further off than this is no accident
 
 
@@ -80,9 +78,9 @@ def _check_domains(listed: list[Tables]) -> None:
         if tables.domain != first:
             here, there = (dict(zip(d, d.shape)) for d in (tables.domain, first))
             differ = [a for a in {**there, **here} if here.get(a) != there.get(a)]
-            told = f"First difference: {differ[0]!r}." if differ else "The levels or the order of the weeks differ."
+            detail = f"First difference: {differ[0]!r}." if differ else "The levels or the order of the weeks differ."
             raise DataError(
-                f"Realisation {r} has another domain than realisation 0. {told}",
+                f"Realisation {r} has another domain than realisation 0. {detail}",
                 hint="all realisations need the same weeks and cells.",
             )
 

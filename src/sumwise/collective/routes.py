@@ -103,7 +103,7 @@ def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
     """Which moves between cells cross a line, (L, L): 1 from its left to its right side, -1 the other way, 0 if not.
 
     A move is a straight line from centre to centre; left is as seen from `start` looking to `end`. Positive parts are
-    weights for `sample_counts` and `count_intervals`, which then tell the flux with its interval.
+    weights for `sample_counts` and `count_intervals`, which then estimate the flux with its interval.
 
     Examples
     --------
@@ -170,10 +170,10 @@ def _chain(counts: Any) -> list[tuple[str, str]]:
     edges = list(counts.edges)
     broken = [k for k in range(1, len(edges)) if edges[k][0] != edges[k - 1][1]]
     if not edges or broken:
-        told = (
+        why = (
             "there are no moves"
             if not edges
             else f"{' to '.join(edges[broken[0]])} doesn't go on where the last step ended"
         )
-        raise DataError(f"Routes and flux need a chain of times: {told}.")
+        raise DataError(f"Routes and flux need a chain of times: {why}.")
     return edges

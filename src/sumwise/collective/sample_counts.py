@@ -22,7 +22,7 @@ from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title
 
-__all__ = ["SAMPLERS", "sample_counts"]
+__all__ = ["sample_counts"]
 
 SAMPLERS = ("auto", "paths", "cycles")
 MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
@@ -148,7 +148,7 @@ class _Plan:
             chain = kind(trellis, self.total, rng)
         except NoStart as error:
             raise DataError(
-                f"No whole tables were found that the evidence allows; {error.missed} counts are still impossible.",
+                f"No whole tables were found that the observations allow; {error.missed} counts are still impossible.",
                 hint="state a small noise in place of exact counts.",
             ) from error
         chain.settle()

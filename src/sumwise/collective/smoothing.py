@@ -177,7 +177,7 @@ def smooth_counts(
         smooth = _back(middle)
         expected = np.where(seen, _scaled(smooth, size), 0.0).sum(axis=1)
         effort = np.where(expected > 0, np.nansum(y, axis=1) / np.maximum(expected, 1e-9), 1.0)
-        effort = np.where(effort > 0, effort, 1.0)  # nothing seen tells nothing of the effort
+        effort = np.where(effort > 0, effort, 1.0)  # nothing seen, nothing known of the effort
     with _told(settings):
         wider = np.interp(field.values(), *_widening(root, when, place, settings, parts, draws, rng))
         fields = posterior_draws(field, seen, np.nan_to_num(root), draws, rng=rng)

@@ -1,4 +1,4 @@
-"""From a model and its evidence to the flat lists that the samplers walk on, and from their counts back to tables."""
+"""From a model and its observations to the flat lists that the samplers use, and from their counts back to tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import numpy as np
 
 from sumwise.collective.counts import Counts
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
-from sumwise.collective.kernels.trellis import Trellis, build_trellis, evidence_lists
+from sumwise.collective.kernels.trellis import Trellis, build_trellis, observation_lists
 from sumwise.collective.layout import Layout
 from sumwise.collective.observations import Observed
 from sumwise.collective.tree_model import TreeModel
-
-__all__ = ["Walk", "walk_of"]
 
 
 @dataclass
@@ -67,7 +65,7 @@ class Walk:
 
 
 def walk_of(seen: Observed, model: Any, g: np.ndarray) -> Walk:
-    """The trellis of a model, tilted by the multipliers `g` of its evidence.
+    """The trellis of a model, tilted by the multipliers `g` of its observations.
 
     An edge of a tree whose own table was observed is an edge again (`map_counts` makes it a node).
     """
@@ -75,7 +73,7 @@ def walk_of(seen: Observed, model: Any, g: np.ndarray) -> Walk:
     plain: Layout = model.layout() if isinstance(model, TreeModel) else seen.layout
     n_nodes = len(plain.labels)
     sizes = plain.forest.sizes
-    tilt = problem.evidence.shift - problem.evidence.spread(g, problem.n_cells)
+    tilt = problem.observations.shift - problem.observations.spread(g, problem.n_cells)
     place = np.full(problem.n_cells, -1, dtype=np.int64)  # cells that must be empty are left out
     n_cells = int(problem.offsets[n_nodes])
     place[:n_cells] = np.arange(n_cells)  # the nodes of the plain layout come first in both
@@ -95,7 +93,7 @@ def walk_of(seen: Observed, model: Any, g: np.ndarray) -> Walk:
         edges.append((first, second, source, target, theta, not isinstance(operator, MarginEdge)))
         moves.append((source, target))
         taken += len(theta)
-    observed = evidence_lists(problem.evidence, place, taken)
+    observed = observation_lists(problem.observations, place, taken)
     trellis, order = build_trellis(sizes, edges, problem.base[:n_cells], np.concatenate(tilts), observed, problem.total)
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
@@ -112,7 +110,7 @@ def _allowed(operator, problem, wide):
         return operator.first, operator.second, operator.theta
     elif isinstance(operator, MarginEdge):
         cells = np.arange(operator.shape[0])
-        return cells, operator._spread(np.arange(operator.shape[1])), np.zeros(len(cells))
+        return cells, operator.spread(np.arange(operator.shape[1])), np.zeros(len(cells))
     else:
         theta = operator.theta
     source, target = np.nonzero(theta > -np.inf)

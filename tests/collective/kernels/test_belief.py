@@ -7,7 +7,7 @@ import pytest
 
 from brute_collective import joint_probabilities, log_partition, margin
 from sumwise import DataError, Domain
-from sumwise.collective.kernels.belief import Forest, edge_counts, node_counts, node_tangent, propagate, support
+from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate, support
 from sumwise.collective.kernels.edges import DenseEdge, softmax
 
 
@@ -32,7 +32,7 @@ def test_beliefs_and_log_z_equal_the_joint_table(seed):
     beliefs = propagate(forest, logs)
     joint = joint_probabilities(domain, potentials)
     assert sum(beliefs.log_z) == pytest.approx(log_partition(domain, potentials), abs=1e-10)
-    for i, counts in enumerate(node_counts(forest, beliefs, 5.0)):
+    for i, counts in enumerate(softmax(b) * 5.0 for b in beliefs.nodes):
         np.testing.assert_allclose(counts, 5.0 * margin(joint, domain, [f"v{i}"]), atol=1e-10)
     for e, (a, b, _) in enumerate(forest.edges):
         expected = 5.0 * margin(joint, domain, [f"v{a}", f"v{b}"])

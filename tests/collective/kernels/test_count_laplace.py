@@ -20,14 +20,14 @@ def test_variances_are_those_of_the_dense_formula(seed):
     found = maximise_dual(problem, 1e-10, 500)
     eye = np.eye(problem.n_cells)
     cov = np.stack([problem.covariance_product(found.beliefs, found.cells, v) for v in eye])
-    evidence = problem.evidence
+    observations = problem.observations
     curvature = np.zeros(problem.n_cells)
-    n = found.cells[evidence.index]
-    s, p, _ = evidence.slices()
-    second = np.zeros(evidence.size)
-    second[s] = 1 / evidence.var
-    second[p] = evidence.y[p] / np.maximum(n[p], 1e-300) ** 2
-    np.add.at(curvature, evidence.index, second)
+    n = found.cells[observations.index]
+    s, p, _ = observations.slices()
+    second = np.zeros(observations.size)
+    second[s] = 1 / observations.var
+    second[p] = observations.y[p] / np.maximum(n[p], 1e-300) ** 2
+    np.add.at(curvature, observations.index, second)
     root = np.sqrt(curvature)
     middle = np.linalg.inv(np.eye(len(root)) + root[:, None] * cov * root)
     dense = cov - (cov * root) @ middle @ (root[:, None] * cov)
@@ -42,8 +42,8 @@ def test_kinks_are_found_for_two_sided_noise_only():
     problem = observe(model, tables, None).problem
     found = maximise_dual(problem, 1e-9, 500)
     kink = at_kink(problem, found.g)
-    off = np.abs(found.cells[problem.evidence.index] - problem.evidence.y)
-    first = problem.evidence.n_gaussian + problem.evidence.n_poisson
+    off = np.abs(found.cells[problem.observations.index] - problem.observations.y)
+    first = problem.observations.n_gaussian + problem.observations.n_poisson
     assert not kink[:first].any()
     assert (off[kink] < 1e-3 * 50).all()
     assert not any(isinstance(t.noise, Exact) for t in tables)

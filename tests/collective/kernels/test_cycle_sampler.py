@@ -19,7 +19,7 @@ def line(counts, noise=None, seen=None):
     model = TreeModel(domain, [], {"a": [0.0, 0.7]})
     tables = None if noise is None else Tables([Table("a", seen, noise=noise)], domain)
     observed = observe(model, tables, float(np.sum(counts)))
-    t = walk_of(observed, model, np.zeros(observed.problem.evidence.size)).trellis
+    t = walk_of(observed, model, np.zeros(observed.problem.observations.size)).trellis
     at, sign = np.array([0, 1]), np.array([-1, 1])
     return t, np.array(counts), at, sign, np.array([-1.0, -1.0]), 2, 0.7
 
@@ -66,7 +66,7 @@ def test_exact_counts_leave_no_choice():
 def test_moves_keep_every_margin(seed):
     model = random_tree(seed, levels=3)
     seen = observe(model, random_evidence(model, seed, n=200), None)
-    walk = walk_of(seen, model, np.zeros(seen.problem.evidence.size))
+    walk = walk_of(seen, model, np.zeros(seen.problem.observations.size))
     t = walk.trellis._replace(log=np.log(np.arange(300) + 0.01))
     start = model.sample_tables(200, random_state=seed)
     cells, tables = walk.layout.flatten(start)

@@ -20,16 +20,17 @@ def test_every_iterate_is_between_its_own_bounds(seed):
     assert (np.array(history["objective"]) >= result.dual - 1e-7 * abs(result.dual)).all()
     assert (np.array(history["dual"]) <= result.objective + 1e-7 * abs(result.objective)).all()
     assert (np.array(history["gap"]) >= 0).all()
-    assert (result.g >= problem.evidence.lower).all()
-    assert (result.g <= problem.evidence.upper).all()
+    assert (result.g >= problem.observations.lower).all()
+    assert (result.g <= problem.observations.upper).all()
 
 
 def test_passes_and_products_are_counted():
     model = random_tree(1)
     problem = observe(model, random_evidence(model, 1), None).problem
     result = maximise_dual(problem)
-    assert result.history["passes"][-1] == problem.n_passes
-    assert result.history["products"][-1] == problem.n_tangents
+    assert result.history["passes"][-1] > 1
+    assert result.history["products"][-1] > 1
+    assert problem.n_passes == problem.n_tangents == 0  # the caller's problem is left as it was
 
 
 def test_no_step_leaves_the_start():

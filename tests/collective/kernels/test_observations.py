@@ -1,4 +1,4 @@
-"""Losses, conjugates and gaps of flat evidence, against the noise models."""
+"""Losses, conjugates and gaps of flat observations, against the noise models."""
 
 from __future__ import annotations
 
@@ -33,50 +33,50 @@ def density(z):
 
 
 def test_loss_follows_the_noise_models_and_its_gradient_the_loss():
-    evidence = mixed()
+    observations = mixed()
     rng = np.random.default_rng(0)
     a, b = rng.uniform(0.5, 9.0, size=(2, 6))
-    assert evidence.loss(a)[0] - evidence.loss(b)[0] == pytest.approx(density(a) - density(b), abs=1e-12)
+    assert observations.loss(a)[0] - observations.loss(b)[0] == pytest.approx(density(a) - density(b), abs=1e-12)
     for smoothing in (0.0, 0.7):
-        _value, gradient = evidence.loss(a, smoothing)
+        _value, gradient = observations.loss(a, smoothing)
         for k in range(6):
             step = np.eye(6)[k] * 1e-6
-            difference = (evidence.loss(a + step, smoothing)[0] - evidence.loss(a - step, smoothing)[0]) / 2e-6
+            difference = (observations.loss(a + step, smoothing)[0] - observations.loss(a - step, smoothing)[0]) / 2e-6
             assert gradient[k] == pytest.approx(difference, abs=1e-6)
 
 
 def test_smoothing_lies_below_the_loss_by_at_most_half_of_it():
-    evidence = mixed()
+    observations = mixed()
     z = np.array([3.0, 1.0, 2.0, 2.0, 1.1, 6.9])
-    short = evidence.loss(z)[0] - evidence.loss(z, 0.5)[0]
+    short = observations.loss(z)[0] - observations.loss(z, 0.5)[0]
     assert 0 < short <= 0.25 * (0.5**2 + 2.0**2)
 
 
 def test_conjugate_derivatives_and_fenchel_gap():
-    evidence = mixed()
+    observations = mixed()
     g = np.array([0.3, -1.0, 1.2, -0.2, 1.5])
-    value, first, second = evidence.conjugate(g)
+    value, first, second = observations.conjugate(g)
     for k in range(5):
         step = np.eye(5)[k] * 1e-5
-        up, down = evidence.conjugate(g + step), evidence.conjugate(g - step)
+        up, down = observations.conjugate(g + step), observations.conjugate(g - step)
         assert first[k] == pytest.approx((up[0] - down[0]) / 2e-5, abs=1e-6)
         assert second[k] == pytest.approx((up[1][k] - down[1][k]) / 2e-5, abs=1e-5)
     z = np.array([4.0, 0.0, 1.0, 3.0, 0.5, 8.0])
-    n = z[evidence.index]
-    gap, violation = evidence.fenchel(g, n)
-    loss = evidence.loss(z)[0] - 0.5 * z[2]  # the poisson zero is no observation here
+    n = z[observations.index]
+    gap, violation = observations.fenchel(g, n)
+    loss = observations.loss(z)[0] - 0.5 * z[2]  # the poisson zero is no observation here
     assert gap == pytest.approx(loss + value - g @ n, abs=1e-12)
     assert violation == 0.0
 
 
 def test_poisson_zeros_only_lower_the_potential():
-    evidence = mixed()
-    assert evidence.size == 5
-    np.testing.assert_array_equal(evidence.shift, [0, 0, -0.5, 0, 0, 0])
+    observations = mixed()
+    assert observations.size == 5
+    np.testing.assert_array_equal(observations.shift, [0, 0, -0.5, 0, 0, 0])
 
 
 def test_exact_cells_report_how_far_they_are_off():
     part = {"kind": "linear", "index": np.array([0]), "y": np.array([3.0]), "source": 0, "constant": 0.0}
-    evidence = gather([{**part, "low": np.array([-np.inf]), "high": np.array([np.inf])}], 1)
-    assert evidence.fenchel(np.array([2.0]), np.array([3.5])) == (1.0, 0.5)
-    assert evidence.fenchel(np.array([2.0]), np.array([3.0])) == (0.0, 0.0)
+    observations = gather([{**part, "low": np.array([-np.inf]), "high": np.array([np.inf])}], 1)
+    assert observations.fenchel(np.array([2.0]), np.array([3.5])) == (1.0, 0.5)
+    assert observations.fenchel(np.array([2.0]), np.array([3.0])) == (0.0, 0.0)

@@ -13,7 +13,7 @@ from sumwise.collective.trellis import walk_of
 def test_counts_are_those_of_the_individuals_after_any_moves(seed):
     model = random_tree(seed, levels=3)
     seen = observe(model, random_evidence(model, seed, n=40), None)
-    walk = walk_of(seen, model, np.zeros(seen.problem.evidence.size))
+    walk = walk_of(seen, model, np.zeros(seen.problem.observations.size))
     t = walk.trellis._replace(log=np.log(np.arange(100) + 0.01))
     rng = np.random.default_rng(seed)
     states, entries, counts = draw_population(t, 40, rng)

@@ -50,7 +50,7 @@ def test_sweeps_need_fewer_products_where_evidence_is_strong():
         problem.paths = problem.paths if sweeping else None
         result = maximise_dual(problem, 1e-6)
         assert result.converged
-        used.append(problem.n_tangents)
+        used.append(result.history["products"][-1])
     assert used[0] < 0.7 * used[1]
 
 

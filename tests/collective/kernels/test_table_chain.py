@@ -1,4 +1,4 @@
-"""Chains start where the evidence allows, or say that they can't."""
+"""Chains start where the observations allow, or say that they can't."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MODEL = TreeModel(DOMAIN, [("t0", "t1"), ("t1", "t2")], {("t0", "t1"): np.eye(3)
 
 def trellis(tables, n=40):
     seen = observe(MODEL, Tables(tables, DOMAIN), n)
-    return walk_of(seen, MODEL, np.zeros(seen.problem.evidence.size)).trellis
+    return walk_of(seen, MODEL, np.zeros(seen.problem.observations.size)).trellis
 
 
 @pytest.mark.parametrize("kind", [PathChain, CycleChain])

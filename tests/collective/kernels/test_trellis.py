@@ -1,4 +1,4 @@
-"""The trellis: its guide is the tilted model, its evidence is the noise's."""
+"""The trellis: its guide is the tilted model, its observations follow the noise."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from sumwise.collective.trellis import walk_of
 def trellis_of(seed, g=None, **options):
     model = random_tree(seed)
     seen = observe(model, random_evidence(model, seed, **options), None)
-    g = np.zeros(seen.problem.evidence.size) if g is None else g(seen)
+    g = np.zeros(seen.problem.observations.size) if g is None else g(seen)
     return model, seen, walk_of(seen, model, g).trellis
 
 
@@ -22,11 +22,11 @@ def test_the_guide_has_the_marginals_of_the_tilted_model(seed):
     g = {}
 
     def slopes(seen):
-        g["g"] = 0.1 * rng.normal(size=seen.problem.evidence.size)
+        g["g"] = 0.1 * rng.normal(size=seen.problem.observations.size)
         return g["g"]
 
     _, seen, t = trellis_of(seed, slopes)
-    _, cells, _ = seen.problem.infer(-seen.problem.evidence.spread(g["g"], seen.problem.n_cells))
+    _, cells, _ = seen.problem.infer(-seen.problem.observations.spread(g["g"], seen.problem.n_cells))
     assert np.allclose(np.exp(t.log_node) * seen.problem.total, cells[: len(t.base)], rtol=1e-8, atol=1e-8)
 
 

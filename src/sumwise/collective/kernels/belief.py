@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sumwise.collective.kernels.edges import log_sum_exp, softmax
+from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.errors import DataError
-
-__all__ = ["Beliefs", "Forest", "edge_counts", "node_counts", "node_tangent", "propagate"]
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def propagate(forest, logs, masks=None):
 
 
 def _cavities(forest, node, logs, up, down, cavity):
-    """What `node` tells each child: everything it knows but that child's own message (no subtraction: -inf stays)."""
+    """The message of `node` to each child: everything but that child's own message (no subtraction: -inf stays)."""
     base = logs[node] if down[node] is None else logs[node] + down[node]
     steps = forest.children[node]
     before = base
@@ -183,11 +181,6 @@ def _cavities(forest, node, logs, up, down, cavity):
         if after is not None:
             cavity[k] = cavity[k] + after
         after = up[k] if after is None else after + up[k]
-
-
-def node_counts(forest, beliefs, total):
-    """Counts of every node, each summing to `total`."""
-    return [softmax(b) * total for b in beliefs.nodes]
 
 
 def edge_counts(forest, beliefs, e, total):

@@ -11,8 +11,6 @@ import numpy as np
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.kernels.minimise import minimise
 
-__all__ = ["balanced", "chain_moments", "fit_chain"]
-
 
 def chain_moments(first, last, move, n_steps):
     """log Z, and the expected counts of one individual: of the first and last state (L,), of all moves (L, L)."""

@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["at_kink", "function_variances"]
-
 
 def at_kink(problem, g, share=1e-6):
     """Which observed cells with two-sided noise have a multiplier inside its box: their count is at the kink."""
-    evidence = problem.evidence
-    _, _, e = evidence.slices()
-    out = np.zeros(evidence.size, dtype=bool)
-    soft = np.isfinite(evidence.low) & np.isfinite(evidence.high)
-    room = share * (evidence.high - evidence.low)
-    inside = (g[e] > evidence.low + np.where(soft, room, 0.0)) & (g[e] < evidence.high - np.where(soft, room, 0.0))
-    out[e] = soft & inside & (problem.base[evidence.index[e]] > -np.inf)
+    observations = problem.observations
+    _, _, e = observations.slices()
+    out = np.zeros(observations.size, dtype=bool)
+    soft = np.isfinite(observations.low) & np.isfinite(observations.high)
+    room = share * (observations.high - observations.low)
+    inside = (g[e] > observations.low + np.where(soft, room, 0.0)) & (
+        g[e] < observations.high - np.where(soft, room, 0.0)
+    )
+    out[e] = soft & inside & (problem.base[observations.index[e]] > -np.inf)
     return out
 
 
 def function_variances(problem, beliefs, cells, weights, tol=1e-10, max_iter=500):
     """Posterior variances of ``weights @ cells`` for every row of weights (n_functions, n_cells)."""
-    evidence = problem.evidence
-    noise, bends = _noise(problem, cells)
-    index = evidence.index[bends]
-    noise = noise[bends]
+    observations = problem.observations
+    noise, curved = _noise(problem, cells)
+    index = observations.index[curved]
+    noise = noise[curved]
 
     def product(v):
         return problem.covariance_product(beliefs, cells, v)
@@ -51,14 +51,14 @@ def function_variances(problem, beliefs, cells, weights, tol=1e-10, max_iter=500
 
 def _noise(problem, cells):
     """Inverse second derivatives of the loss at the observed cells, and which cells have any."""
-    evidence = problem.evidence
-    s, p, e = evidence.slices()
-    inverse, bends = np.zeros(evidence.size), np.ones(evidence.size, dtype=bool)
-    inverse[s] = evidence.var
-    inverse[p] = cells[evidence.index[p]] ** 2 / evidence.y[p]
-    # Of the linear ones only exact cells bend; those of two-sided noise lie off their kink here.
-    bends[e] = np.isinf(evidence.low) & np.isinf(evidence.high)
-    return inverse, bends & (cells[evidence.index] > 0)
+    observations = problem.observations
+    s, p, e = observations.slices()
+    inverse, curved = np.zeros(observations.size), np.ones(observations.size, dtype=bool)
+    inverse[s] = observations.var
+    inverse[p] = cells[observations.index[p]] ** 2 / observations.y[p]
+    # Of the linear ones only exact cells are curved; those of two-sided noise lie off their kink here.
+    curved[e] = np.isinf(observations.low) & np.isinf(observations.high)
+    return inverse, curved & (cells[observations.index] > 0)
 
 
 def _solve(system, scale, rhs, tol, max_iter):

@@ -16,30 +16,28 @@ from scipy.special import xlogy
 
 from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate
 from sumwise.collective.kernels.edges import _host, softmax
-from sumwise.collective.kernels.observations import Evidence
+from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
-
-__all__ = ["CountProblem"]
 
 
 @dataclass
 class CountProblem:
-    """Forest, node log-potentials, supported states, evidence and population size."""
+    """Forest, node log-potentials, supported states, observations and population size."""
 
     forest: Forest
     base: np.ndarray  # (n_cells,) log-potentials of all nodes, one after the other; -inf forbids
     masks: list  # per node: states with positive probability
-    evidence: Evidence
+    observations: Observations
     total: float
     device: str | None = None
 
     def __post_init__(self):
         self.offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
-        self.shifted = self.base + self.evidence.shift
+        self.shifted = self.base + self.observations.shift
         self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
         self.degrees = self.forest.degrees
         self.node = np.repeat(np.arange(len(self.forest.sizes)), self.forest.sizes)
-        plain = self.device is None and not self.evidence.repeated
+        plain = self.device is None and not self.observations.repeated
         self.paths = paths(self.forest) if plain else None
         self.closed = bool((self.base == -np.inf).any())
         self.n_passes = 0
@@ -90,20 +88,20 @@ class CountProblem:
         return out
 
     def highest(self):
-        """A number above the objective of every point that meets the exact evidence (infinite with poisson counts)."""
-        evidence, n = self.evidence, self.total
-        if evidence.n_poisson:
+        """A number above the objective of every point that meets the exact counts (infinite with Poisson counts)."""
+        observations, n = self.observations, self.total
+        if observations.n_poisson:
             return np.inf
         worst = 0.0
         for start, end in zip(self.offsets[:-1], self.offsets[1:]):
-            worst += _range(self.base[start:end]) + _range(evidence.shift[start:end])
+            worst += _range(self.base[start:end]) + _range(observations.shift[start:end])
         worst += sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
-        ends = np.maximum(np.abs(evidence.low), np.abs(evidence.high))
+        ends = np.maximum(np.abs(observations.low), np.abs(observations.high))
         soft = np.isfinite(ends)
-        far = np.abs(evidence.y) + n
-        linear = float((ends[soft] * far[evidence.n_gaussian :][soft]).sum())
-        square = 0.5 * float((far[: evidence.n_gaussian] ** 2 / evidence.var).sum())
-        return self.constant + n * worst + linear + square + evidence.constant
+        far = np.abs(observations.y) + n
+        linear = float((ends[soft] * far[observations.n_gaussian :][soft]).sum())
+        square = 0.5 * float((far[: observations.n_gaussian] ** 2 / observations.var).sum())
+        return self.constant + n * worst + linear + square + observations.constant
 
     def variances(self, cells):
         """Variances of the cells for rare states: their counts."""

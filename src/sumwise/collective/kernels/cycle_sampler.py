@@ -15,8 +15,6 @@ from numba import njit
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen
 
-__all__ = ["draw_along", "sweep_cycles"]
-
 _FEW = 16  # ranges up to this length are enumerated
 
 

@@ -1,4 +1,4 @@
-"""Most likely counts by the dual: projected Newton-CG on the multipliers of the evidence.
+"""Most likely counts by the dual: projected Newton-CG on the multipliers of the observations.
 
 Maximises ``D(g) = -l*(g) - n log Z(theta - g) + components * n log n`` over the box of the multipliers. One
 evaluation is one pass of belief propagation, one product with the Hessian is one pass of its derivative; edge tables
@@ -7,6 +7,7 @@ are never formed. The counts of a pass are feasible, so every iterate carries a 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from time import process_time
 from typing import Any
@@ -16,14 +17,12 @@ import numpy as np
 from sumwise.collective.kernels.belief import Beliefs
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
-__all__ = ["DualResult", "maximise_dual"]
-
 _LEAST = 1e-4  # share of the promised gain that a step must bring
 
 
 @dataclass
 class _Point:
-    """Multipliers and everything that one evaluation tells about them."""
+    """Multipliers and everything that one evaluation yields."""
 
     g: np.ndarray
     loss: float  # -D(g)
@@ -52,12 +51,12 @@ class DualResult:
 
 
 def _evaluate(problem, g):
-    evidence = problem.evidence
-    beliefs, cells, log_z = problem.infer(-evidence.spread(g, problem.n_cells))
-    value, first, second = evidence.conjugate(g)
-    n = evidence.pick(cells)
-    loss = value + problem.total * log_z - problem.constant - evidence.constant
-    gap, violation = evidence.fenchel(g, n)
+    observations = problem.observations
+    beliefs, cells, log_z = problem.infer(-observations.spread(g, problem.n_cells))
+    value, first, second = observations.conjugate(g)
+    n = observations.pick(cells)
+    loss = value + problem.total * log_z - problem.constant - observations.constant
+    gap, violation = observations.fenchel(g, n)
     return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
 
 
@@ -83,14 +82,16 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     -------
     DualResult
     """
-    evidence = problem.evidence
-    low, high = evidence.lower, evidence.upper
+    problem = copy(problem)  # counters and the choice of solver below are this call's own
+    problem.n_passes = problem.n_tangents = 0
+    observations = problem.observations
+    low, high = observations.lower, observations.upper
     point = _evaluate(problem, _first(problem, start, low, high))
     watch = _Watch(problem, tol, max_gap)
     reach, last = 10.0, None
     done = watch.record(point)
     n_iter, slow = 0, 0
-    ceiling = problem.highest()  # a dual above it proves that exact evidence can't be met
+    ceiling = problem.highest()  # a dual above it proves that exact observations can't be met
     while not done and n_iter < max_iter and reach > 1e-10 and -point.loss <= ceiling:
         n_iter += 1
         before = last
@@ -99,7 +100,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
         if slow > 4:
             problem.paths = None  # sweeps don't see the direction that is left
         new = _evaluate(problem, point.g + step)
-        # Gains below the rounding of the objective can't be told from losses.
+        # Gains below the rounding of the objective look like losses.
         gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
         ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
         reach *= 2.0 if ratio > 0.5 else 1.0 if ratio > 0.1 else 0.2
@@ -123,14 +124,14 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
 
 def _first(problem, start, low, high):
     """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
-    evidence = problem.evidence
-    g = np.zeros(evidence.size) if start is None else np.array(start, dtype=float)
-    s, p, e = evidence.slices()
-    g[p] = np.minimum(g[p], evidence.rate - 1e-9 * evidence.rate)
-    empty = problem.base[evidence.index] == -np.inf
+    observations = problem.observations
+    g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
+    s, p, e = observations.slices()
+    g[p] = np.minimum(g[p], observations.rate - 1e-9 * observations.rate)
+    empty = problem.base[observations.index] == -np.inf
     best = np.zeros_like(g)  # least l*(g): the slope of the loss at zero
-    best[s] = -evidence.y[s] / evidence.var
-    best[e] = np.where(evidence.y[e] > 0, evidence.low, np.where(evidence.y[e] < 0, evidence.high, 0.0))
+    best[s] = -observations.y[s] / observations.var
+    best[e] = np.where(observations.y[e] > 0, observations.low, np.where(observations.y[e] < 0, observations.high, 0.0))
     return np.clip(np.where(empty, best, g), low, high)
 
 
@@ -172,18 +173,18 @@ def _step(problem, point, low, high, reach, last, max_products):
 
     Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
     """
-    evidence = problem.evidence
+    observations = problem.observations
     foot, top = _room(problem, point, low, high)
-    movable = evidence.pick(problem.base) > -np.inf  # a count that underflows to zero may still have to grow
+    movable = observations.pick(problem.base) > -np.inf  # a count that underflows to zero may still have to grow
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
     def hessian(v):
-        moved = problem.covariance_product(point.beliefs, point.cells, evidence.spread(v, problem.n_cells))
-        return curvature * v + evidence.pick(moved)
+        moved = problem.covariance_product(point.beliefs, point.cells, observations.spread(v, problem.n_cells))
+        return curvature * v + observations.pick(moved)
 
     model = _Model(problem, point, curvature, hessian, foot, top, movable)
-    precondition, z = model.restart(np.zeros(evidence.size), -point.gradient)
+    precondition, z = model.restart(np.zeros(observations.size), -point.gradient)
     first = float(-point.gradient @ z)
     forcing = 0.5 if last is None else min(0.5, max(0.9 * first / last, 1e-3))
     x, residual = model.solve_free(precondition, z, forcing, max_products)
@@ -251,27 +252,27 @@ class _Model:
         return x, residual
 
     def _sweeping(self):
-        """Sweeps pay on chains whose evidence is strong: most individuals in cells with little noise."""
-        evidence = self.problem.evidence
-        hard = not (np.isfinite(evidence.low).all() and np.isfinite(evidence.high).all())
-        if self.problem.paths is None or not evidence.size or hard:  # exact counts make blocks singular
+        """Sweeps pay on chains whose observations are strong: most individuals in cells with little noise."""
+        observations = self.problem.observations
+        hard = not (np.isfinite(observations.low).all() and np.isfinite(observations.high).all())
+        if self.problem.paths is None or not observations.size or hard:  # exact counts make blocks singular
             return False
-        n = evidence.pick(self.point.cells)
+        n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
 
     def _solve_paths(self, z, forcing, max_products):
         """The same on chains, by sweeps."""
-        problem, evidence, point = self.problem, self.problem.evidence, self.point
+        problem, observations, point = self.problem, self.problem.observations, self.point
         free = np.zeros(problem.n_cells, dtype=bool)
-        free[evidence.index] = z != 0
-        curvature = evidence.spread(self.curvature, problem.n_cells)
+        free[observations.index] = z != 0
+        curvature = observations.spread(self.curvature, problem.n_cells)
         system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
-        rhs = evidence.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
-        x = evidence.pick(system.solve(rhs, forcing, max_products))
+        rhs = observations.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
+        x = observations.pick(system.solve(rhs, forcing, max_products))
         return x, -point.gradient - self.hessian(x)
 
     def solve_boxed(self, target, max_products):
-        """Lower the model inside the box: stop or bend at its sides, and start afresh there."""
+        """Lower the model inside the box: stop or turn at its sides, and start afresh there."""
         x, residual = np.zeros_like(self.foot), -self.point.gradient
         precondition, z = self.restart(x, residual)
         p, rz, used = z, float(residual @ z), 0
@@ -292,8 +293,8 @@ class _Model:
             else:
                 ends = np.where(p > 0, self.top, self.foot)
                 near = np.where(limits <= inside, ends, x + inside * p), residual - inside * hp
-                bent = np.clip(x + min(length, 1e6 * inside) * p, self.foot, self.top)
-                far = bent, -self.point.gradient - self.hessian(bent)
+                turned = np.clip(x + min(length, 1e6 * inside) * p, self.foot, self.top)
+                far = turned, -self.point.gradient - self.hessian(turned)
                 used += 1
                 x, residual = max(near, far, key=lambda end: _promise(self.point, *end))
                 precondition, z = self.restart(x, residual)
@@ -309,7 +310,7 @@ def _promise(point, x, residual):
 def _room(problem, point, low, high):
     """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
     foot, top = low - point.g, high - point.g
-    _, p, _ = problem.evidence.slices()
+    _, p, _ = problem.observations.slices()
     top[p] *= 0.99
     return foot, top
 
@@ -323,9 +324,9 @@ def _limits(x, p, foot, top):
 
 def _preconditioner(problem, point, curvature, free):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
-    evidence = problem.evidence
-    n = evidence.pick(problem.variances(point.cells))
-    inverse = np.where(free, 1.0 / np.maximum(curvature + evidence.times * n, 1e-300), 0.0)
+    observations = problem.observations
+    n = observations.pick(problem.variances(point.cells))
+    inverse = np.where(free, 1.0 / np.maximum(curvature + observations.times * n, 1e-300), 0.0)
     u = inverse * n
     total, spread = _by_node(problem)
     rest = np.maximum(problem.total - total(n * u), 1e-3 * problem.total)
@@ -338,7 +339,7 @@ def _preconditioner(problem, point, curvature, free):
 
 def _by_node(problem):
     """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
-    node = problem.node[problem.evidence.index]
+    node = problem.node[problem.observations.index]
     if len(node) and (np.diff(node) >= 0).all():
         starts = np.flatnonzero(np.diff(node, prepend=-1))
         sizes = np.diff(starts, append=len(node))

@@ -20,8 +20,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["DenseEdge", "MarginEdge", "SparseEdge", "log_sum_exp", "namespace", "softmax"]
-
 # Scaled potentials lie in [0, 1]; a message below this may have lost terms to underflow and is summed again in logs.
 _TINY = 1e-280
 _FLUSH = 1e-300
@@ -324,7 +322,7 @@ class MarginEdge:
         self._wide = tuple(self.full[k] if k in self.axes else 1 for k in range(len(self.full)))
         self._turn = tuple(int(k) for k in np.argsort(self.axes))
 
-    def _fold(self, x):
+    def fold(self, x):
         """(..., table) to (..., margin, rest)."""
         lead = x.shape[:-1]
         x = x.reshape(*lead, *self.full)
@@ -339,7 +337,7 @@ class MarginEdge:
             x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
         return x.reshape(*lead, *self._wide)
 
-    def _spread(self, x):
+    def spread(self, x):
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
         return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
@@ -354,9 +352,9 @@ class MarginEdge:
             total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
-    def send(self, x, back=False, support=None):
+    def send(self, x, back=False, _support=None):
         if back:
-            return self._spread(x), None
+            return self.spread(x), None
         xp = namespace(x)
         lead = x.shape[:-1]
         cube = x.reshape(*lead, *self.full)
@@ -372,7 +370,7 @@ class MarginEdge:
 
     def tangent(self, memo: Any, dx):
         if memo is None:
-            return self._spread(dx)
+            return self.spread(dx)
         weights, total = memo
         xp = namespace(dx)
         safe = xp.where(total > 0, total, xp.ones_like(total))
@@ -381,7 +379,7 @@ class MarginEdge:
     def table(self, a, b, total):
         """Counts of the table's cells; the margin's own axis would repeat them."""
         xp = namespace(a)
-        logs = a + self._spread(b)
+        logs = a + self.spread(b)
         weights = xp.exp(logs - xp.amax(logs, axis=-1, keepdims=True))
         return weights * (total / xp.sum(weights, axis=-1, keepdims=True))
 
@@ -389,7 +387,7 @@ class MarginEdge:
         return 0.0 * table.sum(-1)
 
     def reach(self, mask, back=False):
-        return self._spread(mask) if back else self._fold(mask).any(-1)
+        return self.spread(mask) if back else self.fold(mask).any(-1)
 
 
 def _permute(x, order) -> Any:

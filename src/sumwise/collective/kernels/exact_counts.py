@@ -14,8 +14,6 @@ from scipy.special import gammaln
 from sumwise.collective.kernels.edges import SparseEdge
 from sumwise.errors import DataError
 
-__all__ = ["exact_tables"]
-
 LARGEST = 4_000_000
 
 
@@ -52,7 +50,7 @@ def exact_tables(problem, log_likelihood):
     Parameters
     ----------
     problem : CountProblem
-        Its evidence isn't used.
+        Its observations aren't used.
     log_likelihood : callable
         ``log_likelihood(node, tables) -> array``: log p(y | table) of every row of `tables`.
 
@@ -115,7 +113,7 @@ class _Integers:
             left, right, theta = operator.first, operator.second, operator.theta
         elif hasattr(operator, "margin"):
             left = np.arange(operator.shape[0])
-            right, theta = operator._spread(np.arange(operator.shape[1])), np.zeros(operator.shape[0])
+            right, theta = operator.spread(np.arange(operator.shape[1])), np.zeros(operator.shape[0])
         else:
             left, right = (a.ravel() for a in np.indices(operator.shape))
             theta = operator.theta.ravel()
@@ -152,8 +150,8 @@ class _Integers:
             self.acc[parent] = self.acc[parent] + message
         roots = sum(float(join.reduce(self.acc[r])) for r in forest.roots)
         if roots == -np.inf:
-            raise DataError("The evidence is impossible under the model for any integer tables.")
-        log_z = self.problem.infer(-self.problem.evidence.shift)[2]
+            raise DataError("The observations are impossible under the model for any integer tables.")
+        log_z = self.problem.infer(-self.problem.observations.shift)[2]
         return roots + len(forest.roots) * float(gammaln(self.total + 1.0)) - self.total * log_z
 
     def mean(self):

@@ -15,8 +15,6 @@ from sumwise.collective.kernels.belief import edge_tangent
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import _host
 
-__all__ = ["GaussianProblem", "gaussian_edge_tables", "gaussian_problem"]
-
 
 @dataclass
 class GaussianProblem(CountProblem):
@@ -25,25 +23,25 @@ class GaussianProblem(CountProblem):
     def __post_init__(self):
         super().__post_init__()
         self.paths = None  # its covariance is that of another point than its counts
-        self._start, self._mean, self._log_z = super().infer(-self.evidence.shift)
+        self.start, self._mean, self._log_z = super().infer(-self.observations.shift)
 
     def infer(self, tilt):
         """Counts ``mean + covariance @ tilt``, and the quadratic that stands for log Z."""
         self.n_passes += 1
-        whole = tilt + self.evidence.shift  # relative to the model without evidence
-        moved = super().covariance_product(self._start, self._mean, whole)
+        whole = tilt + self.observations.shift  # relative to the model without observations
+        moved = super().covariance_product(self.start, self._mean, whole)
         log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
-        return self._start, self._mean + moved, log_z
+        return self.start, self._mean + moved, log_z
 
-    def covariance_product(self, beliefs, cells, direction):
+    def covariance_product(self, _beliefs, _cells, direction):
         """The same for every point."""
-        return super().covariance_product(self._start, self._mean, direction)
+        return super().covariance_product(self.start, self._mean, direction)
 
     def highest(self):
         """No bound: the normal distribution has no polytope."""
         return np.inf
 
-    def variances(self, cells):
+    def variances(self, _cells):
         """Those of the model itself."""
         return self._mean
 
@@ -51,13 +49,13 @@ class GaussianProblem(CountProblem):
 def gaussian_problem(problem: CountProblem) -> GaussianProblem:
     """The Gaussian approximation of a `CountProblem`."""
     masks = problem.masks
-    return GaussianProblem(problem.forest, problem.base, masks, problem.evidence, problem.total, problem.device)
+    return GaussianProblem(problem.forest, problem.base, masks, problem.observations, problem.total, problem.device)
 
 
 def gaussian_edge_tables(problem: GaussianProblem, g):
     """Edge tables ``mean + covariance with the nodes @ tilt`` for the multipliers `g`."""
-    tilt = problem.evidence.shift - problem.evidence.spread(g, problem.n_cells)
-    beliefs, forest = problem._start, problem.forest
+    tilt = problem.observations.shift - problem.observations.spread(g, problem.n_cells)
+    beliefs, forest = problem.start, problem.forest
     cavity, inner = edge_tangent(forest, beliefs, problem.split(tilt))
     tables = problem.edge_tables(beliefs)
     for k, (_, _, e, back) in enumerate(forest.steps):
@@ -73,5 +71,5 @@ def _spread(operator, first, second):
     if hasattr(operator, "matrix"):
         return first[operator.first] + second[operator.second]
     if hasattr(operator, "margin"):
-        return first + operator._spread(second)
+        return first + operator.spread(second)
     return first[:, None] + second

@@ -16,8 +16,6 @@ from sumwise.collective.kernels.edges import SparseEdge
 from sumwise.collective.kernels.proximal_counts import Solution
 from sumwise.kernels.minimise import minimise
 
-__all__ = ["generic_counts"]
-
 
 def generic_counts(problem, tol=1e-6, max_iter=2000):
     """Minimise eq. (2.7) over the polytope with no use of its structure.
@@ -45,7 +43,7 @@ def generic_counts(problem, tol=1e-6, max_iter=2000):
         options={"maxiter": max_iter, "gtol": tol * 1e-3, "xtol": 1e-14, "barrier_tol": tol * 1e-4},
     )
     cells, tables = form.unpack(result.x * problem.total)
-    value = problem.evidence.loss(cells)[0] if form.soft else form.loss_of(result.x)
+    value = problem.observations.loss(cells)[0] if form.soft else form.loss_of(result.x)
     return Solution(
         cells,
         tables=tables,
@@ -78,10 +76,10 @@ class _Form:
             self._add_edge(*edge)
         self.theta, self.weight = np.concatenate(self.theta), np.concatenate(self.weight)
         self.n_counts = self.size
-        evidence = problem.evidence
-        self.soft = bool(np.isfinite(evidence.low).all() and np.isfinite(evidence.high).all())
-        if len(evidence.low):
-            self._add_slacks(evidence)
+        observations = problem.observations
+        self.soft = bool(np.isfinite(observations.low).all() and np.isfinite(observations.high).all())
+        if len(observations.low):
+            self._add_slacks(observations)
         self.cost = np.concatenate([np.zeros(0), *self.cost])
         self.right = np.concatenate(self.right)
         rows, cols, data = (np.concatenate(x) for x in zip(*self._parts))
@@ -123,14 +121,14 @@ class _Form:
         rows, cols = np.concatenate([line[states], line[used]]), np.concatenate([columns, own[used]])
         self._add(rows, cols, np.concatenate([np.ones(len(columns)), -np.ones(len(used))]), np.zeros(len(used)))
 
-    def _add_slacks(self, evidence):
+    def _add_slacks(self, observations):
         """Linear losses: n = y + up - down, each side with its cost; an infinite cost leaves no slack."""
-        _, _, e = evidence.slices()
-        at = self.place[evidence.index[e]]
+        _, _, e = observations.slices()
+        at = self.place[observations.index[e]]
         seen = at >= 0
-        y = evidence.y[e][seen]
+        y = observations.y[e][seen]
         rows, cols, data = [np.arange(len(y))], [at[seen]], [np.ones(len(y))]
-        for ends, sign in ((evidence.high[seen], 1.0), (evidence.low[seen], -1.0)):
+        for ends, sign in ((observations.high[seen], 1.0), (observations.low[seen], -1.0)):
             finite = np.flatnonzero(np.isfinite(ends))
             rows.append(finite)
             cols.append(self.size + np.arange(len(finite)))
@@ -147,7 +145,7 @@ class _Form:
     def start(self):
         """The model's expectation, and slacks to match."""
         problem = self.problem
-        beliefs, cells, _ = problem.infer(-problem.evidence.shift)
+        beliefs, cells, _ = problem.infer(-problem.observations.shift)
         x = np.full(self.size, 1e-3)
         x[: len(self.open)] = cells[self.open] / self.n
         for table, edge in zip(problem.edge_tables(beliefs), self.edges):
@@ -160,27 +158,29 @@ class _Form:
 
     def loss_of(self, x):
         """The smooth part of the loss and the slacks' cost."""
-        evidence = self.problem.evidence
+        observations = self.problem.observations
         value = self._smooth(x)[0]
-        return value + self.n * float(self.cost @ x[self.n_counts :]) + evidence.constant
+        return value + self.n * float(self.cost @ x[self.n_counts :]) + observations.constant
 
     def _smooth(self, x):
         """Gaussian and poisson losses (scaled counts in, value, gradient, curvature per cell out)."""
-        evidence = self.problem.evidence
-        s, p, _ = evidence.slices()
-        at = self.place[evidence.index]
-        slope, bend = np.zeros(len(self.open)), np.zeros(len(self.open))
+        observations = self.problem.observations
+        s, p, _ = observations.slices()
+        at = self.place[observations.index]
+        slope, second_derivative = np.zeros(len(self.open)), np.zeros(len(self.open))
         n = np.where(at >= 0, x[np.maximum(at, 0)], 0.0) * self.n
-        value = -float(evidence.shift[self.open] @ x[: len(self.open)]) * self.n
-        off = n[s] - evidence.y[s]
-        value += 0.5 * float((off**2 / evidence.var).sum())
-        value += float((evidence.rate * n[p] - evidence.y[p] * np.log(np.maximum(n[p], 1e-300))).sum())
-        first = np.concatenate([off / evidence.var, evidence.rate - evidence.y[p] / np.maximum(n[p], 1e-300)])
-        second = np.concatenate([1.0 / evidence.var, evidence.y[p] / np.maximum(n[p], 1e-150) ** 2])
+        value = -float(observations.shift[self.open] @ x[: len(self.open)]) * self.n
+        off = n[s] - observations.y[s]
+        value += 0.5 * float((off**2 / observations.var).sum())
+        value += float((observations.rate * n[p] - observations.y[p] * np.log(np.maximum(n[p], 1e-300))).sum())
+        first = np.concatenate(
+            [off / observations.var, observations.rate - observations.y[p] / np.maximum(n[p], 1e-300)]
+        )
+        second = np.concatenate([1.0 / observations.var, observations.y[p] / np.maximum(n[p], 1e-150) ** 2])
         seen = at[: len(first)] >= 0
         np.add.at(slope, at[: len(first)][seen], first[seen])
-        np.add.at(bend, at[: len(first)][seen], second[seen])
-        return value, slope - evidence.shift[self.open], bend
+        np.add.at(second_derivative, at[: len(first)][seen], second[seen])
+        return value, slope - observations.shift[self.open], second_derivative
 
     def value(self, x):
         """Objective per individual and its gradient."""
@@ -231,6 +231,6 @@ def _cells(operator):
         return operator.first, operator.second, operator.theta
     if hasattr(operator, "margin"):
         size = operator.shape[0]
-        return np.arange(size), operator._spread(np.arange(operator.shape[1])), np.zeros(size)
+        return np.arange(size), operator.spread(np.arange(operator.shape[1])), np.zeros(size)
     left, right = (a.ravel() for a in np.indices(operator.shape))
     return left, right, operator.theta.ravel()

@@ -1,7 +1,7 @@
 """Non-linear belief propagation (Sun, Sheldon and Kumar 2015, Algorithms 1 and 2; Sun 2019, section 2.4.2).
 
 The potentials of belief propagation are replaced by the exponential of minus the energy's gradient at the current
-counts. Node evidence is split 1 / degree over the incident edges.
+counts. The loss of a node is split 1 / degree over the incident edges.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import numpy as np
 from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import softmax
 from sumwise.collective.kernels.proximal_counts import Run, Solution, _dot, _Mixture
-
-__all__ = ["feasible_nlbp", "naive_nlbp"]
 
 
 def feasible_nlbp(run: Run) -> Solution:
@@ -79,11 +77,11 @@ def naive_nlbp(run: Run) -> Solution:
         near = violation <= np.sqrt(run.tol) * problem.total
         if near and run.n_iter % 10 == 0:
             run.lower(cells, value, gradient)
-        done = _record_naive(run, cells, tables, objective, violation, sweep)
+        done = _record_naive(run, cells, tables, objective, violation)
     return run.finish(done)
 
 
-def _record_naive(run, cells, tables, objective, violation, sweep):
+def _record_naive(run, cells, tables, objective, violation):
     """As `Run.record`, but the last point counts, and only agreeing margins end the run."""
     done = run.record(cells, objective, violation, tables=tables)
     run.best = Solution(cells, tables=[np.array(t) for t in tables], objective=objective, violation=violation)

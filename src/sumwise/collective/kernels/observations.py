@@ -18,11 +18,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-__all__ = ["Evidence", "gather"]
-
 
 @dataclass(frozen=True)
-class Evidence:
+class Observations:
     """Observed cells, ordered gaussian, poisson, linear. `index` points into the flat vector of all cells."""
 
     index: np.ndarray
@@ -158,7 +156,7 @@ class Evidence:
 
 
 def gather(parts, n_cells):
-    """One `Evidence` from parts ``dict(kind, index, y, ...)``; a part's order among its kind is kept.
+    """One `Observations` from parts ``dict(kind, index, y, ...)``; a part's order among its kind is kept.
 
     Kinds: ``gaussian`` (var), ``poisson`` (rate), ``linear`` (low, high); each with ``source`` and ``constant``.
     """
@@ -180,7 +178,7 @@ def gather(parts, n_cells):
     kinds = ("gaussian", "poisson", "linear")
     index = np.concatenate([join(k, "index") for k in kinds]).astype(np.int64)
     source = [np.full(len(p["index"]), p["source"]) for k in kinds for p in chosen[k]]
-    return Evidence(
+    return Observations(
         index=index,
         y=np.concatenate([join(k, "y") for k in kinds]),
         n_gaussian=len(join("gaussian", "y")),

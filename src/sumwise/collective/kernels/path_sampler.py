@@ -2,8 +2,8 @@
 
 The posterior of the individuals' states is proportional to ``prod_m p(x_m) p(y | n(x))``. A move takes an individual,
 redraws its states at a node and below it from the guide, and is accepted by Metropolis and Hastings. The guide has
-the slope of the evidence in it, so only its curvature counts against the move:
-``sum over changed counts of log p(y | n +- 1) - log p(y | n) -+ tilt``. Two more moves help where the evidence is
+the slope of the observations in it, so only its curvature counts against the move:
+``sum over changed counts of log p(y | n +- 1) - log p(y | n) -+ tilt``. Two more moves help where the observations are
 tight: one state is redrawn between its neighbours, and two individuals exchange what lies below an edge.
 """
 
@@ -13,8 +13,6 @@ import numpy as np
 from numba import njit
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_individual, draw_state, find_entry, log_seen
-
-__all__ = ["draw_population", "sweep_paths"]
 
 
 @njit(cache=True)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["PathSystem", "paths"]
-
 
 def paths(forest):
     """Nodes and steps of each component from its far end to its root; None where a component is no path."""
@@ -70,20 +68,20 @@ class PathSystem:
         memos = self.beliefs.memo_down if down else self.beliefs.memo_up
         x = np.zeros_like(rhs)
         for nodes, links in problem.paths:
-            heard = None
+            received = None
             last = len(nodes) - 1
             for j in range(last + 1):
                 i = nodes[last - j] if down else nodes[j]
                 here = slice(problem.offsets[i], problem.offsets[i + 1])
                 fixed = self.cells[here], self.n[here], self.inverse[here], self.u[here]
                 own = x[here]
-                if heard is None:
-                    told = _first(rhs[here], *fixed[2:], self.rest[i], own)
+                if received is None:
+                    sent = _first(rhs[here], *fixed[2:], self.rest[i], own)
                 else:
-                    told = _next(rhs[here], heard, *fixed, problem.total, self.rest[i], own)
+                    sent = _next(rhs[here], received, *fixed, problem.total, self.rest[i], own)
                 if j < last:
                     k = links[last - 1 - j] if down else links[j]
-                    heard = edges[steps[k][2]][2].tangent(memos[k], told)
+                    received = edges[steps[k][2]][2].tangent(memos[k], sent)
         return x
 
     def solve(self, rhs, forcing, max_products):
@@ -126,10 +124,10 @@ def _dot(a, b):
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _pull(u, rhs, n, heard, mean):
+def _pull(u, rhs, n, received, mean):
     total = 0.0
     for c in range(len(u)):
-        total += u[c] * (rhs[c] - n[c] * (heard[c] - mean))
+        total += u[c] * (rhs[c] - n[c] * (received[c] - mean))
     return total
 
 
@@ -147,7 +145,7 @@ def _block(x, diagonal, n, offsets, whole):
 
 @njit(cache=True)
 def _first(rhs, inverse, u, rest, own):
-    """A path's first node: fills in its part `own` of the solution, and returns what it tells the next."""
+    """A path's first node: fills in its part `own` of the solution, and returns its message to the next."""
     pull = _dot(u, rhs) / rest
     for c in range(len(rhs)):
         own[c] = inverse[c] * rhs[c] + u[c] * pull
@@ -155,12 +153,12 @@ def _first(rhs, inverse, u, rest, own):
 
 
 @njit(cache=True)
-def _next(rhs, heard, cells, n, inverse, u, total, rest, own):
-    """The same for a node that has heard from the one before it."""
-    mean = _dot(cells, heard) / total
-    pull = _pull(u, rhs, n, heard, mean) / rest
-    told = np.empty_like(rhs)
+def _next(rhs, received, cells, n, inverse, u, total, rest, own):
+    """The same for a node that has received from the one before it."""
+    mean = _dot(cells, received) / total
+    pull = _pull(u, rhs, n, received, mean) / rest
+    sent = np.empty_like(rhs)
     for c in range(len(rhs)):
-        own[c] = inverse[c] * (rhs[c] - n[c] * (heard[c] - mean)) + u[c] * pull
-        told[c] = heard[c] + own[c]
-    return told
+        own[c] = inverse[c] * (rhs[c] - n[c] * (received[c] - mean)) + u[c] * pull
+        sent[c] = received[c] + own[c]
+    return sent

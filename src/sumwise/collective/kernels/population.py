@@ -11,8 +11,6 @@ from scipy.special import gammaln, xlogy
 
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
 
-__all__ = ["assign_individuals", "log_probability", "sample_tables"]
-
 
 def _log_factorials(x):
     return float(gammaln(np.asarray(x) + 1.0).sum())
@@ -88,11 +86,11 @@ def _split_sparse(operator, parents, inner, child_second, rng):
 def _split_margin(operator, parents, inner, child_second, rng):
     if child_second:  # the child is the margin of its parent
         return parents, operator.margin(parents)
-    folded = operator._fold(inner)
+    folded = operator.fold(inner)
     cells = np.zeros(folded.shape, dtype=np.int64)
     busy = np.flatnonzero(parents)
     cells[busy] = rng.multinomial(parents[busy], _probabilities(softmax(folded[busy])))
-    where = operator._fold(np.arange(operator.shape[0]))
+    where = operator.fold(np.arange(operator.shape[0]))
     table = np.zeros(operator.shape[0], dtype=np.int64)
     table[where.ravel()] = cells.ravel()
     return table, table
@@ -124,7 +122,7 @@ def _pairs(operator, table, child_second):
         first, second, counts = operator.first, operator.second, table
     elif isinstance(operator, MarginEdge):
         first = np.arange(operator.shape[0])
-        second, counts = operator._spread(np.arange(operator.shape[1])), table
+        second, counts = operator.spread(np.arange(operator.shape[1])), table
     else:
         first, second = (a.ravel() for a in np.indices(operator.shape))
         counts = table.ravel()

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Solution", "accelerated_rda", "mirror_descent", "rda", "tuned_rda"]
-
 
 @dataclass
 class Solution:
@@ -28,7 +26,7 @@ class Solution:
     n_iter: int = 0
     converged: bool = False
     history: dict = field(default_factory=dict)
-    concave: bool = False  # whether the loss was seen to bend the wrong way
+    concave: bool = False  # whether the loss was seen not to be convex
     multipliers: Any = None
 
 
@@ -53,7 +51,7 @@ class Run:
 
     def infer(self, tilt):
         """One pass at `tilt` from the model's own potentials: (beliefs, cells, R)."""
-        beliefs, cells, log_z = self.problem.infer(tilt - self.problem.evidence.shift)
+        beliefs, cells, log_z = self.problem.infer(tilt - self.problem.observations.shift)
         return beliefs, cells, self.problem.entropy_term(tilt, cells, log_z)
 
     def lower(self, cells, value, gradient):
@@ -65,8 +63,8 @@ class Run:
         """Notice a loss that isn't convex: its gradient falls along a step."""
         if self._last is not None:
             a, b = self._last
-            bend, size = float(_dot(gradient - b, cells - a)), float(np.abs(gradient - b) @ np.abs(cells - a))
-            self.concave |= bend < -1e-9 * size
+            change, size = float(_dot(gradient - b, cells - a)), float(np.abs(gradient - b) @ np.abs(cells - a))
+            self.concave |= change < -1e-9 * size
         self._last = (cells, gradient)
 
     def record(self, cells, objective, violation=0.0, beliefs=None, tables=None):

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-__all__ = ["Field", "Unsolved", "factor", "fit_field", "posterior_draws", "widening", "with_roughness"]
-
 KEPT = 0.999  # of a kernel's trace
 MOST = 1500  # points of an eigendecomposition; more go through that many inducing ones
 STEPS, FINE = 2000, 1e-6  # of conjugate gradients: at most, and the residual that ends them

@@ -9,8 +9,6 @@ from sumwise.collective.kernels.cycle_sampler import sweep_cycles
 from sumwise.collective.kernels.path_sampler import draw_population, sweep_paths
 from sumwise.collective.kernels.trellis import log_seen
 
-__all__ = ["CycleChain", "NoStart", "PathChain"]
-
 _FLOOR = 0.01  # while a chain looks for its start, an empty cell where somebody was counted holds this many
 _SLOPES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # and an exact count costs so much per individual that it is off
 
@@ -20,7 +18,7 @@ _MOSTLY_WHOLE = np.array([0.9, 0.1, 0.1, 0.1])
 
 
 class NoStart(Exception):
-    """No whole tables were found that the evidence allows; `missed` is how many counts are impossible."""
+    """No whole tables were found that the observations allow; `missed` is how many counts are impossible."""
 
     def __init__(self, missed):
         super().__init__(f"{missed} counts are impossible")
@@ -29,7 +27,7 @@ class NoStart(Exception):
 
 @njit(cache=True)
 def impossible(t, counts):
-    """Number of counts that the evidence rules out."""
+    """Number of counts that the observations rule out."""
     out = 0
     for at in range(counts.shape[0]):
         if t.seen[at + 1] > t.seen[at] and log_seen(t, at, counts[at]) == -np.inf:

@@ -10,8 +10,6 @@ import numpy as np
 
 from sumwise.kernels.minimise import minimise
 
-__all__ = ["fit_rows", "loss_and_slope", "row_log_probabilities"]
-
 
 def row_log_probabilities(features, weights, allowed=None):
     """Log-probabilities (..., K) of the moves, for features (..., K, F); where not `allowed`, -inf."""

@@ -2,7 +2,7 @@
 
 Counts lie in one vector: first the cells of all nodes, then the *entries*, one per allowed move of every edge. Steps
 run from the roots down in preorder, so that the steps below a node are one range. The guide is the individual model
-tilted by the slope of the evidence at the most likely counts: its expected tables are those counts.
+tilted by the slope of the observations at the most likely counts: its expected tables are those counts.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-
-__all__ = ["Trellis", "build_trellis", "evidence_lists"]
 
 
 class Trellis(NamedTuple):
@@ -44,24 +42,24 @@ class Trellis(NamedTuple):
     log: np.ndarray  # logs of 0, 1, 2, ... individuals; the first is the floor's, -inf where zero is impossible
 
 
-def evidence_lists(evidence, place, size):
-    """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Evidence`.
+def observation_lists(observations, place, size):
+    """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Observations`.
 
-    `place` says which count each cell of the evidence is; -1 leaves one out.
+    `place` says which count each cell of the observations is; -1 leaves one out.
     """
     slope = np.zeros(size)
-    slope[place[place >= 0]] = -evidence.shift[place >= 0]
-    at = place[evidence.index]
-    s, p, e = evidence.slices()
-    kind = np.empty(evidence.size, dtype=np.int8)
-    low, high = np.zeros(evidence.size), np.zeros(evidence.size)
+    slope[place[place >= 0]] = -observations.shift[place >= 0]
+    at = place[observations.index]
+    s, p, e = observations.slices()
+    kind = np.empty(observations.size, dtype=np.int8)
+    low, high = np.zeros(observations.size), np.zeros(observations.size)
     kind[s], kind[p], kind[e] = 0, 1, 2
-    low[s], low[p], low[e] = 1.0 / evidence.var, evidence.rate, evidence.low
-    high[e] = evidence.high
+    low[s], low[p], low[e] = 1.0 / observations.var, observations.rate, observations.low
+    high[e] = observations.high
     order = np.argsort(at, kind="stable")
     order = order[at[order] >= 0]
     seen = np.searchsorted(at[order], np.arange(size + 1))
-    fields = {"kind": kind[order], "y": evidence.y[order].astype(float), "low": low[order], "high": high[order]}
+    fields = {"kind": kind[order], "y": observations.y[order].astype(float), "low": low[order], "high": high[order]}
     return {"slope": slope, "seen": seen, **fields}
 
 
@@ -71,7 +69,7 @@ def logs(total):
         return np.log(np.arange(min(int(total), 1_000_000) + 2.0))
 
 
-def build_trellis(sizes, edges, base, tilt, evidence, total):
+def build_trellis(sizes, edges, base, tilt, observations, total):
     """A `Trellis` from nodes and edges.
 
     Parameters
@@ -81,8 +79,8 @@ def build_trellis(sizes, edges, base, tilt, evidence, total):
         Two nodes, and per allowed move its states and log-potential; entries follow in this order in `tilt`.
     base : (C,) array; -inf forbids
     tilt : (C + E,) array
-    evidence : dict
-        Fields of the observations, over cells and then entries in the order of `edges` (see `evidence_lists`).
+    observations : dict
+        Fields of the observations, over cells and then entries in the order of `edges` (see `observation_lists`).
     total : int
         Size of the population.
 
@@ -109,7 +107,7 @@ def build_trellis(sizes, edges, base, tilt, evidence, total):
         swaps.append(swap)
     order = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
     theta = np.concatenate([np.zeros(0), *(e[4] for e in edges)])[order]
-    fields = {k: np.asarray(v) for k, v in evidence.items()}
+    fields = {k: np.asarray(v) for k, v in observations.items()}
     moved = np.concatenate([np.arange(n_cells), n_cells + order])
     fields = _reordered(fields, moved)
     degree = np.bincount([n for e in edges for n in e[:2]], minlength=len(sizes)).astype(np.int64)
