@@ -91,8 +91,8 @@ def matproii(_):
     bounds = Bounds().fit(m)
     phi = [1.2671900, 1.9349556, -1.1149542, -1.3270775, 1.6053564]
     rows = [{"what": f"phi {k}", "ours": float(a), "reference": b} for k, (a, b) in enumerate(zip(est.phi_, phi))]
-    for k, (name, told) in enumerate((("Bb", 0.5712), ("Bw", 0.8178))):
-        rows.append({"what": name, "ours": float(est.shares_[k, 0]), "reference": told})
+    for k, (name, value) in enumerate((("Bb", 0.5712), ("Bw", 0.8178))):
+        rows.append({"what": name, "ours": float(est.shares_[k, 0]), "reference": value})
     rows.append({"what": "lower bound Bb", "ours": float(bounds.lower_bound_[0, 0]), "reference": 0.2125903})
     rows.append({"what": "seconds", "ours": seconds, "reference": 0.2})
     return show("matproii", rows)

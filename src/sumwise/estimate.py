@@ -89,10 +89,10 @@ class Estimate:
         labels = checks.listing(given, "labels", "give a list of names per axis.")
         if len(labels) != len(shape):
             raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
-        told = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))
+        names = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))
         checks.unique([*map(str, axes), str(self.name), *ARRAYS[1:]], "The columns of an estimate")
         object.__setattr__(self, "axes", axes)
-        object.__setattr__(self, "labels", told)
+        object.__setattr__(self, "labels", names)
 
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +107,7 @@ class Estimate:
         return self.values.shape
 
     def covers(self, truth: Any) -> np.ndarray:
-        """Tell for each number whether its interval holds the truth."""
+        """Return for each number whether its interval holds the truth."""
         low, high = self.interval
         given = checks.finite(truth, "truth")
         if given.shape != self.shape:
@@ -149,10 +149,10 @@ class Estimate:
         return Estimate, tuple(getattr(self, f.name) for f in fields(self))
 
     def __repr__(self) -> str:
-        told = "" if self.level is None else f", {100 * self.level:g}% interval"
+        interval = "" if self.level is None else f", {100 * self.level:g}% interval"
         table = self.to_frame()
         more = f"\n... {len(table)} in all" if len(table) > 20 else ""
-        return f"Estimate of {self.name}{told}\n{table.head(20).to_string(index=False, float_format='%.4g')}{more}"
+        return f"Estimate of {self.name}{interval}\n{table.head(20).to_string(index=False, float_format='%.4g')}{more}"
 
     def _repr_html_(self) -> str:
         return self.to_frame().head(200).to_html(index=False, escape=True)

@@ -90,7 +90,7 @@ class Margins:
         self._set("col_names", checks.names(col_names, cols.shape[1], "col_names", "col"))
         self._set("weights", _unit_weights(self.weights, n, units))
         self._set("denominator", ROWS_TOTAL if self.denominator is None else str(self.denominator))
-        self._set_covariates(n, units)
+        self._set_covariates(units)
 
     @classmethod
     def from_frame(
@@ -246,7 +246,7 @@ class Margins:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _set_covariates(self, n: int, units: np.ndarray) -> None:
+    def _set_covariates(self, units: np.ndarray) -> None:
         if self.covariates is None:
             if self.covariate_names is not None:
                 raise DataError("covariate_names are given without covariates.")

@@ -29,9 +29,9 @@ def margins(rows):
     ],
 )
 def test_doubts_say_why_the_data_do_not_decide(rows, words):
-    told = doubts(margins(rows))
-    assert len(told) == 1
-    assert words in told[0]
+    found = doubts(margins(rows))
+    assert len(found) == 1
+    assert words in found[0]
     with pytest.warns(ModelWarning, match=words):
         check_identified(margins(rows))
     assert Bounds().fit(margins(rows)).lower_bound_.shape == (len(rows[0]), 2)

@@ -73,7 +73,7 @@ def test_assumptions_are_tested_with_a_verdict():
     est = King(n_draws=50).fit(m)
     found = est.assumptions(m, coordinates=np.random.default_rng(0).uniform(size=(100, 2)), n_permutations=49)
     assert set(found) == {"truncated_normality", "mean_independence", "spatial_independence"}
-    assert all(told["p_value"] > 0.001 for told in found.values())
+    assert all(test["p_value"] > 0.001 for test in found.values())
     assert found["mean_independence"]["verdict"] == "no evidence against it"
     with pytest.raises(DataError, match="coordinates"):
         est.assumptions(m, coordinates=np.zeros((3, 2)))

@@ -44,8 +44,8 @@ def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[
     [[0.5, 1.0], [1.0, 0.5]]
     """
     if (margins.n_rows, margins.n_cols) != (2, 2):
-        told = f"A tomography plot is for 2 x 2 tables; these are {margins.n_rows} x {margins.n_cols}."
-        raise DataError(told, hint="merge groups and outcomes.")
+        message = f"A tomography plot is for 2 x 2 tables; these are {margins.n_rows} x {margins.n_cols}."
+        raise DataError(message, hint="merge groups and outcomes.")
     full = margins.totals > 0
     x, t = margins.row_shares[full, 0], margins.col_shares[full, 0]
     both = full.copy()
@@ -178,7 +178,7 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
 
 
 def contextual(margins: Margins) -> list[dict[str, Any]]:
-    """Return, for every group and outcome, whether the outcome's share bends with the group's share of a unit.
+    """Return, for every group and outcome, how nonlinear the outcome's share is in the group's share of a unit.
 
     If a group's shares are the same whatever its share of a unit, the outcome's share is linear in it.
 
@@ -191,14 +191,14 @@ def contextual(margins: Margins) -> list[dict[str, Any]]:
     """
     full = margins[margins.totals > 0]
     weight = full.totals * full.weights
-    rows = range(margins.n_rows if margins.n_rows > 2 else 1)  # of two groups one tells all
+    rows = range(margins.n_rows if margins.n_rows > 2 else 1)  # two groups mirror each other
     cols = range(margins.n_cols if margins.n_cols > 2 else 1)
     found = []
     for r in rows:
         for c in cols:
-            bend, p_value = curvature_in_x(full.row_shares[:, r], full.col_shares[:, c], weight / weight.mean())
+            curvature, p_value = curvature_in_x(full.row_shares[:, r], full.col_shares[:, c], weight / weight.mean())
             names = {"group": margins.row_names[r], "outcome": margins.col_names[c]}
-            found.append({**names, "curvature": bend, "p value": p_value})
+            found.append({**names, "curvature": curvature, "p value": p_value})
     return found
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-__all__ = ["CHOSEN_ON", "POSTERIOR", "REPORTED_ON", "beta_interval", "beta_sample", "calibrated_sd"]
-
 CHOSEN_ON = ("NZ_2005", "NZ_2011", "SCO_2007")
 REPORTED_ON = ("NZ_2002", "NZ_2008", "NZ_2014")
 

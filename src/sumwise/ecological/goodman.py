@@ -106,7 +106,7 @@ class Goodman(EcologicalEstimator):
         bad = np.argwhere((shares < -OUTSIDE) | (shares > 1 + OUTSIDE))
         self.outside_ = [(margins.row_names[r], margins.col_names[c], float(shares[r, c])) for r, c in bad]
         if self.outside_:
-            group, outcome, share = max(self.outside_, key=lambda told: abs(told[2] - 0.5))
+            group, outcome, share = max(self.outside_, key=lambda cell: abs(cell[2] - 0.5))
             warnings.warn(
                 f"Goodman's estimate leaves [0, 1] in {len(bad)} of {shares.size} cells. Farthest: {group!r} has "
                 f"{share:.3f} for {outcome!r}. Hint: constrained=True fits inside [0, 1].",

@@ -61,7 +61,9 @@ def check_identified(margins: Margins, stacklevel: int = 3) -> None:
         raise DataError(f"All {len(margins)} units are empty.", hint="check the columns that were read.")
     empty = [repr(name) for name, size in zip(margins.row_names, sizes) if size == 0]
     if empty:
-        told = f"Group {empty[0]} has" if len(empty) == 1 else f"Groups {', '.join(empty)} have"
-        raise DataError(f"{told} nobody in any of {len(margins)} units.", hint="drop it; Bounds() takes it as it is.")
+        subject = f"Group {empty[0]} has" if len(empty) == 1 else f"Groups {', '.join(empty)} have"
+        raise DataError(
+            f"{subject} nobody in any of {len(margins)} units.", hint="drop it; Bounds() takes it as it is."
+        )
     for doubt in doubts(margins):
         warnings.warn(f"{doubt} Hint: {HINT}", ModelWarning, stacklevel=stacklevel + 1)

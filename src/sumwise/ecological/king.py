@@ -226,17 +226,17 @@ class King(EcologicalEstimator):
         rng = checks.generator(self.random_state)
         x, t = margins.row_shares[:, 0], margins.col_shares[:, 0]
         distance, p_normal = king_checks.normality(x, t, self.phi_[:5], 4000, rng=rng)
-        bend, p_bend = king_checks.curvature_in_x(x, t, margins.totals * margins.weights)
+        curvature, p_curvature = king_checks.curvature_in_x(x, t, margins.totals * margins.weights)
         found = {
-            "truncated_normality": _told(distance, p_normal, "outcomes follow the fitted truncated normal"),
-            "mean_independence": _told(bend, p_bend, "the groups' mean shares don't change with X"),
+            "truncated_normality": _test_result(distance, p_normal, "outcomes follow the fitted truncated normal"),
+            "mean_independence": _test_result(curvature, p_curvature, "the groups' mean shares don't change with X"),
         }
         if coordinates is not None:
             place = checks.finite(coordinates, "coordinates", ndim=2)
             checks.same_length(units=margins.units, coordinates=place)
             residual = t - np.einsum("ir,r->i", margins.row_shares, self.shares_[:, 0])
             index, p_near = king_checks.moran(residual, place, int(n_permutations), rng=rng)
-            found["spatial_independence"] = _told(index, p_near, "neighbouring units are independent")
+            found["spatial_independence"] = _test_result(index, p_near, "neighbouring units are independent")
         return found
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -248,7 +248,7 @@ class King(EcologicalEstimator):
         return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
 
 
-def _told(statistic: float, p_value: float, claim: str) -> dict[str, Any]:
+def _test_result(statistic: float, p_value: float, claim: str) -> dict[str, Any]:
     verdict = "no evidence against it" if p_value > 0.05 else "the data speak against it"
     return {"statistic": statistic, "p_value": p_value, "claim": claim, "verdict": verdict}
 
@@ -260,7 +260,7 @@ def _covariates(margins: Margins, names: Any, parameter: str) -> np.ndarray:
     known = margins.covariate_names or ()
     missing = [name for name in names if name not in known]
     if missing or margins.covariates is None:
-        told = f"the covariates are {', '.join(known)}." if known else "these margins have none."
-        raise UnknownName(f"{parameter} names {missing[0] if missing else names[0]!r}, which isn't there.", hint=told)
+        hint = f"the covariates are {', '.join(known)}." if known else "these margins have none."
+        raise UnknownName(f"{parameter} names {missing[0] if missing else names[0]!r}, which isn't there.", hint=hint)
     z = margins.covariates[:, [known.index(name) for name in names]]
     return z - z.mean(axis=0)

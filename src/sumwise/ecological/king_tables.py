@@ -13,8 +13,6 @@ from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.margins import Margins
 
-__all__ = ["TableResult", "fit_iterated", "fit_multivariate"]
-
 LARGEST = 20  # free shares in the multivariate strategy
 STEPS, TRIES = 160, 3  # of the climb to the mode, and how often it may begin
 DISTANCE, UNCERTAIN = 1.0, 2.0  # from the mode in standard errors; a standard deviation of the log posterior

@@ -15,8 +15,6 @@ from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.margins import Margins
 
-__all__ = ["EcologicalEstimator"]
-
 AXES = ("group", "outcome")
 FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
 

@@ -18,7 +18,7 @@ from sumwise.errors import DataError
 
 __all__ = ["Validation", "error_index", "validate"]
 
-TOLD = (
+DEFINITIONS = (
     "Error index: half the sum of absolute differences between estimated and true cells, in percent of all people. "
     "Coverage: the share of cells whose interval holds the truth."
 )
@@ -76,7 +76,7 @@ class Validation:
         parts = [(name, part) for name, part in self.frame.groupby("dataset", sort=True)]
         halves = [("chosen on", True), ("reported", False)]
         if self._chosen().any():
-            parts += [(f"all {told}", self.frame[self._chosen() == yes]) for told, yes in halves]
+            parts += [(f"all {half}", self.frame[self._chosen() == yes]) for half, yes in halves]
         parts.append(("all", self.frame))
         return pd.DataFrame([{"contests of": name, **_line(part)} for name, part in parts if len(part)])
 
@@ -87,7 +87,7 @@ class Validation:
         """Return the table in words that a court can read."""
         lines = [
             f"{self.method} on {len(self.frame)} contests with known truth, {100 * self.level:g}% intervals.",
-            TOLD,
+            DEFINITIONS,
         ]
         if self._chosen().any():
             lines.append(

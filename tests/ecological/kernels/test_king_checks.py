@@ -21,8 +21,8 @@ def test_curvature_is_seen_and_a_line_is_not():
     x = rng.uniform(0, 1, 200)
     line = 0.3 + 0.4 * x + 0.02 * rng.normal(size=200)
     assert king_checks.curvature_in_x(x, line, np.ones(200))[1] > 0.01
-    bend, p = king_checks.curvature_in_x(x, line + 0.3 * x**2, np.ones(200))
-    assert abs(bend - 0.3) < 0.1
+    curvature, p = king_checks.curvature_in_x(x, line + 0.3 * x**2, np.ones(200))
+    assert abs(curvature - 0.3) < 0.1
     assert p < 1e-4
 
 

@@ -38,9 +38,9 @@ def test_density_equals_the_normal_one_on_the_free_coordinates():
 
 def test_density_is_close_to_the_exact_multinomial_one():
     cols = np.array([[4.0, 4.0, 6.0]])
-    told = unit_log_density(np.array([[6.0, 8.0]]), cols, SHARES, 0.0)[0]
+    density = unit_log_density(np.array([[6.0, 8.0]]), cols, SHARES, 0.0)[0]
     lattice = 0.5 * np.log(3)  # the lattice of whole tables has one point per sqrt(C) of the plane
-    assert abs(told + lattice - np.log(exact([6, 8], cols[0]))) < 0.15
+    assert abs(density + lattice - np.log(exact([6, 8], cols[0]))) < 0.15
 
 
 def test_empty_unit_has_log_density_zero():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["aggregate_bounds", "cell_bounds"]
-
 
 def cell_bounds(rows: np.ndarray, cols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest count of every cell of every unit.

@@ -7,8 +7,6 @@ from numba import njit
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
 
-__all__ = ["ALGORITHMS", "multinomial_em", "normal_em"]
-
 
 @njit(cache=True)
 def _finish(moment, shares):

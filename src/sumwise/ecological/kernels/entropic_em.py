@@ -21,8 +21,6 @@ from numba import njit, prange
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
 
-__all__ = ["SharesSolution", "common_shares", "em_step", "unit_scales"]
-
 FLOOR = -18.0  # log of the least share
 CHUNKS = 16
 MANY = 4000  # units from which the work is shared between threads
@@ -234,10 +232,10 @@ def _settled(objectives: list[float]) -> bool:
 
 
 def _extrapolate(here, first, second, longest):
-    step, bend = first - here, second - 2 * first + here
+    step, second_difference = first - here, second - 2 * first + here
     mass = np.exp(first)  # cells that vanish must not rule the length
-    length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * bend**2)), 1e-300))
+    length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * second_difference**2)), 1e-300))
     length = max(length, 1.0)
     if length > longest:
         length, longest = longest, min(2 * longest, 64.0)
-    return _normalised(here + 2 * length * step + length**2 * bend), longest
+    return _normalised(here + 2 * length * step + length**2 * second_difference), longest

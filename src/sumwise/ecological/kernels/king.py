@@ -9,9 +9,6 @@ import numpy as np
 from sumwise.ecological.kernels import truncated_normal as tn
 from sumwise.kernels.minimise import minimise
 
-__all__ = ["KingData", "KingPriors", "log_posterior", "maximise", "resample", "simulate"]
-
-
 STARTS = ((0.0, 0.0, -1.2, -1.2, 0.0), (1.0, 1.0, -1.2, -1.2, 0.5), (-1.0, -1.0, -1.2, -1.2, -0.5))
 
 

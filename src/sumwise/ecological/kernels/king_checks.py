@@ -7,8 +7,6 @@ from scipy import stats
 
 from sumwise.ecological.kernels import truncated_normal as tn
 
-__all__ = ["curvature_in_x", "moran", "normality"]
-
 
 def normality(x, t, phi: np.ndarray, n_draws: int, *, rng: np.random.Generator) -> tuple[float, float]:
     """Kolmogorov-Smirnov distance and p-value of the units' ranks among draws from the fitted truncated normal.

@@ -17,18 +17,6 @@ from scipy.stats import qmc
 
 from sumwise.ecological.kernels.transport_normal import log_simplices_mass, quantile_between
 
-__all__ = [
-    "Mode",
-    "TableData",
-    "climb",
-    "integration_error",
-    "limits",
-    "natural",
-    "simulate",
-    "sweep_tables",
-    "table_data",
-]
-
 POINTS = 512  # for the truncation constant
 NARROW, WIDE, CORRELATED, OUTSIDE = 0.05, 1.0, 1.0, 4.0  # the box of sds, of correlations and means on King's scale
 FARTHEST = 0.5  # scale of the prior on how many standard deviations a mean lies outside [0, 1]
@@ -111,7 +99,7 @@ def limits(n_rows: int, n_cols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True)
-def _slide(shares, v, precision, where, step, low, high, rng):
+def _slide(v, precision, where, step, low, high, rng):
     """Move along the cells `where` by the steps `step` times a normal draw on [low, high]; update v = P (b - mean)."""
     lin, quad = 0.0, 0.0
     for p in range(where.size):
@@ -145,7 +133,7 @@ def _cycle(shares, x, v, precision, r, s, c, e, rng):
     if e == width:
         where[3] = -1
     step = np.array([up, -up, -down, down])
-    drawn = _slide(shares, v, precision, where, step, low, high, rng)
+    drawn = _slide(v, precision, where, step, low, high, rng)
     shares[r, c] = max(shares[r, c] + up * drawn, 0.0)
     shares[r, e] = max(shares[r, e] - up * drawn, 0.0)
     shares[s, c] = max(shares[s, c] - down * drawn, 0.0)
@@ -158,7 +146,7 @@ def _free_row(shares, v, precision, r, rng):
     width = shares.shape[1] - 1
     for c in range(width):
         where, step = np.array([r * width + c]), np.array([1.0])
-        drawn = _slide(shares, v, precision, where, step, -shares[r, c], shares[r, width], rng)
+        drawn = _slide(v, precision, where, step, -shares[r, c], shares[r, width], rng)
         shares[r, c] = max(shares[r, c] + drawn, 0.0)
         shares[r, width] = max(shares[r, width] - drawn, 0.0)
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SimplexSolution", "free_shares", "gram", "project_rows", "residual_covariance", "simplex_shares"]
-
 
 class SimplexSolution(NamedTuple):
     """Shares on the simplex, the objective at each step, the last change, and the number of steps."""

@@ -7,8 +7,6 @@ from numba import njit
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
 
-__all__ = ["curvature", "rake", "tilt", "tilted_rows"]
-
 LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
 LONGEST = 8.0  # the largest step of a tilt
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["factor", "solve"]
-
 
 @njit(cache=True)
 def factor(a, lower):

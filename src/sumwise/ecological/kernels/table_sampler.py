@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["largest_remainder", "north_west", "sample_chain", "sweep_concentrations", "sweep_tables"]
-
 
 @njit(cache=True)
 def _ratio(table, alpha, r, s, c, d, k):

@@ -9,8 +9,6 @@ from numba import njit
 
 from sumwise.ecological.kernels.truncated_normal import _log_gap
 
-__all__ = ["log_simplices_mass", "quantile_between"]
-
 # Wichura 1988, AS 241: rational functions for the centre, the tails and the far tails, highest power first
 # fmt: off
 CENTRE = np.array(

@@ -9,19 +9,6 @@ import numpy as np
 from numba import njit
 from scipy.special import log_ndtr, ndtr, ndtri
 
-__all__ = [
-    "NODES",
-    "WEIGHTS",
-    "LineMoments",
-    "draw_between",
-    "line_bounds",
-    "line_moments",
-    "log_interval",
-    "log_square_mass",
-    "natural",
-    "units_log_likelihood",
-]
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["dispersion", "unit_log_density", "unit_moments"]
-
 
 @njit(cache=True)
 def unit_moments(rows, cols, shares):
