@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import os
 import re
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from sumwise import checks
@@ -17,6 +15,7 @@ from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError
+from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 
 __all__ = ["DuckDBEngine"]
 
@@ -81,37 +80,36 @@ class DuckDBEngine:
 
     def _open(self, duckdb: Any, source: Any, columns: tuple[str, ...], table: str | None, config: dict) -> None:
         self._errors = duckdb.Error
-        database = ":memory:"
-        if not sources.is_query(source) and not sources.is_rows(source) and not _is_dataset(source):
+        files, database, query = [], None, source if sources.is_query(source) else None
+        if query is None and not sources.is_rows(source) and not _is_dataset(source):
             self.what = f"the file {str(source)!r}"
-            if sources.file_format(source) == "database":
-                database = str(source)
+            form = sources.file_format(source)
+            database = os.fspath(source) if form == "database" else None
+            files = _files(source) if form in ("csv", "parquet") else []
+            if form in ("csv", "parquet") and not files:
+                raise DataError(f"There is no file {str(source)!r}.")
         try:
-            self.connection = duckdb.connect(database, read_only=database != ":memory:", config=config)
+            self.connection = connect(files, database=database, query=query, **config)
         except duckdb.Error as error:
-            if database != ":memory:":
+            if database is not None:
                 raise self._failure(error) from None
-            told = str(error).strip().split("\n")[0]
             raise DataError(
-                f"DuckDB doesn't start: {told}", hint="look at threads and memory_limit, as '2GB'."
+                f"DuckDB doesn't start: {reason(error)}", hint="look at threads and memory_limit, as '2GB'."
             ) from None
-        self.connection.execute("SET enable_progress_bar = false")
-        self.connection.execute("SET TimeZone = 'UTC'")  # times with a zone read the same on every machine
-        names = self._create_view(source, columns, table, database != ":memory:")
+        names = self._create_view(source, columns, table, files)
         described = self.table(f"DESCRIBE {self.dialect.source}").to_pylist()
-        true_names = names or [d["column_name"] for d in described]
-        found = [_column(name, i, d["column_type"]) for i, (name, d) in enumerate(zip(true_names, described))]
+        found = [_column(name, i, d["column_type"]) for i, (name, d) in enumerate(zip(names, described))]
         self.columns = {c.name: c for c in found}
         for name in columns:
             checks.known(name, self.columns, "column")
 
-    def _create_view(
-        self, source: Any, columns: tuple[str, ...], table: str | None, database: bool
-    ) -> list[str] | None:
-        """Create the view of the rows, with columns c0, c1, ...; return the users' names where SQL would lose
-        them."""
+    def _create_view(self, source: Any, columns: tuple[str, ...], table: str | None, files: list[str]) -> list[str]:
+        """Create the view of the rows, with columns c0, c1, ...; return the users' names of them."""
+        database = not files and not sources.is_query(source) and self.what.startswith("the file")
+        database = database and sources.file_format(source) == "database"
         if table is not None and not database:
             raise DataError(f"table is {table!r}, and {self.what} is no database.", hint="leave it out.")
+        names: list[str] | None = None
         if sources.is_rows(source):
             arrow = sources.arrow_table(source, columns)
             self.categories = sources.categories(source, columns)
@@ -121,39 +119,78 @@ class DuckDBEngine:
             self.connection.register("sumwise_given", source)
             relation, names = "sumwise_given", list(source.schema.names)
         elif database:
-            relation, names = self._database_table(table), None
+            relation = self._database_table(table)
         elif sources.is_query(source):
-            relation, names = f"({source.strip().rstrip(';')})", None
+            relation = f"({one_select(self.connection, source, self.what)}\n)"  # a comment may end the query
         else:
-            relation, names = self._file_relation(source)
+            relation, names = self._file_relation(source, files)
         try:
-            first = self.connection.sql(f"SELECT * FROM {relation} LIMIT 0").columns
-            renamed = ", ".join(f"c{i}" for i in range(len(first)))
-            self.connection.execute(f"CREATE TEMP VIEW {self.dialect.source} ({renamed}) AS SELECT * FROM {relation}")
+            found = self.connection.sql(one_statement(self.connection, f"SELECT * FROM {relation} LIMIT 0")).columns
+            renamed = ", ".join(f"c{i}" for i in range(len(found)))
+            view = f"CREATE TEMP VIEW {self.dialect.source} ({renamed}) AS SELECT * FROM {relation}"
+            self.connection.execute(one_statement(self.connection, view))
         except self._errors as error:
             raise self._failure(error) from None
-        return names or list(first)
+        return list(found) if names is None else [*names, *found[len(names) :]]  # folders' names come last
 
-    def _file_relation(self, source: Any) -> tuple[str, list[str] | None]:
-        path = os.fspath(source)
-        form = sources.file_format(path)
-        if form == "arrow":
-            given = self._arrow_file(path)
+    def _file_relation(self, source: Any, files: list[str]) -> tuple[str, list[str] | None]:
+        """The call that reads some files, and the users' names of its columns.
+
+        Paths and signs are values of variables, and columns have names by position: nothing that stands in a file or
+        in its name is part of a statement.
+        """
+        if sources.file_format(source) == "arrow":
+            given = self._arrow_file(os.fspath(source))
             self.connection.register("sumwise_given", given)
             return "sumwise_given", list(given.schema.names)
-        if form == "csv":
-            try:
-                found = self.connection.sql(f"FROM sniff_csv({DUCKDB.literal(path)}, sample_size = -1)")
-                told = dict(zip(found.columns, found.fetchall()[0]))
-            except self._errors as error:
-                raise self._failure(error) from None
-            prompt = (
-                str(told["Prompt"]).strip().rstrip(";")
-            )  # a complete read_csv call, so that nothing is guessed twice
-            return f"({prompt})", _csv_names(path, told)
-        if Path(path).is_dir():
-            path = os.path.join(path, "**", "*.parquet")
-        return f"read_parquet({DUCKDB.literal(path)})", _parquet_names(path)
+        self.connection.execute("SET VARIABLE sumwise_files = ?", [[as_pattern(f) for f in files]])
+        if sources.file_format(source) == "csv":
+            return self._csv_relation(files)
+        return "read_parquet(getvariable('sumwise_files'))", _parquet_names(files[0])
+
+    def _csv_relation(self, files: list[str]) -> tuple[str, list[str]]:
+        sniffed = self._sniff(files[0], -1)
+        names = _csv_names(files[0], sniffed)
+        for path in files[1:]:
+            other = _csv_names(path, self._sniff(path, 20_480))
+            if sniffed["HasHeader"] and other != names:
+                raise DataError(
+                    f"{files[0]!r} has the columns {', '.join(map(repr, names[:8]))}; {path!r} has "
+                    f"{', '.join(map(repr, other[:8]))}.",
+                    hint="files that are read together have the same columns in the same order.",
+                )
+        signs = {
+            "delim": sniffed["Delimiter"],
+            "quote": sniffed["Quote"],
+            "escape": sniffed["Escape"],
+            "comment": sniffed["Comment"],
+            "new_line": sniffed["NewLineDelimiter"],
+            "dateformat": sniffed["DateFormat"],
+            "timestampformat": sniffed["TimestampFormat"],
+        }
+        prefix = "sumwise_"
+        while any(prefix in path for path in files):  # a folder called like a column of ours would be taken for it
+            prefix += "_"
+        options = [
+            "auto_detect = false",
+            f"skip = {int(sniffed['SkipRows'])}",
+            f"header = {str(bool(sniffed['HasHeader'])).lower()}",
+            "columns = {" + ", ".join(f"'{prefix}{i}': '{t}'" for i, t in enumerate(_csv_types(sniffed))) + "}",
+        ]
+        for option, sign in signs.items():
+            if sign is not None:
+                value = "" if sign in ("(empty)", "\0") else str(sign)
+                self.connection.execute(f"SET VARIABLE sumwise_{option} = ?", [value])
+                options.append(f"{option} = getvariable('sumwise_{option}')")
+        return f"read_csv(getvariable('sumwise_files'), {', '.join(options)})", names
+
+    def _sniff(self, path: str, n_rows: int) -> dict[str, Any]:
+        try:
+            found = self.connection.execute(f"FROM sniff_csv(?, sample_size = {int(n_rows)})", [as_pattern(path)])
+            names = [d[0] for d in found.description]
+            return dict(zip(names, found.fetchall()[0]))
+        except self._errors as error:
+            raise self._failure(error) from None
 
     def _arrow_file(self, path: str) -> Any:
         import pyarrow as pa
@@ -181,14 +218,14 @@ class DuckDBEngine:
     def table(self, sql: str) -> Any:
         """The result of a query as a pyarrow table."""
         try:
-            return self.connection.sql(sql).to_arrow_table()
+            return self.connection.sql(one_statement(self.connection, sql)).to_arrow_table()
         except self._errors as error:
             raise self._failure(error) from None
 
     def chunks(self, sql: str) -> Iterator[Any]:
         """The result of a query as record batches of up to a million rows, one after the other."""
         try:
-            relation = self.connection.sql(sql)
+            relation = self.connection.sql(one_statement(self.connection, sql))
             reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             yield from reader(CHUNK_ROWS)
         except (self._errors, OSError) as error:
@@ -224,8 +261,21 @@ class DuckDBEngine:
         self.close()
 
     def _failure(self, error: Exception) -> DataError:
-        first = str(error).strip().split("\n")[0]
-        return DataError(f"{_start(self.what)} can't be read: {first}", hint="is it whole, and of that format?")
+        why = reason(error)
+        hint = None if "Hint:" in why else "is it whole, and of that format?"
+        return DataError(f"{_start(self.what)} can't be read: {why}", hint=hint)
+
+
+def _files(source: Any) -> list[str]:
+    """The files of a path: itself, those of a pattern, or the Parquet files of a folder."""
+    path = os.fspath(source)
+    return expand_pattern(os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path)
+
+
+def _csv_types(sniffed: dict[str, Any]) -> list[str]:
+    """The types of the columns, as DuckDB writes them; what doesn't look like a type is text."""
+    kinds = [str(c["type"]) for c in sniffed["Columns"]]
+    return [k if re.fullmatch(r"[A-Z][A-Z0-9_ ]*(\(\d+(,\s*\d+)?\))?", k) else "VARCHAR" for k in kinds]
 
 
 def _column(name: str, i: int, described: str) -> Column:
@@ -258,40 +308,36 @@ def _start(what: str) -> str:
     return what[0].upper() + what[1:]
 
 
-def _csv_names(path: str, told: dict[str, Any]) -> list[str] | None:
-    """The names of the header, where DuckDB renamed one that differs from another by case alone."""
-    names = [c["name"] for c in told["Columns"]]
-    if not told["HasHeader"] or not any(re.search(r"_\d+$", n) for n in names):
-        return None
-    first = path if "*" not in path else min(glob.glob(path, recursive=True))
+def _csv_names(path: str, sniffed: dict[str, Any]) -> list[str]:
+    """The names of the header; DuckDB renames one that differs from another by case alone."""
+    names = [c["name"] for c in sniffed["Columns"]]
+    if not sniffed["HasHeader"] or not any(re.search(r"_\d+$", n) for n in names):
+        return names
     try:
         with (
-            gzip.open(first, "rt", encoding="utf-8-sig")
-            if first.endswith(".gz")
-            else open(first, encoding="utf-8-sig", newline="") as stream
+            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+            if path.endswith(".gz")
+            else open(path, encoding="utf-8-sig", newline="") as stream
         ):
-            for _ in range(int(told["SkipRows"])):
+            for _ in range(int(sniffed["SkipRows"])):
                 next(stream)
-            quote = told["Quote"] if len(told["Quote"] or "") == 1 and told["Quote"] != "\0" else None
+            quote = sniffed["Quote"] if len(sniffed["Quote"] or "") == 1 and sniffed["Quote"] != "\0" else None
             quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-            header = next(csv.reader(stream, delimiter=told["Delimiter"], quotechar=quote, quoting=quoting))
+            header = next(csv.reader(stream, delimiter=sniffed["Delimiter"], quotechar=quote, quoting=quoting))
     except (OSError, UnicodeDecodeError, StopIteration, csv.Error, TypeError):
-        return None  # another encoding or packing: DuckDB's names stand
+        return names  # another encoding or packing: DuckDB's names stand
     if len(header) != len(names) or len(set(header)) != len(header):
-        return None
+        return names
     renamed = [re.fullmatch(re.escape(h) + r"_\d+", n) is not None for h, n in zip(header, names)]
     return [h if r else n for h, n, r in zip(header, names, renamed)]
 
 
 def _parquet_names(path: str) -> list[str] | None:
-    """The names in the file; DuckDB tells names apart by more than their case, and renames the second."""
+    """The names in the file; DuckDB renames the second of two that differ by case alone."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    first = path if "*" not in path else next(iter(sorted(glob.glob(path, recursive=True))), None)
-    if first is None:
-        return None
     try:
-        return list(parquet.read_schema(first).names)
-    except (pa.ArrowInvalid, OSError):
+        return list(parquet.read_schema(path).names)
+    except (pa.ArrowException, OSError):
         return None  # DuckDB says what is wrong with it

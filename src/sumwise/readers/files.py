@@ -14,6 +14,7 @@ import pandas as pd
 
 from sumwise import frames
 from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.readers.connection import as_pattern, connect, one_select, reason
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
@@ -145,14 +146,14 @@ def _load_text(
     source = (
         f"read_csv($path, columns={spec}, header={str(file.header).lower()}, auto_detect=false, "
         "delim=$delim, quote='\"', escape='\"', "
-        f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest"
+        f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest, hive_partitioning=false"
         + ("" if file.newline is None else f", new_line={file.newline!r}")
         + ")"
     )
-    values = {"path": str(readable.path), "delim": file.separator, "longest": 1 << 26}
+    values = {"path": as_pattern(readable.path), "delim": file.separator, "longest": 1 << 26}
     at = {c: f"c{file.columns.index(c)}" for c in wanted}
     maybe = [c for c in wanted if ids is not None and c not in set(ids) and file.separator != ";" and decimal != ","]
-    with _connection() as con:
+    with connect([readable.path]) as con:
         try:
             plain, point = _plain_columns(con, source, values, {c: at[c] for c in maybe})
             picks = [f"try_cast(trim({at[c]}) AS DOUBLE) AS {at[c]}" if c in plain else at[c] for c in wanted] or [
@@ -212,14 +213,11 @@ def _open_parquet(path: Path, columns: Sequence | None, ids: Sequence | None, op
         names = tuple(pq.read_schema(path).names)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
-        if set("*?[") & set(str(path)):  # DuckDB would take the name for a pattern
-            frame = pq.read_table(path, columns=wanted).to_pandas()
-        else:
-            alias = ", ".join(f"c{i}" for i in range(len(names)))
-            picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
-            with _connection() as con:
-                query = f"SELECT {picks} FROM read_parquet(?) AS t({alias})"  # noqa: S608
-                frame = con.execute(query, [str(path)]).df()
+        alias = ", ".join(f"c{i}" for i in range(len(names)))
+        picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
+        with connect([path]) as con:
+            query = f"SELECT {picks} FROM read_parquet(?, hive_partitioning=false) AS t({alias})"  # noqa: S608
+            frame = con.execute(query, [as_pattern(path)]).df()
         frame.columns = wanted or ["c"]
     return Sheet(repr(str(path)), names, frame, _numbered_row)
 
@@ -241,9 +239,8 @@ def _open_arrow(path: Path, columns: Sequence | None, ids: Sequence | None, open
 
 
 def _open_database(path: Path, opening: dict) -> Sheet:
-    import duckdb
-
-    with _foreign(path), duckdb.connect(str(path), read_only=True) as con:
+    asked = {"query": opening.get("query"), "params": opening.get("params")}
+    with _foreign(path), connect(database=path, **asked) as con:
         return _run(con, repr(str(path)), opening.get("query"), opening)
 
 
@@ -252,7 +249,7 @@ def _open_query(source: Any, opening: dict) -> Sheet:
         return _run(source, "the database", opening.get("query"), opening)
     if opening.get("query") is not None:
         raise DataError("There are two queries: the source and query=.", hint="give one.")
-    with _connection() as con:
+    with _foreign("the query"), connect(query=source, params=opening.get("params")) as con:
         return _run(con, "the query", source, opening)
 
 
@@ -262,10 +259,7 @@ def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
     elif opening.get("table") is not None:
         raise DataError("There is a query and a table.", hint="give one of query= and table=.")
     with _foreign(name):
-        statements = con.extract_statements(query)
-        if len(statements) != 1 or statements[0].type.name != "SELECT":
-            raise DataError(f"{name}: the query is not one SELECT statement.", hint="give one query that only reads.")
-        result = con.execute(query, opening.get("params"))
+        result = con.execute(one_select(con, query, name), opening.get("params"))
         columns = tuple(column[0] for column in result.description)
         _no_twins(name, columns)
         frame = result.df()
@@ -303,17 +297,6 @@ def _shown(path: Any) -> str:
 
 
 @contextmanager
-def _connection() -> Iterator[Any]:
-    import duckdb
-
-    con = duckdb.connect(":memory:")
-    try:
-        yield con
-    finally:
-        con.close()
-
-
-@contextmanager
 def _foreign(path: Any) -> Iterator[None]:
     """Turn what DuckDB and pyarrow raise into a DataError that names the file."""
     import duckdb
@@ -324,6 +307,4 @@ def _foreign(path: Any) -> Iterator[None]:
     except SumwiseError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError, ValueError, TypeError, UnicodeError) as error:
-        shown = _shown(path)
-        words = str(error).strip().splitlines()
-        raise DataError(f"{shown} can't be read: {words[0] if words else type(error).__name__}") from error
+        raise DataError(f"{_shown(path)} can't be read: {reason(error)}") from error

@@ -79,9 +79,9 @@ def _write(frame: pd.DataFrame, path: str, ending: str) -> None:
         with pa.OSFile(path, "wb") as stream, pa.ipc.new_file(stream, table.schema) as writer:
             writer.write_table(table)
         return
-    import duckdb
+    from sumwise.readers.connection import connect
 
-    quoted = path.replace("'", "''")
-    with duckdb.connect(":memory:") as con:
+    quoted = os.path.abspath(path).replace("'", "''")  # a name of ours, in a folder of the user's
+    with connect([path]) as con:
         con.register("sheet", table)
-        con.execute(f"COPY (SELECT * FROM sheet) TO '{quoted}' ({FORMATS[ending]})")  # noqa: S608
+        con.execute(f"COPY (SELECT * FROM sheet) TO '{quoted}' ({FORMATS[ending]}, USE_TMP_FILE false)")  # noqa: S608
