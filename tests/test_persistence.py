@@ -1,9 +1,11 @@
 """save and load: whole or not at all, the same object back, and nothing but a DataError for a bad file."""
 
+import io
 import json
 import os
 import stat
 import sys
+import tracemalloc
 import types
 import zipfile
 from dataclasses import dataclass
@@ -497,6 +499,53 @@ def test_deeply_nested_document_is_refused(tmp_path):
         file.writestr("object.json", "[" * 100_000 + "]" * 100_000)
     with pytest.raises(DataError, match="nested too deeply"):
         load(tmp_path / "x")
+
+
+NUMBERS = {"array": "numbers.npy"}
+BOMBS = {
+    "a constant": {"constant": {"shape": [10**9], "value": "number.npy"}},
+    "margins of constants": {
+        "noun": {
+            "class": "sumwise.margins.Margins",
+            "fields": {side: {"constant": {"shape": [10**8, 2], "value": "number.npy"}} for side in ("rows", "cols")},
+        }
+    },
+    "bags of constants": {
+        "noun": {
+            "class": "sumwise.bags.Bags",
+            "fields": {"values": {"constant": {"shape": [10**9, 2], "value": "number.npy"}}, "offsets": NUMBERS},
+        }
+    },
+    "many constants": [{"constant": {"shape": [10**6], "value": "number.npy"}}] * 100,
+    "one array in many places": [NUMBERS] * 100_000,
+    "rows of no length": {"array": "rows.npy"},
+    "objects of no length": {"objects": {"shape": [10**10, 0], "order": "C", "items": []}},
+    "a range": {"index": {"range": [0, 10**12, 1], "name": None}},
+    "a sparse matrix": {
+        "sparse": {"class": "coo_matrix", "shape": [10**12, 1], "data": NUMBERS, "row": NUMBERS, "col": NUMBERS}
+    },
+    "a negative shape": {"constant": {"shape": [-1, -1], "value": "number.npy"}},
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_sizes_that_a_small_file_declares_are_refused_before_anything_is_made(tmp_path, bomb):
+    """A file of 731 bytes once took 8.2 GB and 73 s."""
+    path = tmp_path / "x"
+    save([], path)
+    arrays = {"number.npy": np.ones(1), "numbers.npy": np.arange(1000.0), "rows.npy": np.empty((10**10, 0))}
+    members = {}
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        members[name] = buffer.getvalue()
+    rewrite(path, lambda d: d.update(object=BOMBS[bomb]), add=members.items(), sign=True)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"declares values of|says shape"):
+        load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20
 
 
 def test_checkpoint_is_no_object(tmp_path):

@@ -69,7 +69,8 @@ def load(path: str | os.PathLike) -> Any:
     Raises
     ------
     DataError
-        The file is missing, cut off, damaged, changed by hand, of a newer format, or names an unknown class.
+        The file is missing, cut off, damaged, changed by hand, of a newer format, names an unknown class, or
+        declares far larger values than a file of its size holds.
 
     See Also
     --------
@@ -102,7 +103,7 @@ def encoded(obj: Any, where: str, layout: bool = True) -> tuple[Any, list]:
 
 
 def decoded(tree: Any, fetch: Any) -> Any:
-    """Return the object of a JSON tree; ``fetch(name)`` gives its arrays."""
+    """Return the object of a JSON tree; ``fetch(name)`` gives its arrays, ``fetch.limit`` is its largest size."""
     from sumwise.storage.walk import Decoder
 
-    return Decoder(fetch).decode(tree, "object")
+    return Decoder(fetch, fetch.limit).decode(tree, "object")

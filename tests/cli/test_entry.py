@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -21,6 +22,11 @@ def sumwise(*arguments, **options):
     """Run the command in a process of its own."""
     command = [sys.executable, "-m", "sumwise", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120, **options)
+
+
+def wrapped(error, cause):
+    error.__cause__ = cause
+    return error
 
 
 @pytest.fixture
@@ -44,6 +50,11 @@ def raising(monkeypatch):
         (DataError("two\nlines \x1b[31m[red]"), 2, "two lines \\x1b[31m[red]"),
         (FileNotFoundError(2, "No such file or directory", "a.csv"), 2, "No such file or directory: a.csv"),
         (OSError("disk full"), 2, "disk full"),
+        (MemoryError(), 2, "There is not enough memory for this. Hint: close"),
+        (MemoryError("Unable to allocate 7.45 GiB for an array"), 2, "There is not enough memory for this: 7.45 GiB"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), 2, "There is not enough memory for this."),
+        (RuntimeError("can't start new thread"), 2, "There is not enough memory for this."),
+        (wrapped(SystemError("in compiled code"), MemoryError()), 2, "There is not enough memory for this."),
         (KeyboardInterrupt(), 130, "Interrupted."),
         (
             ZeroDivisionError("division by zero"),

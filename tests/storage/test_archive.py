@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import zipfile
 
@@ -173,3 +174,33 @@ def test_what_is_no_path_is_refused(path):
 def test_path_of_bytes(tmp_path):
     archive.write(bytes(tmp_path / "x"), "object", {"a": 1}, [])
     assert archive.read(bytes(tmp_path / "x"), "object", lambda tree, fetch: tree) == {"a": 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name are of Unix")
+def test_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(DataError, match="is a pipe or a device"):
+        archive.read(tmp_path / "x", "object", plain)
+
+
+def test_device_is_refused():
+    if not os.path.exists("/dev/zero"):
+        pytest.skip("no devices on this system")
+    with pytest.raises(DataError, match="is a pipe or a device"):
+        archive.read("/dev/zero", "object", plain)
+
+
+def test_document_that_unpacks_to_far_more_than_the_file_is_not_parsed(tmp_path):
+    path = tmp_path / "x"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("object.json", "[" + "[]," * 2**21 + "[]]")
+    with pytest.raises(DataError, match=r"unpacks to 62914\d+; it isn't read"):
+        archive.read(path, "object", plain)
+
+
+def test_lack_of_memory_is_said_in_one_line(tmp_path):
+    def greedy(tree, fetch):
+        raise MemoryError
+
+    with pytest.raises(DataError, match="needs more memory than is free"):
+        archive.read(written(tmp_path, np.zeros(3)), "object", greedy)

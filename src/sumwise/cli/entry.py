@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -16,6 +18,7 @@ from sumwise.errors import SumwiseError
 __all__ = ["BAD_INPUT", "DEFECT", "INTERRUPTED", "main"]
 
 DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+MEMORY_HINT = "close other programs, give fewer rows or columns, or use a machine with more memory."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,6 +90,8 @@ def line_and_code(error: BaseException) -> tuple[str, int]:
         return str(error), BAD_INPUT
     if hasattr(error, "format_message"):  # what Typer finds wrong with the command itself
         return usage(error), BAD_INPUT
+    if out_of_memory(error):
+        return f"There is not enough memory for this{_amount(error)}. Hint: {MEMORY_HINT}", BAD_INPUT
     if isinstance(error, OSError):
         return f"{error.strerror}: {error.filename}" if error.filename else str(error), BAD_INPUT
     hint = "this is a defect in sumwise; run again with --debug to see where, and report it."
@@ -98,6 +103,28 @@ def interrupted(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemError) and isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
     )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, in Python, NumPy, Arrow, DuckDB or torch; compiled code may wrap it."""
+    chain: list[BaseException] = []
+    here: BaseException | None = error
+    while here is not None and here not in chain:
+        chain.append(here)
+        here = here.__cause__ or here.__context__
+    return any(
+        isinstance(e, MemoryError)
+        or type(e).__name__ in ("OutOfMemoryError", "OutOfMemoryException")
+        or (isinstance(e, OSError) and e.errno == errno.ENOMEM)
+        or (isinstance(e, RuntimeError) and "can't start new thread" in str(e))
+        for e in chain
+    )
+
+
+def _amount(error: BaseException) -> str:
+    """How much was asked for, where NumPy says so."""
+    found = re.search(r"Unable to allocate ([\d.]+ [KMGTPE]iB)", str(error))
+    return f": {found[1]} more were asked for" if found else ""
 
 
 def usage(error) -> str:

@@ -161,6 +161,8 @@ def _load_text(
             ]
             frame = con.execute(f"SELECT {', '.join(picks)} FROM {source}", values).df()  # noqa: S608
         except Exception as error:
+            if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+                raise MemoryError(str(error).splitlines()[0] if str(error) else "") from error
             raise _text_error(file, error) from error
     frame.columns = list(wanted) or ["c"]
     return frame, point

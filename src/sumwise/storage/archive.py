@@ -27,8 +27,9 @@ FORMAT = 1
 
 DOCUMENT = "object.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes, whenever it is saved
-FREE_SIZE = 64 * 2**20  # what the members of a small file may unpack to
+FREE_SIZE = 64 * 2**20  # what the members of a small file may unpack to, and its values come to
 EXPANSION = 50  # beyond that, how many times the size of the file
+FREE_TEXT, TEXT_EXPANSION = 4 * 2**20, 10  # the same for the document, whose values take far more room than their text
 
 
 def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray]) -> None:
@@ -52,10 +53,11 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
     """
     name = _name(path)
     try:
-        with open(name, "rb") as file, zipfile.ZipFile(file) as archive:
-            document = _document(archive, os.fstat(file.fileno()).st_size, name)
+        with _opened(name) as file, zipfile.ZipFile(file) as archive:
+            size = os.fstat(file.fileno()).st_size
+            document = _document(archive, size, name)
             _check_header(document, kind, name)
-            value = decode(document["object"], lambda member: _array(archive, document, member))
+            value = decode(document["object"], _Members(archive, document, _limit(size)))
             _check_digest(document, name)
     except FileNotFoundError as error:
         raise DataError(f"There is no file {name!r}.") from error
@@ -71,13 +73,46 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
     except IsADirectoryError as error:
         raise DataError(f"{name!r} is a folder.", hint="give the name of a file in it.") from error
     except (MemoryError, OSError) as error:  # of this machine, not of the file
-        if getattr(error, "errno", None) != errno.EINVAL:  # which is a place before the beginning of the file
-            raise
-        raise DataError(f"{name!r} is damaged ({error}).", hint="copy it again, or save it again.") from error
+        raise _of_this_machine(error, name) from error
     except Exception as error:  # what zipfile, json and NumPy say of damaged bytes is of many kinds
         reason = f"{type(error).__name__}: {error}"
         raise DataError(f"{name!r} is damaged ({reason}).", hint="copy it again, or save it again.") from error
     return value
+
+
+def _of_this_machine(error: MemoryError | OSError, name: str) -> Exception:
+    if isinstance(error, MemoryError):
+        hint = "close other programs, or load it on a machine with more memory."
+        return DataError(f"{name!r} needs more memory than is free.", hint=hint)
+    if error.errno == errno.EINVAL:  # a place before the beginning of the file
+        return DataError(f"{name!r} is damaged ({error}).", hint="copy it again, or save it again.")
+    return error
+
+
+class _Members:
+    """The arrays of a file by the names of their members, and how many bytes all its values may come to."""
+
+    def __init__(self, archive: zipfile.ZipFile, document: dict[str, Any], limit: int) -> None:
+        self.archive, self.document, self.limit = archive, document, limit
+
+    def __call__(self, member: Any) -> np.ndarray:
+        return _array(self.archive, self.document, member)
+
+
+def _limit(file_size: int) -> int:
+    return max(FREE_SIZE, EXPANSION * file_size)
+
+
+def _opened(name: str) -> IO[bytes]:
+    """Open an ordinary file; a pipe or a device, which might never end, is refused before it is read."""
+    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return open(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    raise DataError(f"{name!r} is a pipe or a device.", hint="copy what it gives to a file, and load that.")
 
 
 def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, Any]:
@@ -91,7 +126,8 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise DataError(f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed.")
     size = sum(info.file_size for info in infos)
-    if size > max(FREE_SIZE, EXPANSION * file_size):
+    text = archive.getinfo(DOCUMENT).file_size
+    if size > _limit(file_size) or text > max(FREE_TEXT, TEXT_EXPANSION * file_size):
         raise DataError(f"{name!r} has {file_size} bytes and says that it unpacks to {size}; it isn't read.")
     document = json.loads(archive.read(DOCUMENT), parse_constant=_no_constant)
     if not isinstance(document, dict):

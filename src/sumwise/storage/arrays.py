@@ -15,8 +15,6 @@ __all__ = ["KINDS", "decode", "encode"]
 KINDS = "biufcUSmM"
 """Kinds of dtype that go to ``.npy`` as they are: nothing that NumPy would have to pickle."""
 
-LARGEST_CONSTANT = 2**36
-
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
     """Encode what NumPy calls its own; None for what isn't an array, a scalar or a dtype."""
@@ -63,12 +61,11 @@ def _encode_scalar(encoder: Encoder, value: np.generic, where: str) -> dict:
 def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     """Decode an array, a scalar or a dtype."""
     if tag == "array":
-        return decoder.fetch(body)
+        return decoder.fetch(body, where)
     if tag == "constant":
-        shape = tuple(body["shape"])
-        if math.prod(shape) > LARGEST_CONSTANT:
-            raise DataError(f"{where}: the file says shape {shape} for a single number.")
-        return np.broadcast_to(decoder.fetch(body["value"]).reshape(()), shape)
+        value = decoder.fetch(body["value"], where).reshape(())
+        decoder.spend(body["shape"], value.itemsize, where)
+        return np.broadcast_to(value, tuple(body["shape"]))
     if tag == "objects":
         return _decode_objects(decoder, body, where)
     if tag == "scalar":
@@ -78,7 +75,8 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
 
 def _decode_objects(decoder: Decoder, body: dict, where: str) -> np.ndarray:
     shape, order, nodes = body["shape"], body["order"], body["items"]
-    if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) != len(nodes):
+    decoder.spend(shape, 8, where)
+    if math.prod(shape) != len(nodes):
         raise DataError(f"{where}: the file says shape {shape} for {len(nodes)} values.")
     flat = np.empty(len(nodes), dtype=object)
     for i, node in enumerate(nodes):

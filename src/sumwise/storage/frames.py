@@ -158,7 +158,9 @@ def _decode_index(decoder: Decoder, body: dict, where: str) -> Any:
     import pandas as pd
 
     if "range" in body:
-        return pd.RangeIndex(*decoder.each(body["range"], where), name=decoder.decode(body["name"], where))
+        result = pd.RangeIndex(*decoder.each(body["range"], where), name=decoder.decode(body["name"], where))
+        decoder.spend((len(result),), 8, where)
+        return result
     if "levels" in body:
         levels = [_decode_index(decoder, level, where) for level in body["levels"]]
         codes, names = decoder.decode(body["codes"], where), decoder.decode(body["names"], where)

@@ -47,6 +47,8 @@ def decode(decoder: Decoder, tag: str, body: dict, where: str) -> Any:
     shape = tuple(body["shape"])
     if len(shape) != 2 or any(type(n) is not int or n < 0 for n in shape):
         raise DataError(f"{where}: the file holds a sparse matrix of shape {shape}.")
+    for n in shape:  # whoever sums its rows or columns makes a vector of that length
+        decoder.spend((n,), 8, where)
     parts = {part: decoder.array(body[part], f"{where}.{part}") for part in PARTS[file_format]}
     if any(parts[part].dtype.kind not in "iu" for part in parts if part != "data"):
         raise DataError(f"{where}: the file holds a sparse matrix whose indices are no integers.")

@@ -97,6 +97,8 @@ class Encoder:
 class Decoder:
     """Turn a JSON tree back into the value; ``fetch`` gives an array by the name of its member.
 
+    ``limit`` is how many bytes the value may come to; a few bytes of a file can declare any size.
+
     Examples
     --------
     >>> from sumwise.storage.walk import Decoder
@@ -104,15 +106,30 @@ class Decoder:
     (1, nan)
     """
 
-    def __init__(self, fetch: Callable[[str], np.ndarray]) -> None:
+    def __init__(self, fetch: Callable[[str], np.ndarray], limit: float = 2**40) -> None:
         self._fetch = fetch
+        self._limit, self._spent = limit, 0
         self._fetched: dict[Any, np.ndarray] = {}
 
-    def fetch(self, name: Any) -> np.ndarray:
+    def fetch(self, name: Any, where: str = "object") -> np.ndarray:
         """Return an array by the name of its member: the same one each time."""
         if name not in self._fetched:
             self._fetched[name] = self._fetch(name)
-        return self._fetched[name]
+        array = self._fetched[name]
+        self.spend(array.shape, array.itemsize, where)
+        return array
+
+    def spend(self, shape: Iterable[int], itemsize: int, where: str) -> None:
+        """Count what an array of some shape takes, before it is made; an axis of no length counts as one."""
+        shape = tuple(shape)
+        if any(type(n) is not int or n < 0 for n in shape):
+            raise DataError(f"{where}: the file says shape {shape}.")
+        self._spent += itemsize * math.prod(max(n, 1) for n in shape)
+        if self._spent > self._limit:
+            raise DataError(
+                f"{where}: the file is small and declares values of {self._spent:,} bytes or more; it isn't read.",
+                hint="save the object again with this version of sumwise.",
+            )
 
     def decode(self, node: Any, where: str) -> Any:
         """Decode one node; any failure is a DataError that says where."""
