@@ -18,8 +18,8 @@ def shortened(items: Any, most: int = 6) -> str:
     '0, 1, 2, ... (10 in all)'
     """
     listed = list(items)
-    told = ", ".join(str(x) for x in listed[:most])
-    return told if len(listed) <= most else f"{told}, ... ({len(listed)} in all)"
+    shown = ", ".join(str(x) for x in listed[:most])
+    return shown if len(listed) <= most else f"{shown}, ... ({len(listed)} in all)"
 
 
 def facts_text(title: str, facts: dict[str, Any]) -> str:

@@ -144,8 +144,8 @@ class Domain:
         return hash((self.attributes, self.shape))
 
     def __repr__(self) -> str:
-        told = [f"{name}: {n}" for name, n in self.sizes.items()]
-        return f"Domain({', '.join(told[:12])}{f', ... {len(told)} in all' if len(told) > 12 else ''})"
+        shown = [f"{name}: {n}" for name, n in self.sizes.items()]
+        return f"Domain({', '.join(shown[:12])}{f', ... {len(shown)} in all' if len(shown) > 12 else ''})"
 
     def _repr_html_(self) -> str:
         facts = {name: f"{n} levels" for name, n in list(self.sizes.items())[:50]}

@@ -90,5 +90,5 @@ def warn_not_converged(n_iter: int, change: float, tol: float, hint: str | None 
     >>> print(caught[0].message)
     Stopped after 10 steps with change 3.0e-02; tol is 1.0e-06. Hint: raise max_iter, or loosen tol.
     """
-    told = f"Stopped after {n_iter} steps with change {change:.1e}; tol is {tol:.1e}."
-    warnings.warn(f"{told} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel)
+    words = f"Stopped after {n_iter} steps with change {change:.1e}; tol is {tol:.1e}."
+    warnings.warn(f"{words} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel)

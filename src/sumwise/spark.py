@@ -1,4 +1,4 @@
-"""Spark for those who have it: a session, and how its failures are told."""
+"""Spark for those who have it: a session, and how its failures are reported."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ def broken_workers(what: str) -> Iterator[None]:
                 f"Spark's workers can't {what}: {absent[-1]}.",
                 hint="install sumwise on the workers, or set PYSPARK_PYTHON.",
             ) from None
-        told = [line for line in lines if "Exception" in line or "Error" in line] or lines
-        raise DataError(f"Spark's workers didn't {what}: {told[-1]}", hint="their own log says more.") from error
+        shown = [line for line in lines if "Exception" in line or "Error" in line] or lines
+        raise DataError(f"Spark's workers didn't {what}: {shown[-1]}", hint="their own log says more.") from error

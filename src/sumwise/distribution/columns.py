@@ -84,7 +84,7 @@ class Columns:
         if constant.any():
             named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
             if constant.all() and not bags.levels:
-                raise DataError(f"All {len(constant)} columns are constant ({named}): nothing tells bags apart.")
+                raise DataError(f"All {len(constant)} columns are constant ({named}): bags do not differ.")
             warnings.warn(
                 f"{int(constant.sum())} of {bags.n_features} columns are constant ({named}) and are left out.",
                 ModelWarning,

@@ -212,10 +212,10 @@ class FourierEmbedding(Embedding):
 
 def _chains(widths: Any) -> list[tuple[float, int]]:
     """Group widths into chains of halves, each (largest, number of halvings): halves cost no further cosines."""
-    told = checks.positive(widths, "widths", ndim=1)
-    if not len(told):
+    given = checks.positive(widths, "widths", ndim=1)
+    if not len(given):
         raise DataError("widths is empty.", hint="give multiples of the median, as in (1, 0.5).")
-    left = sorted({float(w) for w in told}, reverse=True)
+    left = sorted({float(w) for w in given}, reverse=True)
     chains = []
     while left:
         first, halvings = left.pop(0), 0

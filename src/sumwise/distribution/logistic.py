@@ -173,16 +173,16 @@ class BagLogistic(Estimator):
         return probabilities[:, 1] if self.flat_ else probabilities
 
     def score(self, bags: Bags, y: Any) -> float:
-        """Return the share of bags whose class is told; for proportions R squared, the mean over columns."""
-        told = self.predict(bags)
+        """Return the accuracy on bags; for proportions R squared, the mean over columns."""
+        predicted = self.predict(bags)
         if not self.shares_given_:
             checks.same_length(bags=bags, y=y)
-            return float(np.mean(told == np.asarray(y)))
+            return float(np.mean(predicted == np.asarray(y)))
         truth = checks.finite(y, "y")
-        if truth.shape != told.shape:
-            raise DataError(f"y has shape {truth.shape}; the predictions have {told.shape}.")
+        if truth.shape != predicted.shape:
+            raise DataError(f"y has shape {truth.shape}; the predictions have {predicted.shape}.")
         spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-        return float(np.mean(1.0 - ((truth - told) ** 2).sum(axis=0) / np.maximum(spread, 1e-300)))
+        return float(np.mean(1.0 - ((truth - predicted) ** 2).sum(axis=0) / np.maximum(spread, 1e-300)))
 
 
 def _logits(features: np.ndarray, found: LogisticSolution) -> np.ndarray:

@@ -33,9 +33,9 @@ SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of 
 class BagGaussianProcess(BagRegressor):
     """Gaussian process regression with a bag kernel; places on a map may add a smooth surface (Flaxman et al. 2015).
 
-    The response is a constant + f(bag) + g(place) + noise. A bag of few rows tells less of its distribution, so the
+    The response is a constant + f(bag) + g(place) + noise. A bag of few rows says little about its distribution, so the
     variance of the noise is proportional to 1 + c / (n + m) for a bag of n rows (or of weights that sum
-    to n); it is bounded, since the response of a bag of no rows can be told to lie where responses lie. The
+    to n); it is bounded, since the response of a bag of no rows is known to lie in the range of the responses. The
     width of the bag kernel, c and m, the amplitude and length of the spatial part and the noise have the largest
     marginal likelihood on a grid, the scale of all in closed form.
 

@@ -144,10 +144,10 @@ def recommend(
         raise DataError("There are no candidates.", hint="give a dict of name to estimator.")
     scores, seconds, failed = _tried(candidates, bags, truth, folds, verbose)
     best = _first_within_one_error(scores)
-    told = [*_why(best, scores, bags, SCORES[task]), *reasons, *failed]
+    reasons_given = [*_why(best, scores, bags, SCORES[task]), *reasons, *failed]
     if places is not None:
-        told.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
-    return Recommendation(best, clone(candidates[best]), scores, seconds, tuple(told), SCORES[task])
+        reasons_given.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
+    return Recommendation(best, clone(candidates[best]), scores, seconds, tuple(reasons_given), SCORES[task])
 
 
 def _check_responses(truth: np.ndarray, task: str) -> None:
@@ -159,7 +159,7 @@ def _check_responses(truth: np.ndarray, task: str) -> None:
         )
     if truth.size and (truth == truth[:1]).all():
         raise DataError(
-            f"All {len(truth)} responses are the same, {checks.plain(truth.flat[0])!r}: nothing tells methods apart."
+            f"All {len(truth)} responses are the same, {checks.plain(truth.flat[0])!r}: no method can be preferred."
         )
 
 
@@ -201,22 +201,22 @@ def _why(best: str, scores: Mapping[str, np.ndarray], bags: Bags, score_name: st
         others = {name: value for name, value in mean.items() if name != best}
         next_best = max(others, key=lambda name: others[name]) if others else None
         beside = f"; next is {next_best} with {others[next_best]:.3f}" if next_best else ""
-        told = [f"It has the best {score_name} over {len(scores[best])} folds: {mean[best]:.3f}{beside}."]
+        lines = [f"It has the best {score_name} over {len(scores[best])} folds: {mean[best]:.3f}{beside}."]
     else:
-        told = [
+        lines = [
             f"Its {score_name} of {mean[best]:.3f} is within one standard error of the best ({top}, {mean[top]:.3f}), "
             "and it is simpler."
         ]
     median = float(np.median(bags.sizes))
     spread = f"{bags.sizes.min()} to {bags.sizes.max()} rows, median {median:g}"
     if median < SMALL_BAGS:
-        told.append(
+        lines.append(
             f"Bag size: {spread}. Bags this small describe their distribution poorly; quantisation and networks need "
             "larger ones; SizeMatched or ShrunkEmbedding, which know how small bags are, may gain."
         )
     else:
-        told.append(f"Bag size: {spread}, enough for histograms and learned embeddings to be told from noise.")
+        lines.append(f"Bag size: {spread}, enough to estimate histograms and learned embeddings.")
     few = "too few to train a network on" if len(bags) < FEW_BAGS else "enough for a network to be tried"
-    told.append(f"Number of bags: {len(bags)}, {few}.")
-    told.append(f"Dimension: {bags.n_features} columns.")
-    return told
+    lines.append(f"Number of bags: {len(bags)}, {few}.")
+    lines.append(f"Dimension: {bags.n_features} columns.")
+    return lines

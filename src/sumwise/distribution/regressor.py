@@ -133,10 +133,10 @@ def _codes(groups: Any, n: int) -> np.ndarray | None:
     """Codes from 0 of the groups; None where every bag is a group of its own."""
     if groups is None:
         return None
-    told = np.asarray(checks.listing(groups, "groups"))
-    if told.shape != (n,):
-        raise DataError(f"groups has shape {told.shape} for {n} bags.", hint="give one group per bag.")
-    found, codes = np.unique(told, return_inverse=True)
+    given = np.asarray(checks.listing(groups, "groups"))
+    if given.shape != (n,):
+        raise DataError(f"groups has shape {given.shape} for {n} bags.", hint="give one group per bag.")
+    found, codes = np.unique(given, return_inverse=True)
     if len(found) < 3:
         raise DataError(
             f"There are {len(found)} groups; at least 3 are needed, since each is predicted from the others.",

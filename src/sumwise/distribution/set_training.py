@@ -21,7 +21,7 @@ from sumwise.progress import Progress
 __all__ = ["Network", "RowSource", "Settings", "Trained", "Training", "batch_size", "fresh_network"]
 
 ROWS_AT_ONCE = 65_536  # of a batch that only predicts
-ROWS_PER_STEP = 20_000  # of a batch that learns, unless told otherwise
+ROWS_PER_STEP = 20_000  # of a batch that learns, by default
 RESIDENT = 2**33  # bytes of rows that are kept on a GPU as a whole
 
 

@@ -69,7 +69,7 @@ def median_distance(bags: Bags, columns: Columns, *, rng: np.random.Generator) -
         return middle
     above = distances[distances > 0]
     if not len(above):
-        raise DataError(f"{len(drawn)} rows drawn at random are all the same: nothing tells bags apart.")
+        raise DataError(f"{len(drawn)} rows drawn at random are all the same: bags do not differ.")
     middle = float(np.median(above))
     warnings.warn(
         f"The median distance between rows is 0 ({1 - len(above) / len(distances):.0%} of pairs are equal); the median "

@@ -194,7 +194,7 @@ def election(
         Covariates (age, income, ...) and attributes (sex, race, education, employment, marriage, then further ones).
     separation : float in [0, 1), default 0.2
         Share of the latent factors' variance that lies between regions; with 0 all regions are alike and the votes
-        of individuals can't be told from counts.
+        of individuals can't be estimated from counts.
     signal : float, default 1.5
         Standard deviation of each class's logit over individuals.
     region_effect : float, default 0.0

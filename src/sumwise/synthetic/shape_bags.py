@@ -1,4 +1,4 @@
-"""Point clouds on surfaces of several kinds: bags with a class that no moment tells alone."""
+"""Point clouds on surfaces of several kinds: bags with a class that no single moment identifies."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def command(
     families: Annotated[
         list[str] | None, typer.Argument(help="Tell these families' stories only.", show_default=False)
     ] = None,
-    out: Annotated[str, typer.Option(help="The folder for report.html, which shows all that was told.")] = "demo",
+    out: Annotated[str, typer.Option(help="The folder for report.html, with every story and its figures.")] = "demo",
     json: output.Json = False,
 ) -> None:
     """Tell one small story per family, on generated data with known truth.
@@ -27,21 +27,21 @@ def command(
 
     from sumwise.demo import choose, stories
 
-    begin, told = time.perf_counter(), []
+    begin, stories = time.perf_counter(), []
     for story in choose(stories(), families or []):
         if not json:
             output.write(f"{story.name} ({story.family})", style="bold")
-        told.append(tell(story, json))
-    path = write_report(told, out)
+        stories.append(tell(story, json))
+    path = write_report(stories, out)
     if json:
-        output.write_json({"stories": told, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
+        output.write_json({"stories": stories, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
         return
-    output.write(f"{len(told)} {'story' if len(told) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
+    output.write(f"{len(stories)} {'story' if len(stories) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
     output.write(f"All of it as a page: {path}")
     output.write("Next: sumwise init YOURFILE.csv, then sumwise fit problem.toml; README.md for the same in Python.")
 
 
-def write_report(told: list[dict], out: str):
+def write_report(stories: list[dict], out: str):
     """Write one page of all stories."""
     from pathlib import Path
 
@@ -54,7 +54,7 @@ def write_report(told: list[dict], out: str):
     except OSError as error:
         raise DataError(f"The folder {out!r} can't be made: {error.strerror}.", hint="name another by --out.") from None
     path = folder / "report.html"
-    path.write_text(stories_page(told), "utf-8")
+    path.write_text(stories_page(stories), "utf-8")
     return path
 
 

@@ -53,8 +53,8 @@ def show(result: dict[str, Any], json: bool) -> None:
         kept = ("title", "family", "method", "lead", "record", "folder", "files", "warnings")
         output.write_json({key: result[key] for key in kept})
         return
-    for told in result["warnings"]:
-        output.warn(told)
+    for warning in result["warnings"]:
+        output.warn(warning)
     output.write(output.one_line(result["title"]), style="bold")
     for line in result["lead"]:
         output.write(f"  {output.one_line(line)}")
