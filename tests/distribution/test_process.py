@@ -17,8 +17,57 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     cover = gram[9:, 9:] - gram[9:, :9] @ np.linalg.solve(inside, gram[:9, 9:])
     scale = (y[:9] - y[:9].mean()) @ np.linalg.solve(inside, y[:9] - y[:9].mean()) / 9
     assert np.allclose(model.predict(weighted_bags[9:]), mean)
-    variance = scale * (np.diag(cover) + model.noise_ * inflation[9:])
+    variance = scale * 9 / 8 * (np.diag(cover) + model.noise_ * inflation[9:])  # the mean is estimated too
+    settings, model.settings_ = model.settings_, []  # the best setting alone
     assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, variance)
+    model.settings_ = settings
+
+
+def test_spread_of_few_bags_averages_over_settings(weighted_bags):
+    y = np.random.default_rng(0).normal(size=12)
+    model = BagGaussianProcess().fit(weighted_bags[:9], y[:9])
+    inflation = 1 + model.rows_[0] / (total_weights(weighted_bags) + model.rows_[1])
+    best, centred, total = model.predict(weighted_bags[9:]), y[:9] - y[:9].mean(), 0.0
+    for setting in model.settings_:
+        model.kernel_.gamma_ = setting["gamma"]
+        gram = model.kernel_.gram(weighted_bags)
+        inside = gram[:9, :9] + setting["noise"] * np.diag(inflation[:9])
+        mean = y[:9].mean() + gram[9:, :9] @ np.linalg.solve(inside, centred)
+        cover = np.diag(gram[9:, 9:] - gram[9:, :9] @ np.linalg.solve(inside, gram[:9, 9:]))
+        scale = centred @ np.linalg.solve(inside, centred) / 9
+        total = total + setting["weight"] * (scale * (cover + setting["noise"] * inflation[9:]) + (mean - best) ** 2)
+    assert sum(setting["weight"] for setting in model.settings_) == pytest.approx(1)
+    assert len(model.settings_) > 1
+    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, total * 9 / 8)
+
+
+def test_inducing_bags_come_close_to_all():
+    train, test = (synthetic.gamma(n, 40, random_state=s) for n, s in ((400, 1), (300, 2)))
+    full = BagGaussianProcess(random_state=0).fit(train.bags, train.response)
+    sparse = BagGaussianProcess(max_bags=100, n_inducing=80, random_state=0).fit(train.bags, train.response)
+    errors = [np.mean((m.predict(test.bags) - test.response) ** 2) for m in (full, sparse)]
+    assert sparse.n_inducing_ == len(sparse.reference_) == len(sparse.dual_) == 80
+    assert errors[1] < 1.02 * errors[0]
+    low, high = sparse.predict_interval(test.bags, 0.9)
+    assert 0.84 < np.mean((low <= test.response) & (test.response <= high)) < 0.96
+
+
+def test_inducing_bags_have_their_places_too():
+    bags, y, places = neighbours(3)
+    kernel = EmbeddingKernel(LinearEmbedding())
+    full = BagGaussianProcess(kernel).fit(bags[:120], y[:120], places[:120])
+    sparse = BagGaussianProcess(kernel, max_bags=50, n_inducing=60, random_state=0).fit(
+        bags[:120], y[:120], places[:120]
+    )
+    errors = [np.mean((m.predict(bags[120:], places[120:]) - y[120:]) ** 2) for m in (full, sparse)]
+    assert errors[1] < 1.2 * errors[0]
+
+
+def test_sparse_process_is_the_same_for_the_same_seed():
+    train = synthetic.gamma(60, 20, random_state=0)
+    options = {"max_bags": 30, "n_inducing": 10, "n_tuning": 25}
+    one, two = (BagGaussianProcess(random_state=5, **options).fit(train.bags, train.response) for _ in range(2))
+    assert np.array_equal(one.predict_std(train.bags), two.predict_std(train.bags))
 
 
 def test_intervals_cover_as_they_say():

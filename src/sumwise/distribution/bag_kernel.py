@@ -76,9 +76,10 @@ class BagKernel(Estimator):
         for i in range(0, len(a), step):
             yield a[i : i + step], self._scaled(a[i : i + step], b)
 
-    def _compared(self, a: Any, b: Any) -> np.ndarray:
-        """Kernel matrix of what is kept of bags and bags."""
-        return np.vstack([self._similarities(scaled, self.gamma_) for _, scaled in self._blocks(a, b)])
+    def _compared(self, a: Any, b: Any, gamma: float | None = None) -> np.ndarray:
+        """Kernel matrix of what is kept of bags and bags; with another gamma than its own where one is given."""
+        gamma = self.gamma_ if gamma is None else gamma
+        return np.vstack([self._similarities(scaled, gamma) for _, scaled in self._blocks(a, b)])
 
     def _apart(self, scaled: np.ndarray, a: Any, b: Any) -> np.ndarray:
         """How far bags lie from each other, (n_a, n_b): in scaled distances, or by the inner product."""

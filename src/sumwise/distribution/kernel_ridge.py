@@ -11,6 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
@@ -23,6 +24,7 @@ __all__ = ["BagKernelRidge"]
 
 NEGATIVE = -1e-8  # a relative eigenvalue below this is no rounding error
 BLOCK = 1024  # bags compared with the landmarks at once
+N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from
 
 
 class BagKernelRidge(BagRegressor):
@@ -41,9 +43,11 @@ class BagKernelRidge(BagRegressor):
     n_tuning : int, default 500
         Widths (and variants of the kernel) are compared on so many bags at most, drawn at random; the penalty is chosen
         on all.
-    max_bags : int, default 8192
-        Above so many bags the Gram matrix is replaced by Nystroem features on `n_landmarks` bags.
-    n_landmarks : int, default 2048
+    max_bags : int, default 2048
+        Above so many bags the Gram matrix is replaced by Nystroem features on `n_landmarks` bags: there both cost about
+        the same, and beyond it the cost grows linearly.
+    n_landmarks : int, default 1024
+        Each is the bag that those picked before it explain least.
     random_state : int, numpy.random.Generator or None
 
     Attributes
@@ -79,8 +83,8 @@ class BagKernelRidge(BagRegressor):
         penalty: Any = "loo",
         widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
         n_tuning: int = 500,
-        max_bags: int = 8192,
-        n_landmarks: int = 2048,
+        max_bags: int = 2048,
+        n_landmarks: int = 1024,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -151,7 +155,8 @@ class BagKernelRidge(BagRegressor):
 
     def _learn_landmarks(self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
-        self.reference_ = kept[np.sort(rng.choice(len(y), min(self.n_landmarks, len(y)), replace=False))]
+        pool = kept[np.sort(rng.permutation(len(y))[: N_CANDIDATES * int(self.n_landmarks)])]
+        self.reference_ = pool[pick_inducing(self.kernel_._compared(pool, pool), int(self.n_landmarks))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
         self.least_eigenvalue_ = float(squares[0] / squares[-1])
         good = squares > 1e-10 * squares[-1]

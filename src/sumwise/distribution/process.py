@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist, pdist
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.kernels.marginal_likelihood_path import evidence_path
+from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
+from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
 from sumwise.distribution.shrunk import total_weights
@@ -28,6 +29,9 @@ ALIKE = 1.5  # ratio of the largest to the smallest bag up to which the noise is
 ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag
 N_SIZES = 300  # bags on which they are tried
 SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of places
+FEW = 200  # bags up to which the spread accounts for uncertain widths and noise
+LIGHT = 0.01  # settings with less than this share of the weight of the best are left out
+N_CANDIDATES = 4  # times the inducing bags: how many bags, drawn at random, these are picked from
 
 
 class BagGaussianProcess(BagRegressor):
@@ -37,15 +41,24 @@ class BagGaussianProcess(BagRegressor):
     variance of the noise is proportional to 1 + c / (n + m) for a bag of n rows (or of weights that sum
     to n); it is bounded, since the response of a bag of no rows is known to lie in the range of the responses. The
     width of the bag kernel, c and m, the amplitude and length of the spatial part and the noise have the largest
-    marginal likelihood on a grid, the scale of all in closed form.
+    marginal likelihood on a grid, the scale of all in closed form. Intervals are those of a Student t distribution,
+    since the scale is estimated; with up to 200 bags they average over widths and noise levels by marginal likelihood.
+
+    Above `max_bags` the process stands on inducing bags (Titsias 2009): time and memory then grow linearly.
 
     Parameters
     ----------
     kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried.
+    n_tuning : int, default 1000
+        The kernel and its width, c and m and the spatial part are chosen on so many bags at most, drawn at random.
+    max_bags : int, default 2000
+        With more bags than this, inducing bags take the place of all.
+    n_inducing : int, default 500
+        How many; each is the bag whose response is least certain given those picked before it.
     random_state : int, numpy.random.Generator or None
-        For kernels that draw.
+        For kernels that draw, and for which bags settings are chosen on and inducing bags are picked from.
 
     Attributes
     ----------
@@ -59,7 +72,10 @@ class BagGaussianProcess(BagRegressor):
     spatial_ : tuple of two floats
         Amplitude relative to f and length of the spatial part; (0, 0) without one.
     log_evidence_ : float
-        Log marginal likelihood.
+        Log marginal likelihood of the bags that settings were chosen on; with inducing bags a lower bound on that of
+        all.
+    n_inducing_ : int
+        Inducing bags, or 0 where all bags are used.
 
     Examples
     --------
@@ -78,10 +94,16 @@ class BagGaussianProcess(BagRegressor):
         self,
         kernel: BagKernel | None = None,
         widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+        n_tuning: int = 1000,
+        max_bags: int = 2000,
+        n_inducing: int = 500,
         random_state: Any = None,
     ):
         self.kernel = kernel
         self.widths = widths
+        self.n_tuning = n_tuning
+        self.max_bags = max_bags
+        self.n_inducing = n_inducing
         self.random_state = random_state
 
     def fit(self, bags: Bags, y: Any, coordinates: Any = None) -> Any:
@@ -102,45 +124,104 @@ class BagGaussianProcess(BagRegressor):
         return super().fit(bags, y)
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+        for name in ("n_tuning", "max_bags", "n_inducing"):
+            checks.at_least(getattr(self, name), name, 3)
+        rng = checks.generator(self.random_state)
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
         self.level_ = y.mean(axis=0)
-        centred = y - self.level_
-        sizes = total_weights(bags)
-        self.rows_ = (0.0, 0.0)
-        distances, tried = self._choose_kernel(kept, centred, widths)
-        if sizes.max() >= ALIKE * sizes.min():
-            self.rows_ = self._choose_rows(distances, centred, sizes)
-            tried = self._choose_gamma(distances, centred, _inflation(sizes, self.rows_), [t[0] for t in tried])
-        gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
+        centred, sizes = y - self.level_, total_weights(bags)
+        some = rng.permutation(len(y))[: int(self.n_tuning)] if len(y) > self.n_tuning else np.arange(len(y))
+        some.sort()
+        kept, tried = self._tune(kept, centred, sizes, widths, some)
         inflation = _inflation(sizes, self.rows_)
-        self.spatial_ = (0.0, 0.0)
-        if self.places_ is not None:
-            gram = self._add_space(gram, centred, self.places_, inflation)
-        self.factor_, lower = cho_factor(gram + np.diag(self.noise_ * inflation), lower=True)
-        self.dual_ = cho_solve((self.factor_, lower), centred)
-        self.scale_ = np.maximum((centred * self.dual_).sum(axis=0) / len(y), 1e-300)
+        learn = self._learn_all if len(y) <= self.max_bags else self._learn_inducing
+        learn(kept, centred, inflation, rng)
+        self.n_bags_, self.settings_ = len(y), []
+        if len(y) <= FEW and not self.n_inducing_:
+            self.settings_ = self._weigh_settings(centred, inflation, [t[0] for t in tried])
         history = {"gamma": [t[0] for t in tried], "log_evidence": [t[1] for t in tried]}
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
 
-    def _choose_kernel(self, kept: Any, centred: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, list]:
-        """Choose the variant of the kernel and its width; return its distances and the widths that were tried."""
+    def _tune(
+        self, kept: Any, centred: np.ndarray, sizes: np.ndarray, widths: np.ndarray, some: np.ndarray
+    ) -> tuple[Any, list]:
+        """Choose the kernel, its gamma, the noise and the spatial part on `some` bags; return what is kept of all."""
+        targets, inflation = centred[some], np.ones(len(some))
+        self.rows_, self.spatial_ = (0.0, 0.0), (0.0, 0.0)
+        kept, distances, tried = self._choose_kernel(kept, targets, widths, some)
+        if sizes.max() >= ALIKE * sizes.min():
+            self.rows_ = self._choose_rows(distances, targets, sizes[some])
+            inflation = _inflation(sizes[some], self.rows_)
+            tried = self._choose_gamma(distances, targets, inflation, [t[0] for t in tried])
+        if self.places_ is not None:
+            gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
+            self._choose_space(gram, targets, self.places_[some], inflation)
+        return kept, tried
+
+    def _learn_all(self, kept: Any, centred: np.ndarray, inflation: np.ndarray, rng: np.random.Generator) -> None:
+        """Condition on every bag."""
+        self.reference_, self.reference_places_, self.n_inducing_ = kept, self.places_, 0
+        gram = self._kernel(kept, self.places_)
+        gram[np.diag_indices(len(gram))] += self.noise_ * inflation
+        self.factor_, lower = cho_factor(gram, lower=True, overwrite_a=True)
+        self.dual_ = cho_solve((self.factor_, lower), centred)
+        self.scale_ = np.maximum((centred * self.dual_).sum(axis=0) / len(centred), 1e-300)
+
+    def _weigh_settings(self, centred: np.ndarray, inflation: np.ndarray, gammas: list) -> list[dict[str, Any]]:
+        """Return widths and noise levels that the data support, each with its weight and what prediction needs."""
+        grams = {gamma: self._kernel(self.reference_, self.places_, gamma) for gamma in gammas}
+        found = {gamma: marginal_likelihoods(gram, centred, inflation) for gamma, gram in grams.items()}
+        top = max(logs.max() for _, logs in found.values())
+        kept = [
+            (float(np.exp(log - top)), gamma, float(noise))
+            for gamma, (levels, logs) in found.items()
+            for noise, log in zip(levels, logs)
+            if np.exp(log - top) >= LIGHT
+        ]
+        total = sum(weight for weight, _, _ in kept)
+        settings = []
+        for weight, gamma, noise in kept:
+            factor, _ = cho_factor(grams[gamma] + np.diag(noise * inflation), lower=True)
+            dual = cho_solve((factor, True), centred)
+            scale = np.maximum((centred * dual).sum(axis=0) / len(centred), 1e-300)
+            parts = {"gamma": gamma, "noise": noise, "factor": factor, "dual": dual, "scale": scale}
+            settings.append({"weight": weight / total, **parts})
+        return settings
+
+    def _learn_inducing(self, kept: Any, centred: np.ndarray, inflation: np.ndarray, rng: np.random.Generator) -> None:
+        """Condition on inducing bags; the noise is chosen again, by the bound on all bags."""
+        places = self.places_
+        pool = np.sort(rng.permutation(len(centred))[: N_CANDIDATES * int(self.n_inducing)])
+        self.reference_, self.reference_places_ = kept[pool], None if places is None else places[pool]
+        gram = self._kernel(self.reference_, self.reference_places_)
+        picked = pick_inducing(gram, int(self.n_inducing))
+        inner = gram[np.ix_(picked, picked)]
+        self.n_inducing_, chosen = len(picked), pool[picked]
+        self.reference_, self.reference_places_ = kept[chosen], None if places is None else places[chosen]
+        found = sparse_process(self._kernel(kept, places), inner, self._own(kept), centred, inflation)
+        self.log_evidence_, self.noise_, self.scale_ = found.bound, found.noise, found.scale
+        self.dual_, self.axes_ = found.dual, found.axes
+
+    def _choose_kernel(self, kept: Any, centred: np.ndarray, widths: np.ndarray, some: np.ndarray) -> tuple:
+        """Choose the variant of the kernel and its width; return what it keeps, distances of some bags, and widths."""
         best = None
         for kernel, reference in self.kernel_.variants(kept):
-            self.kernel_, distances = kernel, kernel._scaled(reference, reference)
+            part = reference if len(some) == len(reference) else reference[some]
+            self.kernel_, distances = kernel, kernel._scaled(part, part)
             gammas = kernel.gamma_ * (widths if kernel.has_width else np.ones(1))
             tried = self._choose_gamma(distances, centred, np.ones(len(centred)), gammas.tolist())
             found = (self.log_evidence_, self.noise_, kernel, kernel.gamma_, reference, distances, tried)
             best = found if best is None or found[0] > best[0] else best
         assert best is not None
-        self.log_evidence_, self.noise_, self.kernel_, self.kernel_.gamma_, self.reference_, distances, tried = best
-        return distances, tried
+        self.log_evidence_, self.noise_, self.kernel_, self.kernel_.gamma_, kept, distances, tried = best
+        return kept, distances, tried
 
     def _choose_gamma(self, distances: np.ndarray, centred: np.ndarray, inflation: np.ndarray, gammas: list) -> list:
         """Choose the kernel's gamma and the noise; return what was tried."""
         tried = [
-            (gamma, *evidence_path(self.kernel_._similarities(distances, gamma), centred, inflation))
+            (gamma, *marginal_likelihood_path(self.kernel_._similarities(distances, gamma), centred, inflation))
             for gamma in gammas
         ]
         self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
@@ -152,66 +233,87 @@ class BagGaussianProcess(BagRegressor):
         gram = self.kernel_._similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
         least = float(sizes.min())
         pairs = [(0.0, 0.0), *((c * least, m * least) for c in ROWS for m in (0.0, *ROWS) if m <= c)]
-        found = [evidence_path(gram, centred[some], _inflation(sizes[some], pair))[0] for pair in pairs]
+        found = [marginal_likelihood_path(gram, centred[some], _inflation(sizes[some], pair))[0] for pair in pairs]
         return pairs[int(np.argmax(found))]
 
-    def _add_space(
-        self, gram: np.ndarray, centred: np.ndarray, places: np.ndarray, inflation: np.ndarray
-    ) -> np.ndarray:
-        """Choose the spatial part by evidence; leave it out where it doesn't help."""
-        distances = cdist(places, places)
+    def _choose_space(self, gram: np.ndarray, centred: np.ndarray, places: np.ndarray, inflation: np.ndarray) -> None:
+        """Choose the spatial part by marginal likelihood; leave it out where it doesn't help."""
         middle = float(np.median(pdist(places)))
         for length in (share * middle for share in SPATIAL_LENGTHS):
-            surface = np.exp(-0.5 * (distances / length) ** 2)
+            surface = _surface(places, places, length)
             for share in SPATIAL_SHARES:
-                evidence, noise = evidence_path(gram + share * surface, centred, inflation)
-                if evidence > self.log_evidence_:
-                    self.log_evidence_, self.noise_, self.spatial_ = evidence, noise, (share, length)
-        share, length = self.spatial_
-        return gram + share * np.exp(-0.5 * (distances / length) ** 2) if share else gram
+                found, noise = marginal_likelihood_path(gram + share * surface, centred, inflation)
+                if found > self.log_evidence_:
+                    self.log_evidence_, self.noise_, self.spatial_ = found, noise, (share, length)
 
     def predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
         """Return the predicted response of each bag (at its place, if `fit` was given places)."""
         self._fitted("dual_")
-        return self._shaped(self._similar(bags, coordinates)[0] @ self.dual_ + self.level_)
+        return self._shaped(self._kernel(*self._kept(bags, coordinates)) @ self.dual_ + self.level_)
 
     def _predict(self, bags: Bags) -> np.ndarray:
-        return self._similar(bags, None)[0] @ self.dual_ + self.level_
+        return self._kernel(*self._kept(bags, None)) @ self.dual_ + self.level_
 
     def predict_interval(self, bags: Bags, level: float = 0.95, coordinates: Any = None) -> tuple:
         """Return the low and high ends between which the response of each bag lies with probability `level`."""
         self._fitted("dual_")
-        half = float(norm.ppf(0.5 + 0.5 * checks.fraction(level, "level")))
+        half = float(student.ppf(0.5 + 0.5 * checks.fraction(level, "level"), self.n_bags_ - 1))
         middle, spread = self.predict(bags, coordinates), self.predict_std(bags, coordinates)
         return middle - half * spread, middle + half * spread
 
     def predict_std(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
         """Return the predictive standard deviation of the response of each bag, noise included."""
         self._fitted("dual_")
-        similar, own = self._similar(bags, coordinates)
-        seen = (similar * cho_solve((self.factor_, True), similar.T).T).sum(axis=1)
-        variance = np.maximum(own - seen, 0.0) + self.noise_ * _inflation(total_weights(bags), self.rows_)
-        return self._shaped(np.sqrt(variance[:, None] * self.scale_))
+        kept, places = self._kept(bags, coordinates)
+        inflation = _inflation(total_weights(bags), self.rows_)
+        similar, own = self._kernel(kept, places), self._own(kept)
+        if self.n_inducing_:
+            seen = ((similar @ self.axes_) ** 2).sum(axis=1)
+        else:
+            seen = (similar * cho_solve((self.factor_, True), similar.T).T).sum(axis=1)
+        variance = (np.maximum(own - seen, 0.0) + self.noise_ * inflation)[:, None] * self.scale_
+        if self.settings_:
+            variance = self._averaged_variance(kept, places, similar @ self.dual_, own, inflation)
+        return self._shaped(np.sqrt(variance * self.n_bags_ / (self.n_bags_ - 1)))
 
-    def _similar(self, bags: Bags, coordinates: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Similarities to training bags, (n, n_train), and to themselves, (n,)."""
+    def _averaged_variance(
+        self, kept: Any, places: np.ndarray | None, mean: np.ndarray, own: np.ndarray, inflation: np.ndarray
+    ) -> np.ndarray:
+        """Mean squared deviation from the prediction under each setting, averaged by their weights."""
+        grams = {s["gamma"]: self._kernel(kept, places, s["gamma"]) for s in self.settings_}
+        total = np.zeros_like(mean)
+        for setting in self.settings_:
+            similar = grams[setting["gamma"]]
+            seen = (similar * cho_solve((setting["factor"], True), similar.T).T).sum(axis=1)
+            within = np.maximum(own - seen, 0.0) + setting["noise"] * inflation
+            total += setting["weight"] * (within[:, None] * setting["scale"] + (similar @ setting["dual"] - mean) ** 2)
+        return total
+
+    def _kept(self, bags: Bags, coordinates: Any) -> tuple[Any, np.ndarray | None]:
+        """What the kernel keeps of bags, and their places."""
         bags = self.kernel_.columns_.check(bags)
-        kept = self.kernel_._represent(bags)
-        similar = self.kernel_._compared(kept, self.reference_)
-        own = np.ones(len(bags))
-        if not self.kernel_.has_width:
-            own = np.array([self.kernel_.gram(bags[[i]])[0, 0] for i in range(len(bags))])
-        if self.places_ is None:
-            if coordinates is not None:
-                raise DataError("The process was fitted without coordinates.", hint="give them to fit too.")
-            return similar, own
-        if coordinates is None:
+        if self.places_ is None and coordinates is not None:
+            raise DataError("The process was fitted without coordinates.", hint="give them to fit too.")
+        if self.places_ is not None and coordinates is None:
             raise DataError("The process was fitted with coordinates.", hint="give the places of these bags too.")
+        return self.kernel_._represent(bags), None if coordinates is None else _places(coordinates, len(bags))
+
+    def _kernel(self, kept: Any, places: np.ndarray | None, gamma: float | None = None) -> np.ndarray:
+        """Kernel between what is kept of bags, with their places, and the reference bags."""
+        similar = self.kernel_._compared(kept, self.reference_, gamma)
         share, length = self.spatial_
-        if share:
-            places = _places(coordinates, len(bags))
-            similar = similar + share * np.exp(-0.5 * (cdist(places, self.places_) / length) ** 2)
-        return similar, own + share
+        if share and places is not None and self.reference_places_ is not None:
+            similar += share * _surface(places, self.reference_places_, length)
+        return similar
+
+    def _own(self, kept: Any) -> np.ndarray:
+        """Kernel of each bag with itself."""
+        own = np.ones(len(kept)) if self.kernel_.has_width else self.kernel_._lengths(kept)
+        return own + self.spatial_[0]
+
+
+def _surface(places: np.ndarray, others: np.ndarray, length: float) -> np.ndarray:
+    return np.exp(-0.5 * (cdist(places, others) / length) ** 2)
 
 
 def _inflation(sizes: np.ndarray, rows: tuple[float, float]) -> np.ndarray:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sumwise.distribution.kernels.marginal_likelihood_path import NOISE, evidence_path
+from sumwise.distribution.kernels.marginal_likelihood import NOISE, marginal_likelihood_path
 
 
 @pytest.mark.parametrize("inflation", [None, np.linspace(1, 5, 12)])
@@ -11,7 +11,7 @@ def test_evidence_is_the_normal_density_at_the_best_noise_and_scale(inflation):
     x = rng.normal(size=(12, 1))
     gram = np.exp(-0.5 * (x - x.T) ** 2)
     y = rng.normal(size=(12, 2))
-    found, noise = evidence_path(gram, y, inflation)
+    found, noise = marginal_likelihood_path(gram, y, inflation)
     shape = np.ones(12) if inflation is None else inflation
 
     def log_density(level):
