@@ -47,6 +47,17 @@ def test_the_marginal_kernel_is_the_mean_over_columns(bags):
         assert kernel.gram(bags)[i, j] == pytest.approx(np.mean(pair), abs=1e-8)
 
 
+def test_every_column_of_the_marginal_kernel_has_its_own_width():
+    rng = np.random.default_rng(0)
+    heavy = rng.standard_t(1.5, (40, 30))
+    bags = Bags.from_arrays([np.column_stack([rng.normal(size=30), h]) for h in heavy])
+    kernel = MarginalKernel().fit(bags)
+    rows = (bags.values - kernel.columns_.centre) / kernel.columns_.scale
+    medians = [np.median(np.abs(c[:, None] - c)[np.triu_indices(len(c), 1)]) for c in rows.T]
+    assert np.allclose(kernel.embedding_.unit_, medians, rtol=0.1)
+    assert medians[0] > 2 * medians[1]
+
+
 def test_bad_settings_are_refused(bags):
     for settings, message in (
         ({"width": 0.0}, "width is not above zero"),

@@ -1,12 +1,15 @@
 """Embeddings, bag kernels and estimators on bags with a response."""
 
 from sumwise.distribution.bag_kernel import EmbeddingKernel
+from sumwise.distribution.boosting import BagBoosting
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.earth_mover import earth_movers_distance
 from sumwise.distribution.embedding import LinearEmbedding
 from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.gaussian_kernel import GaussianKernel, MarginalKernel
+from sumwise.distribution.gaussian_w2 import GaussianW2Kernel
+from sumwise.distribution.importance import partial_dependence, permutation_importance
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
@@ -22,6 +25,7 @@ from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.distribution.words import BagOfWords
 
 __all__ = [
+    "BagBoosting",
     "BagGaussianProcess",
     "BagKernelRidge",
     "BagLogistic",
@@ -32,6 +36,7 @@ __all__ = [
     "FisherVector",
     "FourierEmbedding",
     "GaussianKernel",
+    "GaussianW2Kernel",
     "KernelEmbedding",
     "LinearEmbedding",
     "MarginalKernel",
@@ -43,5 +48,7 @@ __all__ = [
     "SizeMatched",
     "WassersteinKernel",
     "earth_movers_distance",
+    "partial_dependence",
+    "permutation_importance",
     "recommend",
 ]

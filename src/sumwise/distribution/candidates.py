@@ -6,10 +6,12 @@ from typing import Any
 
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import EmbeddingKernel
+from sumwise.distribution.boosting import BagBoosting
 from sumwise.distribution.deep_sets import DeepSets
-from sumwise.distribution.embedding import LinearEmbedding
+from sumwise.distribution.embedding import Embedding, LinearEmbedding
 from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
 from sumwise.distribution.moments import MomentEmbedding
@@ -17,10 +19,8 @@ from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.ridge import BagRidge
 from sumwise.distribution.words import BagOfWords
 
-__all__ = ["FEW_BAGS", "default_candidates"]
-
 FEW_BAGS = 300  # below, a network isn't tried
-MANY_BAGS = 4096  # above, kernel ridge takes minutes
+MANY_BAGS = 20_000  # above, kernels take minutes
 COMPONENTS = 32  # of a Fisher vector
 
 
@@ -44,7 +44,7 @@ def default_candidates(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any]
 
 
 def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]:
-    embeddings = {
+    embeddings: dict[str, Embedding] = {
         "means": LinearEmbedding(),
         "moments": MomentEmbedding(),
         "quantiles": QuantileEmbedding(),
@@ -57,14 +57,18 @@ def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]
         embeddings["Fisher vector"] = FisherVector(COMPONENTS)
     else:
         reasons.append(f"The Fisher vector was not tried: it would have {length} numbers for {len(bags)} bags.")
+    boosting = BagBoosting(task, random_state=seed)
     if task == "classification":
+        if len(bags) <= MANY_BAGS:
+            embeddings["Wasserstein kernel"] = KernelEmbedding()
+            embeddings["words, Laplace kernel"] = KernelEmbedding(EmbeddingKernel(BagOfWords(), "laplace"))
         made = {n: BagLogistic(e, target="classes", random_state=seed) for n, e in embeddings.items()}
-        return made, reasons
+        return {**made, "gradient boosting": boosting}, reasons
     found: dict[str, Any] = {name: BagRidge(e, random_state=seed) for name, e in embeddings.items()}
     if len(bags) <= MANY_BAGS:
         words = EmbeddingKernel(BagOfWords(), "laplace")
         found["words, Laplace kernel"] = BagKernelRidge(words, random_state=seed)
         found["Wasserstein kernel"] = BagKernelRidge(random_state=seed)
     else:
-        reasons.append(f"Kernel ridge was not tried: {len(bags)} bags take minutes ({MANY_BAGS} at most).")
-    return found, reasons
+        reasons.append(f"Kernels were not tried: {len(bags)} bags take minutes ({MANY_BAGS} at most).")
+    return {**found, "gradient boosting": boosting}, reasons

@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.regressor import BagRegressor, as_classifier
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
 from sumwise.distribution.set_response import TASKS, Response
@@ -317,6 +317,10 @@ class DeepSets(BagRegressor):
         out = np.zeros(bags.n_rows, dtype=bool)
         out[np.flatnonzero(bags.weights > 0)[found]] = True
         return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return as_classifier(tags) if self.task == "classification" else tags
 
     def score(self, bags: Bags, y: Any) -> float:
         """Return R squared (mean over responses); of a classification, the share of bags that are right."""

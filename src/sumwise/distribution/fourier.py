@@ -13,7 +13,7 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.fourier_features import mean_waves
 from sumwise.distribution.kernels.frequencies import KINDS, draw_frequencies
 from sumwise.distribution.kernels.segments import segment_moments
-from sumwise.distribution.widths import median_distance
+from sumwise.distribution.widths import median_distance, median_distance_per_column
 from sumwise.errors import DataError
 
 __all__ = ["FourierEmbedding"]
@@ -52,8 +52,8 @@ class FourierEmbedding(Embedding):
 
     Attributes
     ----------
-    unit_ : float
-        The median distance, in scaled columns.
+    unit_ : float, or array of shape (n_numeric,) if marginal
+        The median distance between rows, in scaled columns; column by column if marginal.
     frequencies_ : array of shape (n_features, m)
         The frequencies of the largest width of each chain of halved widths, in units of the columns.
     columns_ : Columns
@@ -98,7 +98,7 @@ class FourierEmbedding(Embedding):
         blocks, weights = [], []
         for first, _ in chains:
             drawn, weight = self._draw(d, rng)
-            blocks.append(drawn / (first * self.unit_ * self.columns_.scale[:, None]))
+            blocks.append(drawn / (first * self.unit_ * self.columns_.scale)[:, None])
             weights.append(weight)
         self.frequencies_ = np.hstack(blocks)
         self.amplitudes_ = np.sqrt(np.concatenate(weights) / len(self.widths))
@@ -135,12 +135,12 @@ class FourierEmbedding(Embedding):
             return waves
         return np.hstack([waves, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
 
-    def _unit(self, bags: Bags, rng: np.random.Generator) -> float:
-        if isinstance(self.unit, str):
-            checks.choice(self.unit, "unit", ("median",))
-            per_column = np.sqrt(self.columns_.dimension) if self.marginal else 1.0
-            return median_distance(bags, self.columns_, rng=rng) / per_column
-        return float(checks.positive(self.unit, "unit", ndim=0))
+    def _unit(self, bags: Bags, rng: np.random.Generator) -> Any:
+        if not isinstance(self.unit, str):
+            return float(checks.positive(self.unit, "unit", ndim=0))
+        checks.choice(self.unit, "unit", ("median",))
+        median = median_distance_per_column if self.marginal else median_distance
+        return median(bags, self.columns_, rng=rng)
 
     def _draw(self, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         n = int(self.n_frequencies)

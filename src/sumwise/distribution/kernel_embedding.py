@@ -13,8 +13,6 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 
-__all__ = ["KernelEmbedding"]
-
 
 class KernelEmbedding(Embedding):
     """Vectors whose inner products are a bag kernel's similarities, exact on the landmark bags.
@@ -26,6 +24,8 @@ class KernelEmbedding(Embedding):
     kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     n_landmarks : int, default 1000
         Training bags that others are compared with, drawn at random; all where there are fewer.
+    width : float, default 1.0
+        Multiple of the kernel's gamma, for kernels that have a width.
     random_state : int, numpy.random.Generator or None
 
     Examples
@@ -39,9 +39,16 @@ class KernelEmbedding(Embedding):
     True
     """
 
-    def __init__(self, kernel: BagKernel | None = None, n_landmarks: int = 1000, random_state: Any = None):
+    def __init__(
+        self,
+        kernel: BagKernel | None = None,
+        n_landmarks: int = 1000,
+        width: float = 1.0,
+        random_state: Any = None,
+    ):
         self.kernel = kernel
         self.n_landmarks = n_landmarks
+        self.width = width
         self.random_state = random_state
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
@@ -50,6 +57,7 @@ class KernelEmbedding(Embedding):
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
+        self.kernel_.gamma_ *= float(checks.positive(self.width, "width", ndim=0))
         self.columns_ = self.kernel_.columns_
         n = len(bags)
         chosen = np.sort(rng.choice(n, self.n_landmarks, replace=False)) if n > self.n_landmarks else np.arange(n)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax
+from sklearn.utils import RegressorTags
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.columns import check_bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
+from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.parts import fresh
+from sumwise.distribution.regressor import as_classifier
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
@@ -23,12 +28,29 @@ __all__ = ["BagLogistic"]
 PENALTIES = 10.0 ** np.arange(-1, -7.01, -1.0)  # relative to the mean square of the features, strongest first
 
 
+class _Prepared(NamedTuple):
+    """Bags embedded for training, with the penalty and how it did on held-out bags."""
+
+    embedding: Embedding
+    features: np.ndarray
+    mean: np.ndarray
+    scale: float
+    tol: float
+    penalty: float
+    loss: float
+    history: dict[str, list]
+
+
 class BagLogistic(Estimator):
     """Logistic regression on an embedding: a class per bag, or shares that stay between 0 and 1.
 
     Parameters
     ----------
     embedding : Embedding, default FourierEmbedding()
+    kernel : BagKernel, optional
+        In place of an embedding: kernel logistic regression, through `KernelEmbedding`.
+    widths : sequence of float, default (0.03, 0.1, 0.3, 1, 3)
+        Multiples of the kernel's gamma; the one with the least cross entropy on held-out bags is taken.
     target : {"auto", "classes", "proportions"}, default "auto"
         What the response is. "auto" reads a matrix, or numbers in [0, 1] that are not all 0 or 1, as proportions, and
         anything else as classes.
@@ -68,9 +90,13 @@ class BagLogistic(Estimator):
         n_folds: int = 5,
         max_iter: int = 500,
         tol: float = 1e-5,
+        kernel: BagKernel | None = None,
+        widths: Sequence[float] = (0.03, 0.1, 0.3, 1.0, 3.0),
         random_state: Any = None,
     ):
         self.embedding = embedding
+        self.kernel = kernel
+        self.widths = widths
         self.target = target
         self.penalty = penalty
         self.n_folds = n_folds
@@ -95,29 +121,51 @@ class BagLogistic(Estimator):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
         shares = self._read(bags, y)
-        self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state)
-        features = self.embedding_.fit_transform(bags)
-        self.mean_ = features.mean(axis=0)
-        features = features - self.mean_
-        self.scale_ = float(np.sqrt(np.mean((features**2).sum(axis=1)))) or 1.0
-        features /= self.scale_
-        pull = float(np.abs(features.T @ (shares - shares.mean(axis=0))).max()) / len(bags)
-        tol = min(float(self.tol), 1e-3 * pull) if pull > 0 else float(self.tol)
-        history: dict[str, list] = {}
-        if isinstance(self.penalty, str):
-            checks.choice(self.penalty, "penalty", ("cv",))
-            self.penalty_ = self._cross_validate(features, shares, min(1e-4, 10 * tol), history)
-        else:
-            self.penalty_ = float(checks.positive(self.penalty, "penalty", ndim=0))
+        chosen = None
+        for embedding in self._embeddings():
+            tried = self._prepare(embedding, bags, shares)
+            chosen = tried if chosen is None or tried.loss < chosen.loss else chosen
+        assert chosen is not None
+        self.embedding_, self.mean_, self.scale_ = chosen.embedding, chosen.mean, chosen.scale
+        self.penalty_, self.tried_, features, tol = chosen.penalty, chosen.history, chosen.features, chosen.tol
         found = fit_logistic(features, shares, self.penalty_, None, int(self.max_iter), tol)
         self.coef_, self.intercept_ = found.coef, found.intercept
         converged = found.slope <= tol
         objectives = {"objective": found.history or [found.objective]}
-        self.tried_ = history
         self.fit_ = Fit(found.coef, found.objective, None, found.n_iter, converged, objectives)
         if not converged:
             warn_not_converged(found.n_iter, found.slope, tol)
         return self
+
+    def _embeddings(self) -> list[Embedding]:
+        """Return what may be used: the embedding, or the kernel at every width."""
+        if self.kernel is None:
+            return [fresh(self.embedding, FourierEmbedding, self.random_state)]
+        if self.embedding is not None:
+            raise DataError("There is an embedding and a kernel.", hint="give one of the two.")
+        widths = checks.positive(self.widths, "widths", ndim=1).tolist() if self.kernel.has_width else [1.0]
+        return [KernelEmbedding(self.kernel, width=width, random_state=self.random_state) for width in widths]
+
+    def _prepare(self, embedding: Embedding, bags: Bags, shares: np.ndarray) -> _Prepared:
+        """Embed the bags, and choose the penalty where it isn't given."""
+        features = embedding.fit_transform(bags)
+        mean = features.mean(axis=0)
+        features = features - mean
+        scale = float(np.sqrt(np.mean((features**2).sum(axis=1)))) or 1.0
+        features /= scale
+        slope = float(np.abs(features.T @ (shares - shares.mean(axis=0))).max()) / len(bags)
+        tol = min(float(self.tol), 1e-3 * slope) if slope > 0 else float(self.tol)
+        grid = PENALTIES
+        if isinstance(self.penalty, str):
+            checks.choice(self.penalty, "penalty", ("cv",))
+        else:
+            grid = np.array([checks.positive(self.penalty, "penalty", ndim=0)], dtype=float)
+        losses = np.zeros(1)
+        if len(grid) > 1 or self.kernel is not None:
+            losses = self._held_out_losses(features, shares, grid, min(1e-4, 10 * tol))
+        history = {"penalty": grid.tolist(), "cross_entropy": losses.tolist()}
+        best = int(np.argmin(losses))
+        return _Prepared(embedding, features, mean, scale, tol, float(grid[best]), float(losses[best]), history)
 
     def _read(self, bags: Bags, y: Any) -> np.ndarray:
         """Set `classes_` and the kind of response; return it as (n_bags, n_classes) shares."""
@@ -146,24 +194,41 @@ class BagLogistic(Estimator):
             raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
         return np.eye(len(self.classes_))[codes]
 
-    def _cross_validate(self, features: np.ndarray, shares: np.ndarray, tol: float, history: dict) -> float:
+    def _held_out_losses(self, features: np.ndarray, shares: np.ndarray, grid: np.ndarray, tol: float) -> np.ndarray:
+        """Return the cross entropy of held-out bags at every penalty, (n_penalties,)."""
         checks.at_least(self.n_folds, "n_folds", 2)
         rng = checks.generator(self.random_state)
         fold = rng.permutation(len(features)) % min(int(self.n_folds), len(features))
-        losses = np.zeros(len(PENALTIES))
+        losses = np.zeros(len(grid))
         for k in range(int(fold.max()) + 1):
             held, start = fold == k, None
-            for p, penalty in enumerate(PENALTIES):  # from strong to weak, each from the last
+            for p, penalty in enumerate(grid):  # from strong to weak, each from the last
                 start = fit_logistic(features[~held], shares[~held], penalty, start, 200, tol)
                 losses[p] += held.mean() * cross_entropy(_logits(features[held], start), shares[held])
-        history.update(penalty=PENALTIES.tolist(), cross_entropy=losses.tolist())
-        return float(PENALTIES[np.argmin(losses)])
+        return losses
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.target == "proportions":
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+            return tags
+        return as_classifier(tags)
+
+    def decision_function(self, bags: Bags) -> np.ndarray:
+        """Return log-odds of the second of two classes, (n_bags,); of more classes scores, (n_bags, n_classes)."""
+        self._fitted("coef_")
+        features = (self.embedding_.transform(bags) - self.mean_) / self.scale_
+        scores = features @ self.coef_ + self.intercept_
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_log_proba(self, bags: Bags) -> np.ndarray:
+        """Return the logarithms of `predict_proba`, (n_bags, n_classes)."""
+        scores = self.decision_function(bags)
+        return log_softmax(np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores, axis=1)
 
     def predict_proba(self, bags: Bags) -> np.ndarray:
         """Return the probability (or share) of each class, (n_bags, n_classes)."""
-        self._fitted("coef_")
-        features = (self.embedding_.transform(bags) - self.mean_) / self.scale_
-        return softmax(features @ self.coef_ + self.intercept_, axis=1)
+        return np.exp(self.predict_log_proba(bags))
 
     def predict(self, bags: Bags) -> np.ndarray:
         """Return the likeliest class of each bag; for proportions the shares, in the shape that `fit` was given."""

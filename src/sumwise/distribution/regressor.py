@@ -6,14 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import ClassifierTags
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import check_bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
-
-__all__ = ["BagRegressor", "check_response", "warn_remote"]
 
 
 def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
@@ -64,7 +64,13 @@ def warn_remote(remoteness: np.ndarray) -> None:
         )
 
 
-class BagRegressor(Estimator):
+def as_classifier(tags: Any) -> Any:
+    """Return scikit-learn's tags of a classifier: folds are stratified, ``scoring="roc_auc"`` and displays work."""
+    tags.estimator_type, tags.regressor_tags, tags.classifier_tags = "classifier", None, ClassifierTags()
+    return tags
+
+
+class BagRegressor(RegressorMixin, Estimator):
     """Base of the regressors on bags: a subclass gives ``_learn(bags, y, groups)`` and ``_predict(bags)``.
 
     Both hold responses as (n_bags, n_outputs) arrays; groups is None, or an array (n_bags,) of codes from 0.

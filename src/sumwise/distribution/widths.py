@@ -11,8 +11,6 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns
 from sumwise.errors import DataError, ModelWarning
 
-__all__ = ["median_distance", "sample_rows"]
-
 N_ROWS = 1500  # 1.1 million pairs
 
 
@@ -48,33 +46,36 @@ def median_distance(bags: Bags, columns: Columns, *, rng: np.random.Generator) -
     """Median distance between rows in scaled columns of numbers (the median heuristic).
 
     Where more than half of the rows are the same it would be 0; then the median of the distances above 0 is taken,
-    and said.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise import Bags
-    >>> from sumwise.distribution.columns import Columns
-    >>> from sumwise.distribution.widths import median_distance
-    >>> bags = Bags.from_arrays([[0.0, 0.5], [2.0, 2.5]])
-    >>> median_distance(bags, Columns.learn(bags, standardize=False), rng=np.random.default_rng(0))
-    1.75
+    with a warning.
     """
+    return _median(pdist(_sampled_numbers(bags, columns, rng)), "rows")
+
+
+def median_distance_per_column(bags: Bags, columns: Columns, *, rng: np.random.Generator) -> np.ndarray:
+    """Median distance between rows in each scaled column of numbers, (d,)."""
+    rows = _sampled_numbers(bags, columns, rng)
+    names = [columns.features[j] for j in columns.numeric]
+    return np.array([_median(pdist(rows[:, [j]]), f"values of column {name!r}") for j, name in enumerate(names)])
+
+
+def _sampled_numbers(bags: Bags, columns: Columns, rng: np.random.Generator) -> np.ndarray:
     pairs = np.column_stack(_sample(bags, N_ROWS, rng))
     drawn = np.unique(pairs, axis=0)[:, 0].astype(np.int64)  # an individual drawn twice is no pair of equal ones
-    rows = columns.numbers(bags.values[drawn])
-    distances = pdist(rows)
+    return columns.numbers(bags.values[drawn])
+
+
+def _median(distances: np.ndarray, what: str) -> float:
     middle = float(np.median(distances))
     if middle > 0:
         return middle
     above = distances[distances > 0]
     if not len(above):
-        raise DataError(f"{len(drawn)} rows drawn at random are all the same: bags do not differ.")
+        raise DataError(f"Randomly drawn {what} are all the same: bags do not differ.")
     middle = float(np.median(above))
     warnings.warn(
-        f"The median distance between rows is 0 ({1 - len(above) / len(distances):.0%} of pairs are equal); the median "
-        f"of the others, {middle:.3g}, is taken.",
+        f"The median distance between {what} is 0 ({1 - len(above) / len(distances):.0%} of pairs are equal); the "
+        f"median of the others, {middle:.3g}, is taken.",
         ModelWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
     return middle

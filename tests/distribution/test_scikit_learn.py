@@ -1,0 +1,83 @@
+"""Estimators on bags in scikit-learn's tools: folds, scorers, displays, ensembles."""
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import RocCurveDisplay
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, check_cv, cross_val_predict, cross_val_score
+
+from sumwise import Bags
+from sumwise.distribution import (
+    BagBoosting,
+    BagGaussianProcess,
+    BagKernelRidge,
+    BagLogistic,
+    BagRidge,
+    DeepSets,
+    LinearEmbedding,
+    MomentEmbedding,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    centre = rng.normal(size=60)
+    bags = Bags.from_arrays([rng.normal(m, 1.0, (12, 2)) for m in centre])
+    return bags, centre, np.where(centre > 0, "high", "low")
+
+
+def test_tags_say_what_an_estimator_is():
+    for regressor in (BagRidge(), BagKernelRidge(), BagGaussianProcess(), DeepSets(), BagBoosting()):
+        assert is_regressor(regressor)
+        assert not is_classifier(regressor)
+    for classifier in (BagLogistic(), DeepSets(task="classification"), BagBoosting("classification")):
+        assert is_classifier(classifier)
+        assert not is_regressor(classifier)
+    assert is_regressor(BagLogistic(target="proportions"))
+
+
+def test_folds_of_classes_are_stratified_and_scorers_work(data):
+    bags, _, classes = data
+    model = BagLogistic(LinearEmbedding(), penalty=0.01)
+    assert isinstance(check_cv(3, classes, classifier=is_classifier(model)), StratifiedKFold)
+    for scoring in ("roc_auc", "neg_log_loss", "balanced_accuracy"):
+        assert np.isfinite(cross_val_score(model, bags, classes, cv=3, scoring=scoring)).all()
+    probabilities = cross_val_predict(model, bags, classes, cv=3, method="predict_proba")
+    assert probabilities.shape == (60, 2)
+    assert np.mean((probabilities[:, 0] > 0.5) == (classes == "high")) > 0.85
+
+
+def test_displays_draw(data):
+    bags, _, classes = data
+    model = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, classes)
+    assert RocCurveDisplay.from_estimator(model, bags, classes).roc_auc > 0.9
+
+
+def test_decision_function_and_log_probabilities_agree(data):
+    bags, centre, classes = data
+    model = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, classes)
+    odds = np.log(model.predict_proba(bags)[:, 1] / model.predict_proba(bags)[:, 0])
+    assert np.allclose(model.decision_function(bags), odds)
+    three = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, np.digitize(centre, [-0.5, 0.5]))
+    assert three.decision_function(bags).shape == (60, 3)
+    assert np.allclose(np.exp(three.predict_log_proba(bags)).sum(axis=1), 1)
+
+
+def test_voting_and_stacking_of_bags(data):
+    bags, centre, classes = data
+    pair = [("a", BagRidge(LinearEmbedding())), ("b", BagRidge(MomentEmbedding(2)))]
+    assert VotingRegressor(pair).fit(bags, centre).score(bags, centre) > 0.8
+    assert StackingRegressor(pair, cv=3).fit(bags, centre).score(bags, centre) > 0.8
+    two = [(n, BagLogistic(e, penalty=0.01)) for n, e in (("a", LinearEmbedding()), ("b", MomentEmbedding(2)))]
+    assert VotingClassifier(two, voting="soft").fit(bags, classes).score(bags, classes) > 0.85
+    stacked = StackingClassifier(two, LogisticRegression(), cv=3).fit(bags, classes)
+    assert stacked.score(bags, classes) > 0.85
+
+
+def test_grid_search_over_parts(data):
+    bags, centre, _ = data
+    search = GridSearchCV(BagRidge(MomentEmbedding()), {"embedding__order": [1, 2]}, cv=3).fit(bags, centre)
+    assert search.best_score_ > 0.5
