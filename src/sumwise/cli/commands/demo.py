@@ -27,16 +27,16 @@ def command(
 
     from sumwise.demo import choose, stories
 
-    begin, stories = time.perf_counter(), []
+    begin, shown = time.perf_counter(), []
     for story in choose(stories(), families or []):
         if not json:
             output.write(f"{story.name} ({story.family})", style="bold")
-        stories.append(tell(story, json))
-    path = write_report(stories, out)
+        shown.append(tell(story, json))
+    path = write_report(shown, out)
     if json:
-        output.write_json({"stories": stories, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
+        output.write_json({"stories": shown, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
         return
-    output.write(f"{len(stories)} {'story' if len(stories) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
+    output.write(f"{len(shown)} {'story' if len(shown) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
     output.write(f"All of it as a page: {path}")
     output.write("Next: sumwise init YOURFILE.csv, then sumwise fit problem.toml; README.md for the same in Python.")
 
