@@ -8,7 +8,7 @@ def test_a_network_is_tried_where_bags_suffice():
     many, told = default_candidates(synthetic.gamma(300, 2, random_state=0).bags, "regression", 3)
     assert "DeepSets" in many
     assert not told
-    few, told = default_candidates(synthetic.gamma(299, 2, random_state=0).bags, "regression", 3)
+    few, reasons = default_candidates(synthetic.gamma(299, 2, random_state=0).bags, "regression", 3)
     assert "DeepSets" not in few
     assert "299 bags are few" in reasons[0]
 

@@ -120,13 +120,11 @@ class BagBoosting(BagRegressor):
             "random_state": seed,
         }
         self.models_ = [kind(**options).fit(features, target) for target in y.T]
-        # The mean squared error of a constant and of all trees; of a classification the shares that are wrong.
-        wrong = (
-            (lambda a, b: np.mean(a != b)) if self.task == "classification" else (lambda a, b: np.mean((a - b) ** 2))
-        )
-        constant = _most_common(y) if self.task == "classification" else y.mean(axis=0)
         fitted = np.column_stack([model.predict(features) for model in self.models_])
-        errors = [float(wrong(np.broadcast_to(constant, y.shape), y)), float(wrong(fitted, y))]
+        if self.task == "classification":  # share of wrong classes: the most common one for all, then all trees
+            errors = [float(np.mean(np.bincount(y[:, 0]).argmax() != y)), float(np.mean(fitted != y))]
+        else:  # mean squared error of the mean, then of all trees
+            errors = [float(np.mean((y - y.mean(axis=0)) ** 2)), float(np.mean((fitted - y) ** 2))]
         self.fit_ = Fit(None, errors[-1], None, int(self.max_iter), True, {"objective": errors})
 
     def _parts(self, bags: Bags) -> list[Embedding]:
@@ -162,7 +160,3 @@ class BagBoosting(BagRegressor):
         predicted, truth = self.predict(bags), np.asarray(checks.listing(y, "y"))
         checks.same_length(bags=bags, y=truth)
         return float(np.mean(predicted == truth))
-
-
-def _most_common(codes: np.ndarray) -> int:
-    return int(np.bincount(codes[:, 0]).argmax())
