@@ -131,3 +131,42 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path):
     with pytest.raises(TypeError):
         write_birdflow(broken, tmp_path / "m.hdf5")
     assert list(tmp_path.iterdir()) == []
+
+
+def _linked(path, other, kind):
+    """A BirdFlow file one part of which lies in another file."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "a") as file:
+        del file["distr"]
+        if kind == "link":
+            file["distr"] = h5py.ExternalLink(str(other), "/distr")
+        elif kind == "raw":
+            file.create_dataset("distr", (2, 2), "f8", external=[(str(other), 0, 32)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((2, 2), "f8")
+            layout[:] = h5py.VirtualSource(str(other), "distr", (2, 2))
+            file.create_virtual_dataset("distr", layout)
+        elif kind == "loop":
+            file["geom/again"] = file["geom"]
+        else:
+            file.create_dataset("distr", (10**9, 2), "f8", chunks=(1000, 2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("link", "is a link to another file"),
+        ("raw", "lies in another file"),
+        ("virtual", "lies in another file"),
+        ("loop", "is linked more than once"),
+        ("huge", r"declares 16,000,\d+"),
+    ],
+)
+def test_what_leads_elsewhere_or_nowhere_is_refused(tmp_path, kind, words):
+    geom = {"nrow": 1, "ncol": 2, "res": [1.0, 1.0], "ext": [0.0, 2.0, 0.0, 1.0], "crs": "", "mask": [[True, True]]}
+    model = BirdFlow(geom, np.array([[0.5, 0.4], [0.5, 0.6]]), pd.DataFrame({"timestep": [1, 2]}))
+    for name in ("a.hdf5", "b.hdf5"):
+        write_birdflow(model, tmp_path / name)
+    _linked(tmp_path / "a.hdf5", tmp_path / "b.hdf5", kind)
+    with pytest.raises(DataError, match=words):
+        read_birdflow(tmp_path / "a.hdf5")

@@ -5,7 +5,7 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.readers import write
-from sumwise.readers.write import write_frame
+from sumwise.readers.write import harmless, write_frame
 
 
 @pytest.mark.parametrize("ending", sorted(write.FORMATS))
@@ -37,3 +37,13 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
 def test_an_unknown_ending_is_refused(tmp_path):
     with pytest.raises(DataError, match="ending"):
         write_frame(pd.DataFrame({"a": [1]}), tmp_path / "x.xlsx")
+
+
+def test_harmless_leaves_numbers_alone():
+    frame = pd.DataFrame({"a": [1.5], "=b": ["+x"]})
+    assert harmless(frame).to_dict("list") == {"a": [1.5], "'=b": ["'+x"]}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1"])
+def test_texts_that_a_spreadsheet_would_run_stand_behind_an_apostrophe(text):
+    assert harmless(pd.DataFrame({"a": [text, "-3", "x"]}))["a"].tolist() == [f"'{text}", "-3", "x"]

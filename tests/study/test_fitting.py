@@ -15,7 +15,7 @@ from study_cases import ecological, votes
 from sumwise import load
 from sumwise.errors import DataError
 from sumwise.study.families.ecological import Ecological
-from sumwise.study.fitting import fit_problem, harmless, read_result, write_page
+from sumwise.study.fitting import fit_problem, read_result, write_page
 
 FILES = [
     "estimates.csv",
@@ -121,11 +121,6 @@ def test_hostile_names_come_through_every_file(tmp_path):
     text = (tmp_path / "r" / "report.html").read_text("utf-8")
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-
-
-def test_harmless_leaves_numbers_alone():
-    frame = pd.DataFrame({"a": [1.5], "=b": ["+x"]})
-    assert harmless(frame).to_dict("list") == {"a": [1.5], "'=b": ["'+x"]}
 
 
 def test_page_is_made_again_from_the_summary(tmp_path):

@@ -16,6 +16,7 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
+from sumwise.readers.files import arrow_batches
 
 __all__ = ["DuckDBEngine"]
 
@@ -197,9 +198,12 @@ class DuckDBEngine:
         from pyarrow import dataset
 
         try:
+            with pa.OSFile(path, "rb") as stream:
+                for _ in arrow_batches(pa.ipc.open_file(stream)):
+                    pass
             return dataset.dataset(path, format="ipc")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"{_start(self.what)} can't be read: {error}.") from None
+        except Exception as error:  # what pyarrow says of damaged bytes is of many kinds
+            raise DataError(f"{_start(self.what)} can't be read: {reason(error)}") from None
 
     def _database_table(self, table: str | None) -> str:
         query = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
@@ -334,10 +338,9 @@ def _csv_names(path: str, sniffed: dict[str, Any]) -> list[str]:
 
 def _parquet_names(path: str) -> list[str] | None:
     """The names in the file; DuckDB renames the second of two that differ by case alone."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     try:
         return list(parquet.read_schema(path).names)
-    except (pa.ArrowException, OSError):
+    except Exception:  # what pyarrow says of damaged bytes is of many kinds
         return None  # DuckDB says what is wrong with it

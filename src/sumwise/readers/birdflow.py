@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
@@ -17,7 +18,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.display import facts_text
 from sumwise.domain import Domain
-from sumwise.errors import DataError
+from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 from sumwise.noise import Exact
 from sumwise.table import Table
@@ -26,6 +27,8 @@ from sumwise.tables import Tables
 __all__ = ["BirdFlow", "read_birdflow", "write_birdflow"]
 
 GEOMETRY = ("nrow", "ncol", "res", "ext", "crs", "mask")
+FREE_SIZE, EXPANSION = 2**28, 1000  # what a file may unpack to: so many bytes, or so many times its size
+MOST_GROUPS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,26 +142,59 @@ def read_birdflow(path: str | PathLike) -> BirdFlow:
     """
     h5py = require("h5py")
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise DataError(f"There is no file {path.name!r}.", hint="check the path.")
     try:
         file = h5py.File(path, "r")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"{path.name!r} isn't an HDF5 file: {error}.") from error
-    with file:
-        lacking = [name for name in ("geom", "distr", "dates") if name not in file]
-        if lacking:
-            raise DataError(f"{path.name!r} isn't a BirdFlow model: it lacks {', '.join(lacking)}.")
-        geom = _plain(file["geom"])
-        missing = [name for name in GEOMETRY if name not in geom]
-        if missing:
-            raise DataError(f"{path.name!r} lacks {', '.join('geom/' + m for m in missing)}.")
-        geom["nrow"], geom["ncol"] = (int(np.ravel(geom[k])[0]) for k in ("nrow", "ncol"))
-        mask = _grid(geom["mask"], geom["nrow"], geom["ncol"], path)
-        distr = _by_cell(np.asarray(file["distr"], dtype=float), int(mask.sum()), path)
-        flows = _flows(file["marginals"], distr, path) if "marginals" in file else {}
-        species, metadata = (_plain(file[k]) if k in file else {} for k in ("species", "metadata"))
-        return BirdFlow({**geom, "mask": mask}, distr, _dates(file["dates"]), flows, species, metadata)
+    try:
+        with file:
+            _check_contents(file, path)
+            return _model(file, path)
+    except (SumwiseError, MemoryError):
+        raise
+    except Exception as error:  # what HDF5 says of damaged bytes is of many kinds
+        raise DataError(f"{path.name!r} is damaged: {error}.", hint="copy it again, or write it again.") from error
+
+
+def _model(file: Any, path: Path) -> BirdFlow:
+    lacking = [name for name in ("geom", "distr", "dates") if name not in file]
+    if lacking:
+        raise DataError(f"{path.name!r} isn't a BirdFlow model: it lacks {', '.join(lacking)}.")
+    geom = _plain(file["geom"])
+    missing = [name for name in GEOMETRY if name not in geom]
+    if missing:
+        raise DataError(f"{path.name!r} lacks {', '.join('geom/' + m for m in missing)}.")
+    geom["nrow"], geom["ncol"] = (int(np.ravel(geom[k])[0]) for k in ("nrow", "ncol"))
+    mask = _grid(geom["mask"], geom["nrow"], geom["ncol"], path)
+    distr = _by_cell(np.asarray(file["distr"], dtype=float), int(mask.sum()), path)
+    flows = _flows(file["marginals"], distr, path) if "marginals" in file else {}
+    species, metadata = (_plain(file[k]) if k in file else {} for k in ("species", "metadata"))
+    return BirdFlow({**geom, "mask": mask}, distr, _dates(file["dates"]), flows, species, metadata)
+
+
+def _check_contents(file: Any, path: Path) -> None:
+    """Refuse what leads to other files, groups that hold themselves, and sizes that only a forger declares."""
+    h5py = require("h5py")
+    limit, size, waiting, seen = max(FREE_SIZE, EXPANSION * path.stat().st_size), 0, [file], set()
+    while waiting:
+        group = waiting.pop()
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+                raise DataError(f"{path.name!r}: {name!r} is a link to another file; it isn't followed.")
+            node = group[name]
+            if isinstance(node, h5py.Group):
+                if node.id in seen or len(seen) > MOST_GROUPS:
+                    raise DataError(f"{path.name!r}: the group {name!r} is linked more than once.")
+                seen.add(node.id)
+                waiting.append(node)
+            elif isinstance(node, h5py.Dataset):
+                if node.external or node.is_virtual:
+                    raise DataError(f"{path.name!r}: {name!r} lies in another file; it isn't read.")
+                size += math.prod(node.shape or ()) * node.dtype.itemsize
+        if size > limit:
+            raise DataError(f"{path.name!r} has {path.stat().st_size:,} bytes and declares {size:,}; it isn't read.")
 
 
 def _plain(node: Any) -> Any:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks, frames
-from sumwise.errors import DataError
+from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
+from sumwise.readers.sizes import check_packed
 
 __all__ = ["bucket_records"]
 
@@ -49,13 +50,19 @@ def bucket_records(source: Any, wanted: list[str], records: str | None = None) -
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if ending not in _READERS:
         raise DataError(f"{str(path)!r} has an unknown ending.", hint=f"known: {', '.join(_READERS)}, and .gz.")
-    try:
-        found = _READERS[ending](path, records)
-    except DataError:
-        raise
-    except (OSError, ValueError, EOFError, KeyError, csv.Error) as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is it whole?") from None
+    found = _whole(path, ending, records)
     return [_fields(record, wanted, i, path) for i, record in enumerate(found)]
+
+
+def _whole(path: Path, ending: str, records: str | None) -> list:
+    if path.suffix == ".gz":
+        check_packed(path)
+    try:
+        return _READERS[ending](path, records)
+    except (DataError, MissingExtra, MemoryError):
+        raise
+    except Exception as error:  # what the libraries say of damaged bytes is of many kinds
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is it whole?") from None
 
 
 def _fields(record: Any, wanted: list[str], i: int, path: Path) -> tuple:

@@ -17,6 +17,7 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers.connection import as_pattern, connect, one_select, reason
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
+from sumwise.readers.sizes import check_rows
 from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
 
 __all__ = ["Opening", "open_sheet"]
@@ -212,9 +213,11 @@ def _open_parquet(path: Path, columns: Sequence | None, ids: Sequence | None, op
     import pyarrow.parquet as pq
 
     with _foreign(path):
-        names = tuple(pq.read_schema(path).names)
+        facts = pq.read_metadata(path)
+        names = tuple(facts.schema.to_arrow_schema().names)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
+        check_rows(path, facts.num_rows, len(wanted))
         alias = ", ".join(f"c{i}" for i in range(len(names)))
         picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
         with connect([path]) as con:
@@ -233,11 +236,25 @@ def _open_arrow(path: Path, columns: Sequence | None, ids: Sequence | None, open
         except pa.ArrowInvalid:
             stream.seek(0)
             reader = pa.ipc.open_stream(stream)
-        arrow = reader.read_all()
-        names = tuple(arrow.column_names)
+        names = tuple(reader.schema.names)
         _no_twins(path, names)
-        frame = arrow.select([c for c in names if columns is None or c in set(columns)]).to_pandas()
+        wanted = [c for c in names if columns is None or c in set(columns)]
+        batches, n_rows = [], 0
+        for batch in arrow_batches(reader):
+            n_rows += batch.num_rows
+            check_rows(path, n_rows, len(wanted))
+            batches.append(batch.select(wanted))
+        empty = pa.schema([reader.schema.field(c) for c in wanted])
+        frame = pa.Table.from_batches(batches, schema=None if batches else empty).to_pandas(ignore_metadata=True)
     return Sheet(repr(str(path)), names, frame, _numbered_row)
+
+
+def arrow_batches(reader: Any) -> Iterator[Any]:
+    """The batches of an Arrow file or stream, each with its lengths and offsets checked: damaged ones crash."""
+    n_batches = getattr(reader, "num_record_batches", None)
+    for batch in reader if n_batches is None else (reader.get_batch(i) for i in range(n_batches)):
+        batch.validate(full=True)
+        yield batch
 
 
 def _open_database(path: Path, opening: dict) -> Sheet:
@@ -301,12 +318,9 @@ def _shown(path: Any) -> str:
 @contextmanager
 def _foreign(path: Any) -> Iterator[None]:
     """Turn what DuckDB and pyarrow raise into a DataError that names the file."""
-    import duckdb
-    import pyarrow as pa
-
     try:
         yield
-    except SumwiseError:
+    except (SumwiseError, MemoryError):
         raise
-    except (duckdb.Error, pa.ArrowException, OSError, ValueError, TypeError, UnicodeError) as error:
+    except Exception as error:  # what DuckDB and pyarrow say of damaged bytes is of many kinds
         raise DataError(f"{_shown(path)} can't be read: {reason(error)}") from error

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sumwise.errors import DataError
+from sumwise.readers.sizes import check_packed
 
 __all__ = ["TextFile", "inspect_text"]
 
@@ -111,6 +112,8 @@ def inspect_text(
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'):
         raise DataError(f"separator is {separator!r}.", hint="give one character, such as ';'.")
     try:
+        if is_gzip(path):
+            check_packed(path)
         with _opened(path) as stream:
             head = stream.read(HEAD)
         encoding = _known(encoding) if encoding is not None else _encoding(path, head)
@@ -140,7 +143,7 @@ def inspect_text(
 
 def as_utf8(file: TextFile, folder: Path) -> TextFile:
     """The file itself where DuckDB reads it as it is; else a copy in ``folder``: plain UTF-8, from the header on."""
-    if file.encoding in ("utf-8", "utf-8-sig") and not file.skip and not set("*?[") & set(str(file.path)):
+    if file.encoding in ("utf-8", "utf-8-sig") and not file.skip:
         return file
     copy = folder / "copy.csv"
     try:

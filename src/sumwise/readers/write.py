@@ -12,7 +12,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 
-__all__ = ["write_frame"]
+__all__ = ["harmless", "write_frame"]
 
 FORMATS = {
     ".csv": "FORMAT csv, HEADER",
@@ -23,6 +23,7 @@ FORMATS = {
     ".arrow": "",
     ".feather": "",
 }
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what spreadsheets take for formulas
 
 
 def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
@@ -53,6 +54,33 @@ def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with texts that a spreadsheet would take for formulas behind an apostrophe.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.readers.write import harmless
+    >>> harmless(pd.DataFrame({"unit": ["=1+1", "a", "-3"]}))["unit"].tolist()
+    ["'=1+1", 'a', '-3']
+    """
+    out = frame.copy(deep=False)
+    for column in out.columns:
+        if not pd.api.types.is_numeric_dtype(out[column].dtype):
+            out[column] = [_safe(x) for x in out[column].tolist()]
+    return out.rename(columns={c: _safe(c) for c in out.columns})
+
+
+def _safe(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:

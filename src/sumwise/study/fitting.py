@@ -9,11 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from sumwise.checkpoint import fingerprint
 from sumwise.persistence import save
-from sumwise.readers.write import write_frame
+from sumwise.readers.write import harmless, write_frame
 from sumwise.report import page
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
@@ -27,7 +25,6 @@ from sumwise.study.sources import all_met
 __all__ = ["fit_problem", "read_result", "write_page"]
 
 MOST_CSV = 200_000  # rows of a frame that is written as CSV too
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def fit_problem(
@@ -119,33 +116,6 @@ def _write_all(folder: Path, study: Any, summary: dict[str, Any], provenance: di
     for name, told in (("summary.json", summary), ("provenance.json", provenance)):
         (folder / name).write_text(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8")
     (folder / "report.html").write_text(page(with_provenance(summary, provenance)), "utf-8")
-
-
-def harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with texts that a spreadsheet would take for formulas behind an apostrophe.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sumwise.study.fitting import harmless
-    >>> harmless(pd.DataFrame({"unit": ["=1+1", "a", "-3"]}))["unit"].tolist()
-    ["'=1+1", 'a', '-3']
-    """
-    out = frame.copy(deep=False)
-    for column in out.columns:
-        if not pd.api.types.is_numeric_dtype(out[column].dtype):
-            out[column] = [_safe(x) for x in out[column].tolist()]
-    return out.rename(columns={c: _safe(c) for c in out.columns})
-
-
-def _safe(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(FORMULA):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
 
 
 def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:

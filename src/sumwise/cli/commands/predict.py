@@ -22,21 +22,22 @@ def command(
     """Apply the model of a result folder to another file.
 
     What comes out depends on the family: outcomes of other units from their groups, classes of individuals,
-    responses of bags. The columns must be called as in the problem file.
+    responses of bags. The columns must be called as in the problem file. In CSV, texts that a spreadsheet would take
+    for formulas stand behind an apostrophe.
 
       $ sumwise predict result/ others.csv --out predicted.csv
     """
     import sys
 
-    from sumwise.readers.write import write_frame
+    from sumwise.readers.write import harmless, write_frame
     from sumwise.study.predicting import predict_file
 
     frame = predict_file(result, data)
     if out is not None:
-        write_frame(frame, out)
+        write_frame(harmless(frame) if ".csv" in out.lower() or ".tsv" in out.lower() else frame, out)
     if json:
         output.write_json({"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")})
     elif out is not None:
         output.write(f"{len(frame):,} rows: {out}")
     else:
-        frame.to_csv(sys.stdout, index=False)
+        harmless(frame).to_csv(sys.stdout, index=False)
