@@ -125,7 +125,6 @@ def test_repr_html_describe(bags):
         ([], {}, "no bags"),
         ([np.ones((2, 2)), np.ones((2, 3))], {}, "width in 1 of 2 cases. First: bag 1 has 3 columns"),
         ([np.ones((2, 2)), np.ones((0, 2))], {}, "1 of 2 bags are empty. First: bag 1"),
-        ([[[1.0, np.nan]]], {}, "Bag 0 is NaN"),
         ([[[1.0, np.inf]]], {}, "infinite"),
         ([[["a"]]], {}, "dtype"),
         ([np.ones((1, 1, 1))], {}, "3 dimensions"),
@@ -169,8 +168,8 @@ def test_bad_offsets_are_refused(offsets, words):
 
 
 def test_bad_values_weights_and_levels_are_refused():
-    with pytest.raises(DataError, match="NaN"):
-        Bags(np.array([[1.0], [np.nan]]), [0, 2])
+    with pytest.raises(DataError, match="infinite"):
+        Bags(np.array([[1.0], [np.inf]]), [0, 2])
     with pytest.raises(DataError, match="1 weights for 2 rows"):
         Bags(np.ones((2, 1)), [0, 2], weights=[1.0])
     with pytest.raises(UnknownName):
@@ -245,3 +244,53 @@ def test_other_values_keep_repeated_ids():
     moved = drawn.with_values(drawn.values + 1.0, ["age"])
     assert moved.ids.tolist() == ["a", "a", "b"]
     assert moved.features == ("age",)
+
+
+def test_missing_values_are_kept_and_counted():
+    bags = Bags.from_arrays([[[1.0, np.nan]], [[np.nan, 2.0]]])
+    assert bags.describe()["missing values"] == 2
+    assert bags == Bags.from_arrays([[[1.0, np.nan]], [[np.nan, 2.0]]])
+
+
+def appearing():
+    people = pd.DataFrame({"area": ["s", "r", "s", "a"], "x": [1.0, 2.0, 3.0, 4.0], "votes": [1, 0, 1, 1]})
+    return people, Bags.from_frame(people, bag="area", features=["x"])
+
+
+def test_a_series_by_id_is_put_into_the_order_of_the_bags():
+    people, bags = appearing()
+    votes = people.groupby("area")["votes"].sum()
+    assert votes.index.tolist() == ["a", "r", "s"]
+    assert bags.align(votes).tolist() == [2, 0, 1]
+    both = pd.DataFrame({"no": 1 - votes, "yes": votes})
+    assert bags.align(both)[:, 1].tolist() == [2, 0, 1]
+    assert bags[[2, 0]].align(votes.iloc[[0, 2]]).tolist() == [1, 2]
+
+
+def test_without_an_index_of_ids_the_order_is_the_bags():
+    _, bags = appearing()
+    assert bags.align([5, 6, 7]).tolist() == [5, 6, 7]
+    assert bags.align(pd.Series([5, 6, 7])).tolist() == [5, 6, 7]
+    assert bags.align(pd.Series([5, 6, 7]).iloc[[2, 0, 1]]).tolist() == [7, 5, 6]  # a part of a plain index
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        (["a", "r", "q"], "lacks 1 of 3 ids, first 's'"),
+        (pd.Index([10, 20, 30], name="area"), "lacks 3 of 3 ids"),
+        (["s", "s", "r"], "lacks 1 of 3 ids, first 'a'"),
+    ],
+)
+def test_an_index_that_does_not_match_is_refused(index, words):
+    _, bags = appearing()
+    with pytest.raises(DataError, match=words):
+        bags.align(pd.Series([5, 6, 7], index=index))
+
+
+def test_a_plain_index_beside_ids_that_count_in_another_order_is_refused():
+    bags = Bags.from_arrays([[1.0], [2.0], [3.0]], ids=[2, 0, 1])
+    with pytest.raises(DataError, match="counts from 0 where ids do too"):
+        bags.align(pd.Series([5, 6, 7]))
+    named = pd.Series([5, 6, 7], index=pd.Index([0, 1, 2], name="bag"))
+    assert bags.align(named).tolist() == [7, 5, 6]

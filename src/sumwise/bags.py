@@ -24,7 +24,7 @@ class Bags:
     Parameters
     ----------
     values : array of shape (n_rows, n_features)
-        All rows, bag after bag; float64, or float32 where given so.
+        All rows, bag after bag; float64, or float32 where given so. NaN is a missing value.
     offsets : integer array of shape (n_bags + 1,)
         Where each bag begins; the last entry is n_rows.
     weights : array of shape (n_rows,), optional
@@ -106,20 +106,27 @@ class Bags:
         if not len(arrays):
             raise DataError("There are no bags.", hint="give at least one array.")
         arrays = list(arrays)
-        told = checks.identifiers(ids, len(arrays), "ids")
-        features = _frame_columns(arrays, told) if features is None else features
-        parts = [_part(x, told[i]) for i, x in enumerate(arrays)]
-        _same_width(parts, told)
+        known_ids = checks.identifiers(ids, len(arrays), "ids")
+        features = _frame_columns(arrays, known_ids) if features is None else features
+        parts = [_part(x, known_ids[i]) for i, x in enumerate(arrays)]
+        _same_width(parts, known_ids)
         sizes = np.array([len(x) for x in parts])
         if empty == "raise":
-            _refuse_empty(sizes, told)
+            _refuse_empty(sizes, known_ids)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         dtype = np.float32 if all(x.dtype == np.float32 for x in parts) else np.float64
         values = np.concatenate(parts).astype(dtype, copy=False)
-        return cls(values, offsets, _joined_weights(weights, sizes, told), told, features)
+        return cls(values, offsets, _joined_weights(weights, sizes, known_ids), known_ids, features)
 
     @classmethod
-    def from_frame(cls, frame: Any, bag: str, features: Sequence | None = None, weight: str | None = None) -> Bags:
+    def from_frame(
+        cls,
+        frame: Any,
+        bag: str,
+        features: Sequence | None = None,
+        weight: str | None = None,
+        categorical: Sequence = (),
+    ) -> Bags:
         """Build bags from one row per individual, in the order in which bags first appear.
 
         Parameters
@@ -128,9 +135,12 @@ class Bags:
         bag : str
             The column that says which bag a row belongs to; rows need not be sorted.
         features : list of str, optional
-            Default: all other columns. Columns of text or categories are stored as codes, with their `levels`.
+            Default: all other columns. Columns of text or categories are stored as codes, with their `levels`;
+            estimators make one indicator of each level. A missing value is NaN.
         weight : str, optional
             The column of row weights.
+        categorical : list of str, optional
+            Features whose numbers are codes, too.
 
         Examples
         --------
@@ -146,7 +156,7 @@ class Bags:
         """
         from sumwise.frames.bags import bags_from_frame
 
-        return bags_from_frame(cls, frame, bag, features, weight)
+        return bags_from_frame(cls, frame, bag, features, weight, categorical)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -195,6 +205,33 @@ class Bags:
         weights = self.weights[chosen] if self.weighted else None
         return _derived(self.values[chosen], kept, weights, self.ids, self.features, self.levels)
 
+    def align(self, values: Any, name: str = "counts") -> np.ndarray:
+        """Return what there is for each bag, in the order of the bags.
+
+        A pandas Series or frame whose index holds the ids is put into the order of the bags (`groupby` sorts, bags are
+        in order of appearance); one that has a plain index 0, 1, ... beside other ids, and anything without an index,
+        is taken as it comes. Where the index and the ids overlap but don't match, nobody knows: that is an error.
+
+        Parameters
+        ----------
+        values : array, pandas Series or frame with one entry or row per bag
+        name : str
+            What it is, for messages.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sumwise import Bags
+        >>> people = pd.DataFrame({"area": ["s", "r", "s"], "age": [31, 40, 25], "votes": [1, 0, 1]})
+        >>> bags = Bags.from_frame(people, bag="area", features=["age"])
+        >>> bags.align(people.groupby("area")["votes"].sum())
+        array([2, 0])
+        """
+        if not (hasattr(values, "index") and hasattr(values, "iloc")):
+            return np.asarray(values)
+        order = _order_of_index(values.index, self.ids, name)
+        return np.asarray(values if order is None else values.iloc[order])
+
     def drop_empty(self) -> Bags:
         """Return the bags that have at least one row."""
         return self[self.sizes > 0]
@@ -217,6 +254,7 @@ class Bags:
             "median bag": float(np.median(sizes)) if self.n_bags else 0.0,
             "largest bag": int(sizes.max(initial=0)),
             "empty bags": int((sizes == 0).sum()),
+            "missing values": int(np.isnan(self.values).sum()),
             "weighted": self.weighted,
             "total weight": float(self.weights.sum()),
         }
@@ -241,7 +279,8 @@ class Bags:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
             return NotImplemented
-        same = all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("offsets", "values", "weights", "ids"))
+        same = all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("offsets", "weights", "ids"))
+        same = same and np.array_equal(self.values, other.values, equal_nan=True)
         return same and self.features == other.features and self.levels == other.levels
 
     __hash__ = None  # type: ignore[assignment]
@@ -290,8 +329,8 @@ def _derived(
 ) -> Bags:
     """Return bags made of parts that were checked before; ids may repeat, as in a bootstrap."""
     part = object.__new__(Bags)
-    told = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
-    fields = (checks.frozen(values), checks.frozen(offsets), told, checks.frozen(ids), features, levels)
+    counted = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
+    fields = (checks.frozen(values), checks.frozen(offsets), counted, checks.frozen(ids), features, levels)
     for name, value in zip(Bags.__slots__, fields):
         object.__setattr__(part, name, value)
     return part
@@ -299,18 +338,18 @@ def _derived(
 
 def _matrix(x: Any) -> np.ndarray:
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype in (np.float64, np.float32):
-        if not np.isfinite(x).all():
-            checks.finite(x, "values")  # it knows how to say where
+        if np.isinf(x).any():
+            checks.finite(x, "values", allow_nan=True)  # it knows how to say where
         return x
-    return checks.finite(x, "values", ndim=2, allow_bool=True, keep_float32=True)
+    return checks.finite(x, "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
 
 
-def _part(x: Any, told: Any) -> np.ndarray:
-    part = checks.finite(x, f"Bag {checks.plain(told)!r}", allow_bool=True, keep_float32=True)
+def _part(x: Any, given_id: Any) -> np.ndarray:
+    part = checks.finite(x, f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True)
     if part.ndim == 1:
         part = part[:, None]
     if part.ndim != 2:
-        raise DataError(f"Bag {checks.plain(told)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
+        raise DataError(f"Bag {checks.plain(given_id)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
     return part
 
 
@@ -412,10 +451,33 @@ def _checked_levels(given: dict | None, features: tuple, values: np.ndarray) -> 
         checks.known(name, features, "feature")
         out[name] = checks.unique(checks.listing(levels, f"The levels of {name!r}"), f"The levels of {name!r}")
         codes = values[:, features.index(name)]
-        bad = (codes < 0) | (codes >= len(out[name])) | (codes != np.floor(codes))
+        bad = (codes < 0) | (codes >= len(out[name])) | (np.floor(codes) < codes)  # NaN is a missing value
         if bad.any():
             raise DataError(
                 f"Feature {name!r} holds {codes[np.argmax(bad)]:.6g} at row {int(np.argmax(bad))}, no code of its "
                 f"{len(out[name])} levels."
             )
     return out
+
+
+def _order_of_index(index: Any, ids: np.ndarray, name: str) -> np.ndarray | None:
+    """Where the bags' ids are in an index; None where entries are in the order of the bags already."""
+    labels, wanted = index.tolist(), ids.tolist()
+    if len(labels) != len(wanted) or labels == wanted:
+        return None  # another check says how many there should be
+    whole = all(isinstance(x, int) and not isinstance(x, bool) for x in labels)
+    if whole and index.name is None and not set(labels) & set(wanted):
+        return None  # positions, not ids
+    ambiguous = whole and index.name is None and labels == list(range(len(labels)))
+    absent = [x for x in wanted if x not in set(labels)]
+    if absent or len(set(labels)) < len(labels) or ambiguous:
+        why = "counts from 0 where ids do too, in another order" if ambiguous else "holds other labels"
+        if absent:
+            why = f"lacks {len(absent)} of {len(wanted)} ids, first {absent[0]!r}"
+        raise DataError(
+            f"{name} has an index that {why}.",
+            hint=f"index {name} by the bags' ids, or give it in their order without an index: .to_numpy(). For "
+            f"cross-validation, put it into their order first: bags.align({name}).",
+        )
+    place = {label: i for i, label in enumerate(labels)}
+    return np.array([place[x] for x in wanted], dtype=np.int64)

@@ -41,6 +41,7 @@ class BagKFold(BaseCrossValidator):
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds."""
+        del X, y, groups
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -53,19 +54,21 @@ class BagKFold(BaseCrossValidator):
             Counts; stratification needs them.
         groups : ignored
         """
+        del groups
         checks.at_least(self.n_splits, "n_splits", 2)
         if len(X) < self.n_splits:
             raise DataError(f"{len(X)} bags can't make {self.n_splits} folds.", hint="take fewer folds.")
         rng = checks.generator(self.random_state)
         folds = self._folds(X, y, rng)
         for fold in range(self.n_splits):
-            yield self._training(X, folds, fold), np.flatnonzero(folds == fold)
+            yield self._training(folds, fold), np.flatnonzero(folds == fold)
 
     def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
+        del counts
         sizes = bags.sizes if isinstance(bags, Bags) else np.ones(len(bags))
         return _balanced(sizes, self.n_splits, rng)
 
-    def _training(self, bags: Any, folds: np.ndarray, fold: int) -> np.ndarray:
+    def _training(self, folds: np.ndarray, fold: int) -> np.ndarray:
         return np.flatnonzero(folds != fold)
 
 
@@ -174,6 +177,7 @@ class SpatialBagKFold(BagKFold):
     def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
         from sklearn.cluster import KMeans
 
+        del bags, counts  # places decide
         n_blocks = self.n_splits if self.n_blocks is None else self.n_blocks
         checks.at_least(n_blocks, "n_blocks", self.n_splits)
         distinct = len(np.unique(self._places, axis=0))
@@ -183,7 +187,7 @@ class SpatialBagKFold(BagKFold):
         block = KMeans(n_blocks, random_state=seed).fit_predict(self._places)
         return _balanced(np.bincount(block, minlength=n_blocks), self.n_splits, rng)[block]
 
-    def _training(self, bags: Any, folds: np.ndarray, fold: int) -> np.ndarray:
+    def _training(self, folds: np.ndarray, fold: int) -> np.ndarray:
         outside = np.flatnonzero(folds != fold)
         if self.buffer == 0.0:
             return outside
@@ -192,8 +196,8 @@ class SpatialBagKFold(BagKFold):
         distance, _ = KDTree(self._places[folds == fold]).query(self._places[outside])
         kept = outside[distance >= self.buffer]
         if not len(kept):
-            told = f"Every training bag is nearer than {self.buffer:g} to a test bag."
-            raise DataError(told, hint="take a smaller buffer.")
+            shown = f"Every training bag is nearer than {self.buffer:g} to a test bag."
+            raise DataError(shown, hint="take a smaller buffer.")
         return kept
 
 

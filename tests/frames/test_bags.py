@@ -40,6 +40,21 @@ def test_category_order_survives(people):
     assert Bags.from_frame(people, "puma", ["sex"]).levels == {"sex": ("m", "x", "f")}
 
 
+def test_missing_values_stay_missing(people):
+    people["sex"] = ["f", None, "m", "f"]
+    people["age"] = [31.0, np.nan, 25.0, 7.0]
+    bags = Bags.from_frame(people, "puma", ["age", "sex"])
+    assert bags.levels == {"sex": ("f", "m")}
+    np.testing.assert_array_equal(bags.values, [[31, 0], [25, 1], [np.nan, np.nan], [7, 0]])
+
+
+def test_numbers_named_as_categorical_are_levels(people):
+    people["age"] = [31, 40, 31, 40]
+    assert Bags.from_frame(people, "puma", ["age"], categorical=["age"]).levels == {"age": (31, 40)}
+    with pytest.raises(DataError, match="no feature 'agee'"):
+        Bags.from_frame(people, "puma", ["age"], categorical=["agee"])
+
+
 def test_float32_columns_stay(people):
     people["age"] = people["age"].astype("float32")
     assert Bags.from_frame(people, "puma", ["age"]).values.dtype == np.float32
@@ -54,8 +69,8 @@ def test_numeric_ids_stay_numeric(people):
     ("change", "options", "words"),
     [
         ({"puma": ["s", None, "s", "r"]}, {}, r"\(the bag\) is missing in 1 of 4 rows. First: row 1"),
-        ({"age": [1.0, np.nan, 2.0, 3.0]}, {}, "column 'age' is NaN"),
-        ({"sex": ["f", None, "m", "f"]}, {}, "Column 'sex' is missing"),
+        ({"age": [1.0, np.inf, 2.0, 3.0]}, {}, "column 'age' is infinite"),
+        ({"sex": [None, None, None, None]}, {}, "Column 'sex' is missing in every row"),
         ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "holds dates"),
         ({"w": [1, 1, -1, 1]}, {"weight": "w"}, "negative"),
         ({}, {"features": "age"}, "give a list"),

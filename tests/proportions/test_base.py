@@ -1,12 +1,25 @@
 """What all bag classifiers answer: probabilities, counts, posteriors, score, and their refusals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from sumwise import Bags
-from sumwise.errors import DataError
-from sumwise.proportions import CardinalityClassifier
+from sumwise.errors import DataError, ModelWarning
+from sumwise.proportions import (
+    AlternatingMeanMap,
+    CardinalityClassifier,
+    CentralLimitClassifier,
+    EasyLLP,
+    HardEM,
+    InverseCalibration,
+    MeanEmbeddingClassifier,
+    MeanMap,
+    ProportionLossClassifier,
+    covariance,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +54,9 @@ def test_unfitted_and_mismatched_use_is_refused(fitted):
         CardinalityClassifier().predict(np.zeros((1, 2)))
     with pytest.raises(DataError, match="X has 3 features; the classifier was fitted on 2"):
         clf.predict(np.zeros((1, 3)))
-    with pytest.raises(DataError, match="NaN or infinite"):
+    with pytest.raises(DataError, match="infinite"):
+        clf.predict([[np.inf, 1.0]])
+    with pytest.warns(ModelWarning, match="'x0' is missing in 1 of 1 rows; in training it never was"):
         clf.predict([[np.nan, 1.0]])
     with pytest.raises(DataError, match=r"X has shape \(2,\)"):
         clf.predict([1.0, 2.0])
@@ -57,3 +72,125 @@ def test_a_matrix_counts_as_one_bag(fitted):
     assert clf.score(bags.values, total) == clf.score(one, total)
     with pytest.raises(NotFittedError):
         CardinalityClassifier().predict_counts(bags)
+
+
+def townspeople(n_bags=40, size=10, seed=0):
+    """People of towns: a number, a text whose alphabetical order says nothing, and labels."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"town": [f"t{b:02d}" for b in rng.permutation(n_bags) for _ in range(size)]})
+    towns = frame["town"].astype("category").cat.codes.to_numpy()
+    frame["income"] = rng.normal(size=len(frame)) + rng.normal(size=n_bags)[towns]
+    lean = rng.integers(0, 4, n_bags)[towns]
+    code = np.where(rng.random(len(frame)) < 0.6, lean, rng.integers(0, 4, len(frame)))
+    frame["job"] = np.array(["baker", "clerk", "miner", "nurse"])[code]
+    logit = frame["income"] + 4.0 * frame["job"].isin(["baker", "miner"]) - 2.0
+    frame["vote"] = (logit + rng.logistic(size=len(frame)) > 0).astype(int)
+    return frame
+
+
+LINEAR = [
+    CardinalityClassifier,
+    MeanEmbeddingClassifier,
+    MeanMap,
+    AlternatingMeanMap,
+    InverseCalibration,
+    ProportionLossClassifier,
+    CentralLimitClassifier,
+    HardEM,
+]
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_text_enters_by_its_levels(kind):
+    frame = townspeople()
+    bags = Bags.from_frame(frame, bag="town", features=["income", "job"])
+    clf = kind(penalty=0.5).fit(bags, frame.groupby("town")["vote"].sum())
+    assert clf.coef_.shape == (1, 5)
+    assert clf.get_feature_names_out().tolist() == ["income", "job=baker", "job=clerk", "job=miner", "job=nurse"]
+    accuracy = np.mean(clf.predict(frame) == frame["vote"])
+    assert accuracy > 0.78, accuracy  # codes in the order of the alphabet give .6
+
+
+def test_names_are_checked_and_columns_found_in_any_order():
+    frame = townspeople()
+    bags = Bags.from_frame(frame, bag="town", features=["income", "job"])
+    counts = frame.groupby("town")["vote"].sum()
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    assert clf.feature_names_in_.tolist() == ["income", "job"]
+    swapped = Bags.from_frame(frame, bag="town", features=["job", "income"])
+    np.testing.assert_array_equal(clf.predict_proba(swapped), clf.predict_proba(bags))
+    assert clf.score(swapped, counts) == clf.score(bags, counts)
+    other = Bags.from_frame(frame.rename(columns={"job": "work"}), bag="town", features=["income", "work"])
+    with pytest.raises(DataError, match="lack 1 of the 2 features of training. First: 'job'"):
+        clf.score(other, counts)
+
+
+def test_counts_by_id_are_put_into_the_order_of_the_bags():
+    frame = townspeople()
+    bags = Bags.from_frame(frame, bag="town", features=["income", "job"])
+    counts = frame.groupby("town")["vote"].sum()
+    assert bags.ids.tolist() != counts.index.tolist()
+    by_id = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    by_order = CardinalityClassifier(penalty=1.0).fit(bags, counts.loc[bags.ids].to_numpy())
+    np.testing.assert_array_equal(by_id.coef_, by_order.coef_)
+    assert by_id.score(bags, counts) == by_order.score(bags, counts.loc[bags.ids].to_numpy())
+    with pytest.raises(DataError, match="lacks 40 of 40 ids"):
+        by_id.score(bags, counts.set_axis([f"u{i}" for i in range(40)]))
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_units_change_nothing(kind):
+    frame = townspeople(30)
+    values = np.column_stack([frame["income"], frame["income"] ** 2, frame["job"] == "miner"])
+    offsets, counts = np.arange(0, 301, 10), frame["vote"].to_numpy().reshape(30, 10).sum(axis=1)
+    units = np.array([1e12, 1.0, 1e-12])
+    plain, scaled = (kind().fit(Bags(x, offsets), counts) for x in (values, values * units))
+    np.testing.assert_allclose(scaled.coef_ * units, plain.coef_, rtol=0.02, atol=2e-3)
+    np.testing.assert_allclose(scaled.predict_proba(values * units), plain.predict_proba(values), atol=2e-3)
+
+
+def test_units_change_no_interval():
+    frame = townspeople(30)
+    values = np.column_stack([frame["income"], frame["job"] == "miner"])
+    offsets, counts = np.arange(0, 301, 10), frame["vote"].to_numpy().reshape(30, 10).sum(axis=1)
+    units = np.array([1e12, 1e-12])
+    found = []
+    for scale in (np.ones(2), units):
+        bags = Bags(values * scale, offsets)
+        clf = CardinalityClassifier().fit(bags, counts)
+        with pytest.warns(UserWarning, match="Counts vary"):
+            errors = covariance(clf, bags, counts).standard_errors
+        found.append(errors * np.append(scale, 1.0))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-2)
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_missing_values_have_a_mean_and_an_indicator(kind):
+    frame = townspeople()
+    complete = frame.copy()
+    rng = np.random.default_rng(3)
+    frame.loc[rng.random(len(frame)) < 0.2, "income"] = np.nan
+    frame.loc[rng.random(len(frame)) < 0.2, "job"] = None
+    bags = Bags.from_frame(frame, bag="town", features=["income", "job"])
+    clf = kind(penalty=0.5).fit(bags, frame.groupby("town")["vote"].sum())
+    assert [str(x) for x in clf.get_feature_names_out() if "missing" in x] == ["income=missing", "job=missing"]
+    assert np.isfinite(clf.predict_proba(frame)).all()
+    assert np.mean(clf.predict(complete) == complete["vote"]) > 0.72
+
+
+@pytest.mark.parametrize("kind", [CardinalityClassifier, EasyLLP, MeanEmbeddingClassifier])
+def test_few_bags_for_many_features_are_worth_a_warning(kind):
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(100, 50)), np.arange(0, 101, 20))
+    with pytest.warns(ModelWarning, match="5 bags are too few to estimate 50 effects: their means differ in at most 4"):
+        kind(penalty=10.0).fit(bags, [5, 10, 12, 8, 9])
+
+
+def test_cross_val_predict_is_refused_with_the_reason():
+    frame = townspeople()
+    bags = Bags.from_frame(frame, bag="town", features=["income"])
+    counts = bags.align(frame.groupby("town")["vote"].sum())
+    clf = CardinalityClassifier(penalty=1.0)
+    with pytest.raises(DataError, match="cross_val_predict needs one answer per bag"):
+        cross_val_predict(clf, bags, counts)
+    assert len(cross_val_score(clf, bags, counts)) == 5

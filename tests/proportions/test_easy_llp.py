@@ -1,9 +1,11 @@
 """Debiased labels are right on average over random bags, and the model is a regression on them."""
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sumwise import Bags
+from sumwise.errors import ModelWarning
 from sumwise.proportions import EasyLLP
 from sumwise.proportions.easy_llp import debiased_labels
 from sumwise.proportions.shares import bag_shares
@@ -38,3 +40,17 @@ def test_random_bags_are_learned():
     labels = (rng.random(3000) < 1 / (1 + np.exp(-3 * values[:, 0]))).astype(int)
     clf = EasyLLP().fit(Bags(values, np.arange(0, 3001, 5)), labels.reshape(600, 5).sum(axis=1))
     assert np.mean(clf.predict(values) == labels) > 0.8
+
+
+def test_pure_noise_is_worth_a_warning():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(2000, 5)), np.arange(0, 2001, 50))
+    with pytest.warns(ModelWarning, match="no better than the overall shares"):
+        EasyLLP(penalty=1.0).fit(bags, rng.binomial(50, 0.5, 40))
+
+
+def test_a_clear_signal_is_not():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(2000, 1)) * 3
+    labels = rng.random(2000) < 1 / (1 + np.exp(-values[:, 0]))
+    EasyLLP(penalty=1.0).fit(Bags(values, np.arange(0, 2001, 10)), labels.reshape(200, 10).sum(axis=1))

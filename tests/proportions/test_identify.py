@@ -27,7 +27,7 @@ def make(n_bags, size, spread, d=2, seed=0):
 
 def test_spread_bags_answer_and_alike_bags_do_not():
     assert identifiability(make(100, 50, 1.0)).answerable.all()
-    with pytest.warns(UserWarning, match="3 bags tell the effects of 0 of 2 features"):
+    with pytest.warns(UserWarning, match="3 bags are enough to estimate 0 of 2 effects"):
         found = identifiability(make(3, 10, 0.0))
     assert not found.answerable.any()
 
@@ -69,14 +69,14 @@ def test_counts_give_the_variance_of_labels():
     assert (rare.standard_error > identifiability(bags, warn=False).standard_error * 2).all()
 
 
-def test_one_bag_says_that_it_tells_nothing():
+def test_one_bag_is_reported_as_too_few():
     bags = Bags(np.random.default_rng(0).normal(size=(8, 2)), np.array([0, 8]))
-    with pytest.warns(UserWarning, match="One bag tells the effects of 0 of 2 features"):
+    with pytest.warns(UserWarning, match="One bag is too few to estimate any of the 2 effects"):
         identifiability(bags)
     kinds = (CardinalityClassifier, MeanEmbeddingClassifier, AlternatingMeanMap, InverseCalibration, EasyLLP, HardEM)
     for kind in kinds:
-        with pytest.warns(UserWarning, match="One bag tells the effects of 0 of 2 features") as told:
+        with pytest.warns(UserWarning, match="One bag is too few to estimate any of the 2 effects") as caught:
             kind(penalty=1.0).fit(bags, [3])
-        assert told[0].filename == __file__
+        assert caught[0].filename == __file__
     with pytest.raises(DataError, match="The class shares of 1 bag have rank 1"):
         MeanMap(penalty=1.0).fit(bags, [3])

@@ -7,7 +7,7 @@ from sumwise import Bags
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
-from sumwise.proportions.penalty import _nearest_good, evidence, reference_penalty, reference_shape, search_penalty
+from sumwise.proportions.penalty import _nearest_good, evidence, reference_shape, search_penalty
 
 
 def search(strength, seed=0, capsys=None, verbose=0):
@@ -43,7 +43,7 @@ def test_progress_is_told(capsys):
 
 def test_reference_scales_with_the_features():
     values = np.random.default_rng(0).normal(size=(100, 3))
-    assert reference_penalty(10 * values) == pytest.approx(100 * reference_penalty(values))
+    assert reference_shape(10 * values) == pytest.approx(100 * reference_shape(values))
 
 
 def test_logits_have_variance_one_under_the_reference_prior():

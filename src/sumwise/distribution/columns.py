@@ -12,6 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
+from sumwise.features import refuse_missing
 
 __all__ = ["Columns", "check_bags"]
 
@@ -40,7 +41,7 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
         raise DataError(
             f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."
         )
-    return bags
+    return refuse_missing(bags, "Distribution regression")
 
 
 @dataclass(frozen=True)

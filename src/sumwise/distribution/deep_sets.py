@@ -28,7 +28,7 @@ from sumwise.distribution.set_training import (
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.networks.features import centre_and_scale
+from sumwise.features import centre_and_scale
 from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress

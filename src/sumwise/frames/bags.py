@@ -13,7 +13,9 @@ from sumwise.errors import DataError
 __all__ = ["bags_from_frame"]
 
 
-def bags_from_frame(cls: type, frame: Any, bag: str, features: Sequence | None, weight: str | None) -> Any:
+def bags_from_frame(
+    cls: type, frame: Any, bag: str, features: Sequence | None, weight: str | None, categorical: Sequence = ()
+) -> Any:
     """Do the work of `Bags.from_frame`, which documents it.
 
     Examples
@@ -30,7 +32,10 @@ def bags_from_frame(cls: type, frame: Any, bag: str, features: Sequence | None, 
         raise DataError("The frame has no rows, so there are no bags.")
     codes, ids = _bag_codes(table[bag], bag)
     levels: dict[str, tuple] = {}
-    parts = [_column(table[c], c, levels) for c in columns]
+    coded = checks.listing(categorical, "categorical")
+    for name in coded:
+        checks.known(name, columns, "feature")
+    parts = [column_numbers(table[c], c, levels, c in coded) for c in columns]
     dtype = np.float32 if all(p.dtype == np.float32 for p in parts) else np.float64
     order = np.argsort(codes, kind="stable")
     values = np.empty((len(table), len(columns)), dtype=dtype)
@@ -71,14 +76,24 @@ def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
     return codes.astype(np.int64), found.tolist()
 
 
-def _column(column: Any, name: str, levels: dict[str, tuple]) -> np.ndarray:
+def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
+    """A column as numbers, NaN where it is missing; codes of text and categories, whose levels go into `levels`."""
     import pandas as pd
 
     kind = column.dtype
     decimals = pd.api.types.is_object_dtype(kind) and pd.api.types.infer_dtype(column, skipna=True) == "decimal"
-    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or decimals:
-        return checks.finite(frames.column_values(column), f"column {name!r}", allow_bool=True, keep_float32=True)
+    number = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or decimals
+    if number and not as_levels:
+        values = frames.column_values(column)
+        if decimals:
+            values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
+        return checks.finite(values, f"column {name!r}", allow_bool=True, allow_nan=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
         raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
-    codes, levels[name] = frames.codes_and_levels(column, name)
-    return codes.astype(np.float64)
+    there = column.notna().to_numpy()
+    if not there.any():
+        raise DataError(f"Column {name!r} is missing in every row.", hint="leave it out.")
+    codes, levels[name] = frames.codes_and_levels(column[there], name)
+    out = np.full(len(column), np.nan)
+    out[there] = codes
+    return out

@@ -14,8 +14,6 @@ from sumwise.proportions.mean_map import MeanMap, MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
-__all__ = ["AlternatingMeanMap"]
-
 STARTS = ("mean embedding", "mean map", "laplacian")
 LONG = 6  # steps of a regression from which the next one gets new coordinates
 ROUNDS = 10  # of the greatest loss: its labels go to and fro
@@ -82,12 +80,12 @@ class AlternatingMeanMap(ShareClassifier):
         checks.choice(self.start, "start", STARTS)
         super()._check()
 
-    def _first(self, data: BagShares, penalty: float) -> np.ndarray:
+    def _first(self, data: BagShares, penalty: Any) -> np.ndarray:
         if self.start == "mean embedding":
-            return MeanEmbeddingClassifier(tol=1e-3)._solve(data, penalty).theta
-        return MeanMap(laplacian=self.start == "laplacian", tol=1e-3)._solve(data, penalty).theta
+            return MeanEmbeddingClassifier(tol=1e-3).solve_shares(data, penalty).theta
+        return MeanMap(laplacian=self.start == "laplacian", tol=1e-3).solve_shares(data, penalty).theta
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         theta = self._first(data, penalty)
         n, sign = len(data.values), 1.0 if self.variant == "min" else -1.0
         history: list[float] = []

@@ -1,42 +1,40 @@
-"""What all classifiers of individuals from bags share: probabilities, expected counts, posteriors, score."""
+"""What all classifiers of individuals from bags share: columns, probabilities, expected counts, posteriors, score."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax
 
-from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.features import Features
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
 
-__all__ = ["BagClassifier"]
+if TYPE_CHECKING:
+    from sumwise.proportions.individuals import IndividualClassifier
+
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal distribution
 
 
 class BagClassifier(Estimator):
-    """Base of the classifiers that learn from bags and counts; a subclass gives `fit` and `_logits`.
-
-    Examples
-    --------
-    >>> from sumwise.proportions import CardinalityClassifier
-    >>> from sumwise.proportions.base import BagClassifier
-    >>> issubclass(CardinalityClassifier, BagClassifier)
-    True
-    """
+    """Base of the classifiers that learn from bags and counts; a subclass gives `fit` and `_logits`."""
 
     inference = "auto"
     noise = None
     totals = "match"
+    classes_: np.ndarray
     n_classes_: int
     n_features_in_: int
     fitted_columns_: bool
+    features_: Features
 
     def _logits(self, bags: Bags) -> np.ndarray:
-        """Logits of all rows: (n_rows,) for two classes, else (n_rows, n_classes)."""
+        """Logits of all rows, whose values are those of `features_`: (n_rows,) for two classes, else one per class."""
         raise NotImplementedError
 
     def _linear_logits(self, bags: Bags) -> np.ndarray:
@@ -49,35 +47,68 @@ class BagClassifier(Estimator):
             return log_softmax(log_expit(logits), axis=1)
         return logits
 
-    def _intercept_scale(self) -> float | None:
+    def intercept_scale(self) -> float | None:
+        """Standard deviation of the bags' own intercepts, where the model has them."""
         return None
 
-    def _as_bags(self, X: Any) -> Bags:
-        """Rows as bags: as they are, or a matrix or frame as one bag."""
-        if isinstance(X, Bags):
-            bags = X
-        else:
-            values = checks.finite(X, "X", allow_bool=True)
-            if values.ndim != 2:
-                raise DataError(f"X has shape {values.shape}.", hint="one row per individual: (n_rows, n_features).")
-            bags = Bags(values, np.array([0, len(values)]))
-        if bags.n_features != self.n_features_in_:
-            raise DataError(f"X has {bags.n_features} features; the classifier was fitted on {self.n_features_in_}.")
-        return bags
+    def _training(self, bags: Any, counts: Any) -> tuple[Bags, np.ndarray]:
+        """Learn how columns become numbers; return the bags that have members as numbers, and their counts."""
+        if not isinstance(bags, Bags):
+            raise DataError(
+                f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+            )
+        bags, counts = drop_empty(bags, bags.align(counts))
+        self.features_ = Features.learn(bags)
+        self.n_features_in_ = bags.n_features
+        if self.features_.named:
+            self.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
+        elif "feature_names_in_" in vars(self):
+            del self.feature_names_in_
+        self.fitted_columns_ = counts.ndim == 2
+        return self.design(bags), counts
+
+    def design(self, given: Any) -> Bags:
+        """Rows as the numbers that the model sees: one column per number, per level, and per feature with gaps.
+
+        Parameters
+        ----------
+        given : Bags, data frame, or array of shape (n_rows, n_features)
+            A frame or array is one bag.
+
+        Returns
+        -------
+        Bags, with the columns of `get_feature_names_out`
+        """
+        self._fitted("n_features_in_")
+        features = vars(self).get("features_")
+        if features is None:  # from a file of an earlier version
+            n = self.n_features_in_
+            features = Features(tuple(f"x{j}" for j in range(n)), {}, np.zeros(n), np.zeros(n, dtype=bool))
+        return features.design(given)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that coefficients belong to: one per number, one per level, one per missing value."""
+        del input_features  # scikit-learn's signature
+        return np.array([str(name) for name in self._fitted().features_.names], dtype=object)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of individuals.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features), or Bags
+        X : array of shape (n_rows, n_features), data frame, or Bags
+            The columns of a frame, and of bags with names, are found by name, whatever their order.
 
         Returns
         -------
         array of shape (n_rows, n_classes)
         """
         self._fitted()
-        logits = self._logits(self._as_bags(X))
+        _refuse_cross_val_predict(X)
+        return self._chances(self.design(X))
+
+    def _chances(self, bags: Bags) -> np.ndarray:
+        logits = self._logits(bags)
         if logits.ndim == 1:
             one = self._average(logits)
             return np.column_stack([1.0 - one, one])
@@ -85,16 +116,47 @@ class BagClassifier(Estimator):
 
     def _average(self, logits):
         """Probability of class 1; with random intercepts, averaged over that of a new bag."""
-        scale = self._intercept_scale()
+        scale = self.intercept_scale()
         if scale is None:
             return expit(logits)
-        nodes, weights = np.polynomial.hermite_e.hermegauss(31)
-        weights = weights / weights.sum()
-        return sum(w * expit(logits + scale * b) for b, w in zip(nodes, weights))
+        weights = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+        return sum(w * expit(logits + scale * b) for b, w in zip(NODES, weights))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities, (n_rows, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Logits of individuals: (n_rows,) of class 1 for two classes, else (n_rows, n_classes)."""
+        self._fitted()
+        _refuse_cross_val_predict(X)
+        return self._logits(self.design(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most likely class of each individual, 0 to n_classes - 1."""
         return np.argmax(self.predict_proba(X), axis=1)
+
+    def individuals(self) -> IndividualClassifier:
+        """The same model as a fitted scikit-learn classifier of rows, for every tool that takes one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.metrics import roc_auc_score
+        >>> from sumwise import Bags
+        >>> from sumwise.proportions import CardinalityClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(400, 1)) + np.repeat(rng.normal(size=(40, 1)), 10, axis=0)
+        >>> y = (X[:, 0] > 0).astype(int)
+        >>> clf = CardinalityClassifier().fit(Bags(X, np.arange(0, 401, 10)), y.reshape(40, 10).sum(axis=1))
+        >>> rows = clf.individuals()
+        >>> bool(rows.score(X, y) > 0.9), rows.classes_
+        (True, array([0, 1]))
+        """
+        from sumwise.proportions.individuals import IndividualClassifier
+
+        return IndividualClassifier(self._fitted())
 
     def predict_counts(self, bags: Bags) -> np.ndarray:
         """Expected counts per bag, weighted where rows carry weights, in the form that `fit` was given.
@@ -106,8 +168,8 @@ class BagClassifier(Estimator):
         array of shape (n_bags,) for the count of class 1, or (n_bags, n_classes)
         """
         self._fitted()
-        bags = self._as_bags(bags)
-        probs = self.predict_proba(bags) * bags.weights[:, None]
+        bags = self.design(bags)
+        probs = self._chances(bags) * bags.weights[:, None]
         sums = np.add.reduceat(np.vstack([probs, np.zeros((1, probs.shape[1]))]), bags.offsets[:-1], axis=0)
         sums[bags.sizes == 0] = 0.0
         return sums if self.fitted_columns_ else sums[:, 1]
@@ -132,14 +194,32 @@ class BagClassifier(Estimator):
         array of shape (n_rows, n_classes)
         """
         self._fitted()
-        bags = self._as_bags(bags)
-        value = self._likelihood(bags, counts).evaluate(self._logits(bags))
+        bags = self.design(bags)
+        value = self._likelihood(bags, bags.align(counts)).evaluate(self._logits(bags))
         q = value.posterior
         return np.column_stack([1.0 - q, q]) if q.ndim == 1 else q
 
     def score(self, bags: Bags, counts: Any) -> float:
         """Mean log-likelihood per bag (empty bags are left out, with a warning)."""
         self._fitted()
-        bags, counts = drop_empty(self._as_bags(bags), counts)
+        bags = self.design(bags)
+        bags, counts = drop_empty(bags, bags.align(counts))
         likelihood = self._likelihood(bags, counts)
-        return float(likelihood.evaluate(self._logits(bags), self._intercept_scale()).log_prob.mean())
+        return float(likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob.mean())
+
+
+def _refuse_cross_val_predict(X: Any) -> None:
+    """Stop where scikit-learn would take one answer per row for one per bag: it would return some of the rows."""
+    if not isinstance(X, Bags):
+        return
+    frame = inspect.currentframe()  # scikit-learn asks no questions, so its call is recognised
+    for _ in range(6):
+        if frame is None:
+            return
+        if frame.f_code.co_name == "_fit_and_predict" and "sklearn" in frame.f_globals.get("__name__", ""):
+            raise DataError(
+                "cross_val_predict needs one answer per bag, and this classifier predicts individuals.",
+                hint="for train, test in BagKFold().split(bags): "
+                "clf.fit(bags[train], counts[train]).predict_counts(bags[test]).",
+            )
+        frame = frame.f_back

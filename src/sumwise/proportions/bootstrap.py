@@ -16,8 +16,6 @@ from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.errors import DataError, NotConverged
 from sumwise.progress import Progress
 
-__all__ = ["Bootstrap", "bootstrap"]
-
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
@@ -63,7 +61,8 @@ class Bootstrap:
         return self.coefficients.std(axis=0, ddof=1)
 
     def models(self, rng: np.random.Generator | None = None) -> Iterator[Any]:
-        """The fitted classifiers, one after the other."""
+        """The fitted classifiers, one after the other; nothing is drawn."""
+        del rng
         return iter(self.fitted)
 
 

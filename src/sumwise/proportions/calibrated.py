@@ -13,12 +13,10 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
-from sumwise.proportions.counts import drop_empty, observe
+from sumwise.proportions.counts import observe
 from sumwise.proportions.em import log_probabilities
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.splitters import BagKFold
-
-__all__ = ["CalibratedBagClassifier"]
 
 
 class CalibratedBagClassifier(BagClassifier):
@@ -38,7 +36,7 @@ class CalibratedBagClassifier(BagClassifier):
     inference : str, default "auto"
     noise, totals : as in `CardinalityClassifier`, optional
         Default: those of the classifier, which is fitted to the same counts. One that has no such parameter (most
-        rivals read counts as exact) may be calibrated with a ``noise`` of its own.
+        other methods read counts as exact) may be calibrated with a ``noise`` of its own.
 
     Attributes
     ----------
@@ -74,20 +72,20 @@ class CalibratedBagClassifier(BagClassifier):
         bags : Bags
         counts : array, as in `CardinalityClassifier.fit`
         """
-        if not isinstance(bags, Bags):
-            raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         if self.classifier is not None and is_classifier(self.classifier):
             name = type(self.classifier).__name__
             raise DataError(f"{name} learns from labels, not from bags.", hint=f"CardinalityClassifier({name}()).")
-        bags, counts = drop_empty(bags, counts)
+        bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, *self._reading())
-        self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
-        self.classes_ = np.arange(observed.n_classes)
-        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
         logits = self._held_out(bags, counts, observed.n_classes)
         self._learn(BagLikelihood(bags.offsets, observed, self.inference), logits)
         self.classifier_ = self._fresh().fit(bags, counts)
         return self
+
+    def design(self, given: Any) -> Bags:
+        """Rows with the columns of training; the classifier turns them into numbers."""
+        return self.features_.rows(given)
 
     def _fresh(self) -> Any:
         if self.classifier is not None:

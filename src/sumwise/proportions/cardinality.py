@@ -13,19 +13,18 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.counts import Observed, drop_empty, observe
+from sumwise.proportions.counts import Observed, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
-from sumwise.proportions.identify import warn_of_one_bag
+from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise, mean_embedding_start
 from sumwise.proportions.on_spark import on_spark
-from sumwise.proportions.penalty import PenaltySearch, reference_penalty, reference_shape, search_penalty
+from sumwise.proportions.penalty import PenaltySearch, reference_shape, search_penalty
 from sumwise.proportions.rows import Rows
 from sumwise.proportions.weights import effective_sizes
-
-__all__ = ["CardinalityClassifier"]
 
 ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
 
@@ -176,20 +175,17 @@ class CardinalityClassifier(BagClassifier):
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
         """
         self._check()
-        if isinstance(bags, Bags):
-            bags, counts = drop_empty(bags, counts)
+        bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, self.noise, self.totals)
         _refuse_absent(observed, bags)
         if self.random_intercept and not observed.exact:
             raise DataError("A random intercept needs exact counts.", hint="random_intercept=False for noisy counts.")
         rng = checks.generator(self.random_state)
-        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self._powers(bags))
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         before = self._before(bags, observed)
-        self.n_features_in_, self.n_classes_ = bags.n_features, observed.n_classes
-        self.classes_ = np.arange(observed.n_classes)
-        self.fitted_columns_ = np.asarray(counts).ndim == 2
-        warn_of_one_bag(len(bags), bags.n_features)
+        self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
+        warn_of_few_bags(len(bags), bags.n_features)
         if self.classifier is not None:
             self._fit_foreign(values, likelihood)
             return self
@@ -224,7 +220,8 @@ class CardinalityClassifier(BagClassifier):
         if self.random_intercept and (self.solver == "em" or self.classifier is not None):
             raise DataError("A random intercept is fitted directly only.", hint="solver='direct', classifier=None.")
 
-    def _powers(self, bags):
+    def bag_powers(self, bags: Bags) -> np.ndarray | None:
+        """The power of each bag's likelihood that ``temper`` asks for, (n_bags,); None where it is 1."""
         if self.temper is True:
             return effective_sizes(bags) / bags.sizes
         if self.temper is False or self.temper is None:
@@ -243,8 +240,8 @@ class CardinalityClassifier(BagClassifier):
         constant = np.ptp(bags.values, axis=0) == 0.0 if bags.n_rows else np.zeros(bags.n_features, bool)
         if not constant.any():
             return
-        told = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
-        message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {told}."
+        first = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
+        message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {first}."
         given = self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]
         if any(np.ndim(value) == 0 and value == 0 for value in given):
             raise DataError(message, hint="drop them, or set a penalty.")
@@ -279,7 +276,7 @@ class CardinalityClassifier(BagClassifier):
             table = np.zeros((n_logits, width))
             table[:, -1] = average[1] - average[0] if n_logits == 1 else average - average.mean()
             if name == "random":
-                spread = np.maximum(task.values.std(axis=0), 1e-12) * np.sqrt(width)
+                spread = centre_and_scale(task.values)[1] * np.sqrt(width)
                 table[:, :-1] = rng.normal(size=(n_logits, width - 1)) / spread
             theta = table.ravel()
         return np.append(theta, np.log(0.3)) if task.random_intercept else theta
@@ -337,7 +334,7 @@ class CardinalityClassifier(BagClassifier):
 
     def _store(self, found):
         solutions = [f[0] for f in found]
-        width = self.n_features_in_ + 1
+        width = len(self.features_.names) + 1
         self.theta_ = np.concatenate([s.theta[: len(s.theta) // width * width] for s in solutions]).reshape(-1, width)
         self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
         scales = [float(np.exp(s.theta[-1])) for s in solutions if self.random_intercept]
@@ -359,7 +356,7 @@ class CardinalityClassifier(BagClassifier):
         """EM around a scikit-learn classifier, from the mean-embedding start."""
         observed = likelihood.observed
         shares = observed.shares(np.diff(likelihood.offsets))
-        penalty = reference_penalty(values)
+        penalty = reference_shape(values)
         theta = mean_embedding_start(values, likelihood.offsets, shares, penalty, observed.n_classes)
         logits = LinearProblem(values, likelihood, penalty, observed.n_classes).logits(theta)
         self.classifier_, found = em_classifier(
@@ -367,7 +364,8 @@ class CardinalityClassifier(BagClassifier):
         )
         self._finish(found.objective, found, {"objective": np.array(found.history)})
 
-    def _intercept_scale(self):
+    def intercept_scale(self) -> float | None:
+        """Standard deviation of the bags' own intercepts, where the model has them."""
         scale = self.__dict__.get("intercept_scale_")
         return scale if isinstance(scale, float) else None
 
@@ -416,9 +414,9 @@ def _refuse_absent(observed: Observed, bags: Bags):
         sums = np.array([float((bags.sizes - e.low).sum()), float(e.high.sum())])
     absent = np.flatnonzero(sums <= 0)
     if absent.size:
-        told = ", ".join(str(c) for c in absent)
+        listed = ", ".join(str(c) for c in absent)
         raise DataError(
-            f"Class {told} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
+            f"Class {listed} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
         )
 
 
@@ -426,7 +424,7 @@ def _refuse_separable(problem: LinearProblem, solution: Solution):
     """Without a penalty the likelihood of separable bags rises for ever: say so."""
     value = problem.likelihood.evaluate(problem.logits(solution.theta), problem.split(solution.theta)[2])
     coef = problem.split(solution.theta)[0]
-    if value.log_prob.mean() > -1e-4 or np.abs(coef).max() * np.ptp(problem.values, axis=0).max() > 1e4:
+    if value.log_prob.mean() > -1e-4 or (np.abs(coef) * np.ptp(problem.values, axis=0)).max() > 1e4:
         raise DataError(
             "The bags are separable: some coefficients give every bag its counts with certainty, so the likelihood "
             f"has no maximum without a penalty (it stopped at a mean of {value.log_prob.mean():.1e} per bag).",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
@@ -11,15 +13,13 @@ from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares, SumOverBags
 
-__all__ = ["CentralLimitClassifier", "CentralLimitLikelihood"]
-
 ROUNDING = 1.0 / 12.0  # variance of rounding to whole counts; without it a bag of certain labels has infinite density
 
 
 class CentralLimitLikelihood(SumOverBags):
     """Normal log-density of each bag's count, with mean sum p_i and variance sum p_i (1 - p_i) + 1/12."""
 
-    def evaluate(self, logits, intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None) -> Value:
         """Log-density per bag; the derivative in the logits takes the place of posterior minus prior."""
         data = self.data
         p = expit(logits)
@@ -59,7 +59,7 @@ class CentralLimitClassifier(ShareClassifier):
 
     _by_class = True
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
-        start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
+        start = MeanEmbeddingClassifier(tol=1e-2).solve_shares(data, penalty).theta
         problem = LinearProblem(data.rows, CentralLimitLikelihood(data), penalty)
         return maximise(problem, start, self.tol, self.max_iter)

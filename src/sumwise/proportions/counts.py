@@ -14,8 +14,6 @@ from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 from sumwise.proportions.kernels.poisson_binomial import Evidence, exact_counts, noisy_counts
 
-__all__ = ["Observed", "apportion", "at_least_one", "intervals", "observe"]
-
 KINDS = {Gaussian: "gaussian", Poisson: "poisson", Geometric: "geometric", Laplace: "laplace"}
 TOTALS = ("match", "scale", "rest")
 

@@ -11,11 +11,9 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise import checks, frames
+from sumwise.bags import Bags
 from sumwise.errors import DataError
-
-__all__ = ["Covariates"]
-
-MISSING = "missing"
+from sumwise.features import Features, table_rows
 
 
 class Covariates(TransformerMixin, BaseEstimator):
@@ -30,7 +28,7 @@ class Covariates(TransformerMixin, BaseEstimator):
         Which columns are codes although they hold numbers; text, categories and booleans always are.
     max_correlation : float, optional
         Leave out every column one of whose parts correlates with the response by more, in absolute value: those that
-        nearly tell it. The paper takes 0.7. Needs ``y`` at the fit.
+        nearly give it away. The paper takes 0.7. Needs ``y`` at the fit.
     n_components : int, optional
         Reduce to so many principal components, or as many as there are; the paper takes 50.
 
@@ -75,15 +73,20 @@ class Covariates(TransformerMixin, BaseEstimator):
         coded = [] if self.categorical is None else checks.listing(self.categorical, "categorical")
         for name in coded:
             checks.known(name, list(table.columns), "column")
-        self.columns_ = {c: self._learned(table[c], c in coded) for c in table.columns}
-        parts = {c: self._part(table[c], c) for c in self.columns_}
-        self.dropped_ = {} if self.max_correlation is None else self._telling(parts, y)
-        for c in [*self.dropped_, *(c for c, x in parts.items() if not x.shape[1])]:
-            del self.columns_[c]
-        if not self.columns_:
+        bools = [c for c in table.columns if table[c].dtype == bool]
+        used = [c for c in table.columns if table[c].notna().any()]  # nothing can be learned from the others
+        rows = table_rows(table[used], [*coded, *bools]) if used else Bags(np.zeros((len(table), 0)), [0, len(table)])
+        self.features_ = Features.learn(rows)
+        matrix = self.features_.matrix(rows)
+        self.scale_ = self._scales(matrix)
+        matrix = self._scaled(matrix)
+        source = np.array([c for c in self.features_.columns for _ in range(self.features_.width(c))], dtype=object)
+        self.dropped_ = {} if self.max_correlation is None else self._too_correlated(matrix, source, y)
+        self.kept_ = (np.ptp(matrix, axis=0) > 0) & ~np.isin(source.astype(str), [str(c) for c in self.dropped_])
+        if not self.kept_.any():
             raise DataError("No column is left.", hint="raise max_correlation, or give more columns.")
-        matrix = np.hstack([parts[c] for c in self.columns_])
-        self.names_ = [name for c in self.columns_ for name in self._names(c)]
+        matrix = matrix[:, self.kept_]
+        self.names_ = [str(name) for name, kept in zip(self.features_.names, self.kept_) if kept]
         self.pca_ = None
         if self.n_components is not None:
             n = min(checks.at_least(self.n_components, "n_components", 1), *matrix.shape)
@@ -94,75 +97,46 @@ class Covariates(TransformerMixin, BaseEstimator):
     def transform(self, frame: Any) -> np.ndarray:
         """Return the matrix, (n_rows, n_columns)."""
         check_is_fitted(self, "names_")
-        table = frames.to_pandas(frame, list(self.columns_), what="the individuals")
-        matrix = np.hstack([self._part(table[c], c) for c in self.columns_])
+        table = frames.to_pandas(frame, list(self.features_.columns), what="the individuals")
+        matrix = self._scaled(self.features_.matrix(table_rows(table, self.features_.levels)))[:, self.kept_]
         return matrix if self.pca_ is None else self.pca_.transform(matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns of `transform`."""
+        del input_features  # scikit-learn's signature
         check_is_fitted(self, "names_")
         n = 0 if self.pca_ is None else self.pca_.n_components_
         return np.array(self.names_ if self.pca_ is None else [f"pc{i}" for i in range(n)], dtype=object)
 
-    def _learned(self, column: Any, coded: bool) -> dict:
-        import pandas as pd
+    def _scales(self, matrix: np.ndarray) -> np.ndarray:
+        """(2, n_columns): centre and scale; indicators stay as they are, a missing number is no part of the spread."""
+        out = np.stack([np.zeros(matrix.shape[1]), np.ones(matrix.shape[1])])
+        place = 0
+        for j, name in enumerate(self.features_.columns):
+            if name not in self.features_.levels:
+                gone = matrix[:, place + 1] > 0 if self.features_.missing[j] else np.zeros(len(matrix), dtype=bool)
+                spread = matrix[~gone, place].std()
+                out[:, place] = self.features_.means[j], spread if spread > 0 else 1.0
+            place += self.features_.width(name)
+        return out
 
-        number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-        missing = bool(column.isna().any())
-        if not coded and number:
-            values = column.to_numpy(dtype=float, na_value=np.nan)
-            known = values[~np.isnan(values)]
-            if np.isinf(known).any():
-                raise DataError(f"Column {column.name!r} holds infinite numbers.", hint="drop or clip them.")
-            scale = float(known.std()) if len(known) else 0.0
-            return {"mean": float(known.mean()) if len(known) else 0.0, "scale": scale, "missing": missing}
-        levels = sorted({_text(x) for x in column.dropna().unique()})
-        levels = [*levels, MISSING] if missing else levels
-        return {"levels": levels if len(levels) > 1 else []}
+    def _scaled(self, matrix: np.ndarray) -> np.ndarray:
+        return (matrix - self.scale_[0]) / self.scale_[1]
 
-    def _names(self, c: Any) -> list[str]:
-        rule = self.columns_[c]
-        if "levels" in rule:
-            return [f"{c}={level}" for level in rule["levels"]]
-        return [str(c)] * (rule["scale"] > 0) + [f"{c}={MISSING}"] * (rule["missing"])
-
-    def _part(self, column: Any, c: Any) -> np.ndarray:
-        """The columns of the matrix that one column of the frame becomes."""
-        rule = self.columns_[c]
-        if "levels" in rule:
-            text = np.array([MISSING if gone else _text(x) for x, gone in zip(column, column.isna())], dtype=object)
-            return (text[:, None] == np.array(rule["levels"], dtype=object)[None, :]).astype(float)
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        gone, out = np.isnan(values), []
-        if rule["scale"] > 0:
-            out.append(np.where(gone, 0.0, (values - rule["mean"]) / rule["scale"]))
-        if rule["missing"]:
-            out.append(gone.astype(float))
-        return np.column_stack(out) if out else np.zeros((len(values), 0))
-
-    def _telling(self, parts: dict, y: Any) -> dict:
+    def _too_correlated(self, matrix: np.ndarray, source: np.ndarray, y: Any) -> dict:
         """Columns one of whose parts correlates too much with a class of the response."""
         limit = checks.fraction(self.max_correlation, "max_correlation")
         if y is None:
             raise DataError("max_correlation compares with the response, and none is given.", hint="fit(frame, y).")
         labels = np.asarray(y)
-        checks.same_length(individuals=next(iter(parts.values())), y=labels)
-        classes = np.unique(labels)
-        response = _standardised((labels[:, None] == classes[None, :]).astype(float))
-        out = {}
-        for c, x in parts.items():
-            worst = float(np.abs(_standardised(x).T @ response).max(initial=0.0)) / len(labels)
-            if worst > limit:
-                out[c] = worst
-        return out
+        checks.same_length(individuals=matrix, y=labels)
+        response = _standardised((labels[:, None] == np.unique(labels)[None, :]).astype(float))
+        found = np.abs(_standardised(matrix).T @ response).max(axis=1) / len(labels)
+        worst = {c: float(found[source == c].max(initial=0.0)) for c in self.features_.columns}
+        return {c: value for c, value in worst.items() if value > limit}
 
 
 def _standardised(x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(axis=0)
     spread = centred.std(axis=0)
     return np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
-
-
-def _text(x: Any) -> str:
-    """A level as text: 3 and 3.0 are one code."""
-    return str(int(x)) if isinstance(x, (float, np.floating)) and float(x).is_integer() else str(x)

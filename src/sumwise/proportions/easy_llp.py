@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 
+from sumwise.errors import ModelWarning
 from sumwise.proportions.linear import Solution, maximise
 from sumwise.proportions.mean_map import MomentProblem, label_moments
-from sumwise.proportions.share_classifier import ShareClassifier, constant_start
-from sumwise.proportions.shares import BagShares
-
-__all__ = ["EasyLLP", "debiased_labels"]
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start, linear_logits
+from sumwise.proportions.shares import BagShares, share_loss
 
 
 def debiased_labels(data: BagShares):
@@ -46,7 +48,29 @@ class EasyLLP(ShareClassifier):
     array([0, 1])
     """
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def _learn(self, data: BagShares):
+        super()._learn(data)
+        if data.n_bags < 8:
+            return
+        part, folds = self._parts(data), range(4)
+        found = sum(self._held_out_gain(*part(fold)) for fold in folds)
+        if found <= 0.0:
+            warnings.warn(
+                "Debiased labels predict the shares of held-out bags no better than the overall shares do: the "
+                "probabilities of this fit are certain about noise. Hint: CardinalityClassifier, or smaller bags.",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+    def _held_out_gain(self, train: BagShares, test: BagShares) -> float:
+        """How much better a fit without some bags predicts their shares than the overall shares do."""
+        penalty = self.penalty_[0] if isinstance(self.penalty_, list) else self.penalty_
+        table = self.solve_shares(train, penalty).theta.reshape(-1, test.values.shape[1] + 1)
+        flat = constant_start(train).reshape(table.shape)
+        losses = [share_loss(linear_logits(test.values, each), test) for each in (flat, table)]
+        return (losses[0] - losses[1]) * len(test.values)
+
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         # bags count alike, as in the paper: only then do the labels of bags of several sizes average to the overall
         # share, and the free intercept stays finite
         weights = data.once("alike", lambda: data.weights * np.repeat(data.sizes.mean() / data.sizes, data.sizes))

@@ -15,8 +15,6 @@ from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Coordinates, LinearProblem, ShareLikelihood, Solution, maximise
 
-__all__ = ["em_classifier", "em_linear", "fit_weighted", "log_probabilities"]
-
 FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
 
 

@@ -13,11 +13,9 @@ from sumwise.proportions.em import fit_weighted, log_probabilities
 from sumwise.proportions.kernels.label_assignment import most_likely_labels, top_labels
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.penalty import reference_penalty
+from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.share_classifier import ShareClassifier, linear_logits
 from sumwise.proportions.shares import BagShares
-
-__all__ = ["HardEM"]
 
 
 class HardEM(ShareClassifier):
@@ -65,11 +63,11 @@ class HardEM(ShareClassifier):
         super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
         self.classifier = classifier
 
-    def _chosen(self, data: BagShares) -> float:
-        return reference_penalty(data.values) if self.classifier is not None else super()._chosen(data)
+    def _chosen(self, data: BagShares) -> Any:
+        return reference_shape(data.values) if self.classifier is not None else super()._chosen(data)
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
-        start = MeanEmbeddingClassifier(tol=1e-3)._solve(data, penalty).theta
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
+        start = MeanEmbeddingClassifier(tol=1e-3).solve_shares(data, penalty).theta
         if data.n_classes > 2 and not np.allclose(data.weights, 1.0):
             raise DataError(
                 "Hard labels of weighted rows are taken for two classes only.",

@@ -1,4 +1,4 @@
-"""Whether these bags can answer the question: how far their means spread, against what is asked."""
+"""Is the model identifiable? How far the means of the bags spread, against what is asked."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 
 from sumwise.bags import Bags
+from sumwise.errors import ModelWarning
+from sumwise.features import Features
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 
-__all__ = ["Identifiability", "identifiability", "warn_of_one_bag"]
-
-ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect can't be told
+ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect is unknown
 
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What the counts of these bags can tell about each feature's effect.
+    """What the counts of these bags say about each feature's effect.
 
     Parameters
     ----------
     features : tuple of str
     standard_error : array
         Of each coefficient, per standard deviation of its feature, from counts alone and without a penalty;
-        infinite where the bags can't tell it from others.
+        infinite where it is confounded with others.
     between : array
         Share of each feature's variance that lies between bags.
     efficiency : array
@@ -55,7 +55,7 @@ class Identifiability:
 
     @property
     def answerable(self) -> np.ndarray:
-        """Whether each feature's effect can be told from counts alone: a standard error below 1 logit per
+        """Whether each feature's effect can be estimated from counts alone: a standard error below 1 logit per
         deviation."""
         return self.standard_error < ROUGH
 
@@ -65,12 +65,12 @@ class Identifiability:
         n, k = len(self.features), int(self.answerable.sum())
         if k == n:
             worst = self.standard_error.max(initial=0.0)
-            return f"{self.n_bags} bags tell the effects of all {n} features (worst standard error {worst:.2g})."
+            return f"{self.n_bags} bags are enough to estimate all {n} effects (largest standard error {worst:.2g})."
         if self.n_bags == 1:
             return _one_bag(n)
         few = f", fewer than the {n} features" if self.rank < n else ""
         return (
-            f"{self.n_bags} bags tell the effects of {k} of {n} features: their means differ in {self.rank} "
+            f"{self.n_bags} bags are enough to estimate {k} of {n} effects: their means differ in {self.rank} "
             f"directions{few}. The penalty decides the rest: read single coefficients with care."
         )
 
@@ -90,7 +90,7 @@ class Identifiability:
 
 
 def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identifiability:
-    """Say before fitting whether the bags' means spread enough to tell the effect of each feature, and warn if not.
+    """Say before fitting whether the bags' means spread enough to estimate each effect, and warn if not.
 
     The information of bag b about the coefficients is that of its expected count: v n_b (mean_b - mean)(mean_b -
     mean)' for labels of variance v, where known labels would also give what lies within bags.
@@ -101,7 +101,7 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     counts : array, optional
         For the variance of labels; by default one quarter, that of even odds.
     warn : bool, default True
-        Whether to issue a ``UserWarning`` where some effect can't be told.
+        Whether to issue a ``UserWarning`` where some effect can't be estimated.
 
     Examples
     --------
@@ -110,12 +110,14 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     >>> from sumwise.proportions import identifiability
     >>> alike = Bags(np.random.default_rng(0).normal(size=(60, 2)), np.arange(0, 61, 20))
     >>> print(identifiability(alike, warn=False).verdict)
-    3 bags tell the effects of 0 of 2 features: their means differ in 2 directions. The penalty decides the rest: ...
+    3 bags are enough to estimate 0 of 2 effects: their means differ in 2 directions. The penalty decides the rest: ...
     """
+    given = None if counts is None else bags.align(counts)[bags.sizes > 0]
     bags = bags.drop_empty()
+    bags = Features.learn(bags).design(bags)
     variance = 0.25
-    if counts is not None:
-        shares = observe(bags, counts, totals="match").shares(bags.sizes)
+    if given is not None:
+        shares = observe(bags, given, totals="match").shares(bags.sizes)
         overall = (shares * bags.sizes[:, None]).sum(axis=0) / bags.n_rows
         variance = float((overall * (1.0 - overall)).max())
     values = np.asarray(bags.values, dtype=np.float64)
@@ -140,27 +142,24 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     return found
 
 
-def warn_of_one_bag(n_bags: int, n_features: int, stacklevel: int = 3):
-    """Say after a fit to one bag that it told nothing about the features' effects.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from sumwise.proportions.identify import warn_of_one_bag
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_one_bag(1, 3)
-    >>> print(told[0].message)
-    One bag tells the effects of 0 of 3 features: its mean has no other to differ from. ...
-    """
+def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
+    """Say after a fit that there were too few bags to estimate every effect: one mean per bag, one direction less."""
     if n_bags == 1:
-        warnings.warn(_one_bag(n_features), UserWarning, stacklevel=stacklevel)
+        warnings.warn(_one_bag(n_features), ModelWarning, stacklevel=stacklevel)
+    elif n_bags <= n_features:
+        warnings.warn(
+            f"{n_bags} bags are too few to estimate {n_features} effects: their means differ in at most {n_bags - 1} "
+            "directions. The penalty decides the rest: read single coefficients with care. Hint: identifiability(bags) "
+            "says which effects can be estimated.",
+            ModelWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _one_bag(n_features: int) -> str:
     return (
-        f"One bag tells the effects of 0 of {n_features} features: its mean has no other to differ from. The penalty "
-        "and the method's start decide them: read single coefficients with care."
+        f"One bag is too few to estimate any of the {n_features} effects: its mean has no other to differ from. The "
+        "penalty and the method's start decide them: read single coefficients with care."
     )
 
 

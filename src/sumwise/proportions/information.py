@@ -1,4 +1,4 @@
-"""What bags' counts tell about the coefficients of a linear classifier: information, gradients, and spread."""
+"""The information of bags' counts about the coefficients of a linear classifier, their scores and covariance."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from scipy.linalg import block_diag, eigh, null_space, solve_triangular
 from scipy.special import expit, softmax
 
 from sumwise.errors import DataError
-from sumwise.networks.features import centre_and_scale
+from sumwise.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Coordinates, LinearProblem
 
-__all__ = ["Part", "joined"]
-
-STEP = 1e-2  # of the differences of gradients, in standard errors: finer ones show rounding where counts tell little
+STEP = 1e-2  # of the differences of gradients, in standard errors: finer ones show rounding
 FLAT = 1e-6  # information, relative to what was expected, below which a direction counts as unknown
-SEEN = 1e-2  # information, relative to a prior's, from which a direction tells how coefficients spread
-MOST = 0.95  # of what is known along a direction, that one unit may be taken to have told
+SEEN = (
+    1e-2  # information, relative to a prior's, from which a direction is informative about the spread of coefficients
+)
+MOST = 0.95  # of the information along a direction that one unit may hold
 CLEAR = 3.0  # standard errors by which the counts' dispersion exceeds one before it counts
 
 
@@ -77,8 +77,8 @@ class Part:
         return rows.T @ rows + self.prior()
 
     def _rows(self) -> np.ndarray:
-        """Cov(count)^-1/2 D of each bag, (n_bags, n_logits, size), in these coordinates: their squares add up to what
-        the counts are expected to tell."""
+        """Cov(count)^-1/2 D of each bag, (n_bags, n_logits, size), in these coordinates: their squares add up to the
+        expected information of the counts."""
         p, n = self.problem, self.problem.n_logits
         logits = p.logits(self.theta)
         chance = expit(logits)[:, None] if n == 1 else softmax(logits, axis=1)
@@ -97,7 +97,7 @@ class Part:
         return flat.reshape(found.shape)
 
     def evenness(self) -> float:
-        """How many units, of those there are, a coefficient's spread really rests on: 1 where all tell alike.
+        """How many units, of those there are, a coefficient's spread really rests on: 1 where all weigh alike.
 
         A unit's part in the variance of a coefficient is v; squares that are summed with such weights have
         (sum v)^2 / sum v^2 degrees of freedom (Satterthwaite), here averaged over coefficients by their variance.
@@ -144,7 +144,7 @@ class Part:
         """Gradient of the log-likelihood of each bag, or group of bags, in these coordinates: (n_units, size).
 
         The fit gave way to every unit, so each is taken as it would be without that: (I - A H^-1)^-1 of its gradient,
-        with A what the unit is expected to tell and H what all do (the jackknife; Mancl and DeRouen 2001).
+        with A the expected information of the unit and H that of all (the jackknife; Mancl and DeRouen 2001).
         """
         p = self.problem
         value = p.likelihood.evaluate(p.logits(self.theta), p.split(self.theta)[2])
@@ -159,7 +159,7 @@ class Part:
         return np.stack([self._alone(found[k].sum(axis=0), rows[k].reshape(-1, self.size)) for k in units])
 
     def _alone(self, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """A unit's gradient had it not been fitted; rows' squares are what it tells."""
+        """A unit's gradient had it not been fitted; rows' squares add up to its information."""
         share, vectors = np.linalg.eigh(rows @ self.inverse @ rows.T)
         share = np.clip(share, 0.0, MOST)
         along = vectors.T @ (rows @ self.inverse @ score)
@@ -217,8 +217,8 @@ class Part:
         steep = axes / np.sqrt(np.maximum(prior, 1e-12 * prior.max()))
         for half, least in ((steep, 0.0), (np.diag(1.0 / deviations), -7.0)):
             x = np.kron(_contrasts(p.n_logits), half)
-            told = (x.T @ inner @ x / self.dispersion, x.T @ gradient / self.dispersion)
-            guesses.append(_suggested(*told, least) * half @ half.T)
+            scaled = (x.T @ inner @ x / self.dispersion, x.T @ gradient / self.dispersion)
+            guesses.append(_suggested(*scaled, least) * half @ half.T)
         plausible = np.zeros_like(block)
         both = _larger(*guesses) if p.n_logits == 1 else 0.5 * (guesses[0] + guesses[1])
         plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _root(both))

@@ -11,8 +11,6 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 
-__all__ = ["OnInstances", "on_instances"]
-
 
 class OnInstances(Estimator):
     """A scikit-learn transformer, fitted and applied to all rows of bags; see `on_instances`.
@@ -42,6 +40,7 @@ class OnInstances(Estimator):
 
     def fit(self, bags: Bags, counts: Any = None) -> OnInstances:
         """Fit the transformer to all rows; counts are not looked at."""
+        del counts
         if not isinstance(bags, Bags):
             raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         fresh: Any = None if self.transformer is None else clone(self.transformer)

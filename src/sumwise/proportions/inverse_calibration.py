@@ -12,8 +12,6 @@ from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution,
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
-__all__ = ["BandLikelihood", "InverseCalibration"]
-
 CORNER = 0.02  # log-odds over which the corner of the loss is rounded, so that L-BFGS can follow it
 
 
@@ -26,7 +24,7 @@ class BandLikelihood(ShareLikelihood):
         self.target = np.log(share / (1.0 - share))
         self.epsilon = epsilon
 
-    def evaluate(self, logits, intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None) -> Value:
         """Loss per bag; the derivative in the logits takes the place of posterior minus prior."""
         off = self.target - logits
         over = np.maximum(np.abs(off) - self.epsilon, 0.0)
@@ -82,6 +80,6 @@ class InverseCalibration(ShareClassifier):
         checks.at_least(self.epsilon, "epsilon", 0.0, whole_number=False)
         super()._check()
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         problem = LinearProblem(data.means, BandLikelihood(data, self.epsilon), penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

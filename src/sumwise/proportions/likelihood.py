@@ -13,8 +13,6 @@ from sumwise.proportions.kernels.poisson_binomial import Evidence, count_posteri
 from sumwise.proportions.kernels.poisson_binomial_intercept import intercept_posterior
 from sumwise.proportions.kernels.poisson_multinomial import class_posterior
 
-__all__ = ["BagLikelihood", "Value"]
-
 BUDGET = 4e9  # elementary steps that one gradient of class counts may take before bags are approximated
 
 

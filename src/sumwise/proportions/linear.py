@@ -40,7 +40,7 @@ class ShareLikelihood:
         self.weights = weights
         self.offsets = np.arange(len(weights) + 1)
 
-    def evaluate(self, logits, intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None) -> Value:
         """Weighted log-likelihood of the shares as if each bag were ``weights`` independent labels."""
         if logits.ndim == 1:
             prior, posterior = expit(logits), self.shares[:, 1]
@@ -146,12 +146,14 @@ class LinearProblem:
         for c in range(self.n_logits):
             spread = self.counted(prior[:, c] * (1.0 - prior[:, c]))
             block = self._block(spread, scale)
-            block[np.diag_indices(self.width)] += 1e-10 * (1.0 + np.trace(block) / self.width)
-            blocks.append(block + self.penalty_block)
+            block = block + self.penalty_block
+            diagonal = np.diag(block)  # relative to each parameter, whatever the units of its feature
+            block[np.diag_indices(self.width)] += 1e-10 * np.where(diagonal > 0.0, diagonal, 1.0)
+            blocks.append(block)
         return blocks
 
     def _block(self, spread, scale):
-        """What the counts tell of one logit's parameters, rows' variances given."""
+        """The information of the counts about one logit's parameters, rows' variances given."""
         likelihood = self.likelihood
         alone = isinstance(likelihood, ShareLikelihood)  # every row is a bag of its own
         if alone and self.width <= WIDE:
@@ -233,7 +235,7 @@ def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.nd
     sizes = np.diff(offsets)
     means = weighted_sums(values, offsets, np.ones(len(values)))[:, :-1] / np.maximum(sizes, 1)[:, None]
     floor = np.maximum(penalty, 1e-3) if np.ndim(penalty) == 0 else np.asarray(penalty)
-    # a mean of n members tells as much as one label per unit of variance among means, not n of them
+    # a mean of n members is as informative as one label per unit of variance among means, not as n of them
     problem = LinearProblem(means, ShareLikelihood(shares, np.ones(len(sizes))), floor / sizes.mean(), n_classes)
     start = np.zeros(problem.n_params)
     average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
-
-__all__ = ["MeanEmbeddingClassifier"]
 
 
 class MeanEmbeddingClassifier(ShareClassifier):
@@ -44,7 +44,7 @@ class MeanEmbeddingClassifier(ShareClassifier):
     array([0, 1])
     """
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         likelihood = ShareLikelihood(data.shares, data.sizes.astype(np.float64))
         problem = LinearProblem(data.means, likelihood, penalty, data.n_classes)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -9,12 +9,11 @@ from scipy.special import log_softmax, logsumexp
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.features import centre_and_scale
 from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
-
-__all__ = ["MeanMap", "MomentProblem", "label_moments", "mean_map"]
 
 SMOOTHNESS = (1.0, 1e2, 1e4)
 
@@ -76,7 +75,7 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
     counts = data.counts
     numbers = counts.sum(axis=0)
     if laplacian:
-        graph = data.once("similarity", lambda: bag_similarity(data.means))
+        graph = data.once("similarity", lambda: bag_similarity(data.means / centre_and_scale(data.values)[1]))
         sums = laplacian_class_sums(data.means, data.shares, data.sizes, graph, smoothness)
     else:
         found, rank = class_means(data.means, data.shares, data.sizes)
@@ -84,7 +83,7 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
             bags = "1 bag" if data.n_bags == 1 else f"{data.n_bags} bags"
             raise DataError(
                 f"The class shares of {bags} have rank {rank}, below the {data.n_classes} classes: "
-                "they don't tell the classes' means apart.",
+                "the classes' means are not identified.",
                 hint="MeanMap needs bags whose shares differ; laplacian=True doesn't.",
             )
         sums = numbers[:, None] * found
@@ -145,23 +144,23 @@ class MeanMap(ShareClassifier):
             checks.positive(self.smoothness, "smoothness")
         super()._check()
 
-    def _chosen(self, data: BagShares) -> float:
+    def _chosen(self, data: BagShares) -> Any:
         if not self.laplacian:
             return super()._chosen(data)
         tried = SMOOTHNESS if self.smoothness == "auto" and data.n_bags >= 4 else [self._first_smoothness()]
         part, found = self._parts(data), []
         for self.smoothness_ in tried:
             penalty, loss = self._walk(data, part)
-            if self.penalty != "auto" and len(tried) > 1:
+            if not isinstance(self.penalty, str) and len(tried) > 1:
                 loss = self._held_out(part, penalty)
             found.append((loss, self.smoothness_, penalty))
-        _, self.smoothness_, penalty = min(found)
+        _, self.smoothness_, penalty = min(found, key=lambda one: one[:2])
         return penalty
 
     def _first_smoothness(self) -> float:
         return SMOOTHNESS[0] if isinstance(self.smoothness, str) else float(self.smoothness)
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         smoothness = self.__dict__.get("smoothness_", self._first_smoothness())
         key = ("mean map", self.laplacian, smoothness)
         moments = data.once(key, lambda: mean_map(data, self.laplacian, smoothness))

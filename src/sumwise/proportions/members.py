@@ -15,8 +15,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Members", "gather"]
-
 
 @dataclass(frozen=True, eq=False)
 class Members:
@@ -60,7 +58,7 @@ def gather(individuals: Any, by: Any, weights: Any, features: Sequence | None, w
     ----------
     individuals, by, weights, features : as in `subgroups`
     width : int or None
-        Features that the classifier was fitted on, where it tells.
+        Features that the classifier was fitted on, where it is known.
     """
     by = [by] if isinstance(by, str) else by
     if isinstance(individuals, Bags):
@@ -167,8 +165,8 @@ def _refuse_empty(name: Any, labels: Any) -> None:
         none = [True] if pd.api.types.is_bool_dtype(labels.dtype) and not labels.any() else []
         hint = "look at the condition that defines it."
     if none:
-        told = ", ".join(repr(c) for c in none[:5])
-        raise DataError(f"{len(none)} of {of} subgroups by {name!r} have no members. First: {told}.", hint=hint)
+        shown = ", ".join(repr(c) for c in none[:5])
+        raise DataError(f"{len(none)} of {of} subgroups by {name!r} have no members. First: {shown}.", hint=hint)
 
 
 def _grouped(rows: Any, keys: dict, weights: np.ndarray) -> Members:

@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.proportions.share_network import ProportionLossNetwork
 
-__all__ = ["MixBag", "interval_loss", "mixed_interval"]
-
 
 def mixed_interval(shares, sizes, drawn, confidence=0.95):
     """Class shares of a bag of ``drawn`` members from each of several bags: their centre and half-width.
@@ -120,11 +118,11 @@ class MixBag(ProportionLossNetwork):
         checks.fraction(self.confidence, "confidence")
         return super().fit(bags, counts)
 
-    def _loss(self, run, params, which):
+    def batch_loss(self, run, params, which):
         rows, index, centre, width = self._mix(run, which)
         means = run.mean_probabilities(params, rows, index, len(which))
         centre, width = (run.torch.as_tensor(a, dtype=means.dtype, device=means.device) for a in (centre, width))
-        return super()._loss(run, params, which) + interval_loss(means, centre, width)
+        return super().batch_loss(run, params, which) + interval_loss(means, centre, width)
 
     def _mix(self, run, which):
         """A part of each bag with a part of another: rows, position, centre and half-width of shares."""

@@ -13,13 +13,11 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 
-__all__ = ["nest"]
-
 
 def nest(bags: Bags, counts: Any, levels: Sequence[tuple[Any, Any]]) -> tuple[Bags, np.ndarray]:
     """Combine counts of bags with counts of groups of their rows into one problem for `fit`.
 
-    A group whose parts are all known tells nothing new (but must agree). Where some parts are unknown, what the
+    A group whose parts are all known adds nothing new (but must agree). Where some parts are unknown, what the
     group's count leaves for them becomes a bag of its own: that is exact. A group that cuts through a known bag
     can't be taken apart; it is added whole, its rows then appear twice, and the likelihood is a composite one.
 
@@ -95,12 +93,12 @@ def _level(bags, counts, groups, group_counts, number):
     return (index[bags.bag_index] if index.shape == (len(bags),) else index), totals
 
 
-def _add(rows, total, parts, values, cover, told):
+def _add(rows, total, parts, values, cover, name):
     """Turn one group into a part: what it leaves for rows that no part holds. Returns whether it had to be added
     whole."""
     if not len(rows):
         if np.any(total > 0):
-            raise DataError(f"Group {told} has a count of {total} and no rows.")
+            raise DataError(f"Group {name} has a count of {total} and no rows.")
         return 0
     inside = np.unique(cover[rows])
     inside = inside[inside >= 0]
@@ -114,7 +112,7 @@ def _add(rows, total, parts, values, cover, told):
     free = rows[cover[rows] < 0]
     if np.any(rest < 0) or (not len(free) and np.any(rest != 0)):
         raise DataError(
-            f"Group {told} has a count of {total}; its parts have {total - rest} already.",
+            f"Group {name} has a count of {total}; its parts have {total - rest} already.",
             hint="make the levels agree, or state one of them as noisy.",
         )
     if len(free):

@@ -14,20 +14,18 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.networks.features import centre_and_scale
 from sumwise.networks.optimiser import adamw
 from sumwise.networks.pooling import Segments
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
-from sumwise.proportions.counts import drop_empty, observe
+from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
-
-__all__ = ["CardinalityNetwork", "hidden_layers"]
 
 STARTS = ("linear", "zero")
 
@@ -48,7 +46,7 @@ class CardinalityNetwork(BagClassifier):
         given to `predict_proba` then counts as one bag.
     start : {"auto", "linear", "zero", "both"}, default "auto"
         What the networks are added to: the linear part, the overall shares only, or half of them to either. From zero
-        many bags are told better, since nothing of what a line took for signal stays in; few bags need the line.
+        many bags are predicted better, since no noise that a linear fit took for signal stays in; few bags need it.
         "auto" is "both" where that predicts held-out bags better than "linear" (and there are two members or more).
     penalty : float or "auto", default "auto"
         Of the linear part.
@@ -143,10 +141,9 @@ class CardinalityNetwork(BagClassifier):
         checks.choice(self.start, "start", ("auto", *STARTS, "both"))
         if self.start == "both":
             checks.at_least(self.n_members, "n_members", 2)
-        if isinstance(bags, Bags):
-            bags, counts = drop_empty(bags, counts)
-            if len(bags) < 2:
-                raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
+        bags, counts = self._training(bags, counts)
+        if len(bags) < 2:
+            raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
         rng = checks.generator(self.random_state)
         self.linear_ = CardinalityClassifier(
             penalty=self.penalty,
@@ -159,8 +156,7 @@ class CardinalityNetwork(BagClassifier):
             tol=1e-3,
             verbose=self.verbose,
         ).fit(bags, counts)
-        self.n_features_in_, self.n_classes_ = bags.n_features, self.linear_.n_classes_
-        self.classes_, self.fitted_columns_ = self.linear_.classes_, self.linear_.fitted_columns_
+        self.n_classes_, self.classes_ = self.linear_.n_classes_, self.linear_.classes_
         self.mean_, self.scale_ = centre_and_scale(bags.values)
         observed = observe(bags, counts, self.noise, self.totals)
         likelihood = BagLikelihood(bags.offsets, observed, self.inference)
@@ -172,7 +168,8 @@ class CardinalityNetwork(BagClassifier):
             kinds = list(found.epochs)
             self.member_starts_ = [kinds[i % len(kinds)] for i in range(self.n_members)]
             self.members_ = [run.member(kind, found.epochs[kind], rng, progress) for kind in self.member_starts_]
-        objective = self.score(bags, counts) * len(bags)
+        final = likelihood.evaluate(self._logits(bags), self.intercept_scale())
+        objective = float(final.log_prob.sum())
         curve = found.curve
         self.fit_ = Fit(None, objective, None, self.n_epochs_, found.stopped, {"gain": curve})
         if not found.stopped:
@@ -180,14 +177,15 @@ class CardinalityNetwork(BagClassifier):
             warn_not_converged(self.max_epochs, late, 0.0, hint="raise max_epochs.", stacklevel=2)
         return self
 
-    def _intercept_scale(self):
-        return self.linear_._intercept_scale()
+    def intercept_scale(self) -> float | None:
+        """Standard deviation of the bags' own intercepts, where the model has them."""
+        return self.linear_.intercept_scale()
 
     def _logits(self, bags: Bags) -> np.ndarray:
         rows = (np.asarray(bags.values, dtype=np.float64) - self.mean_) / self.scale_
         parts = []
         for kind in dict.fromkeys(self.member_starts_):  # each start counts alike
-            base = self.linear_._logits(bags) if kind == "linear" else _constant(self.shares_, len(rows))
+            base = self.linear_.decision_function(bags) if kind == "linear" else _constant(self.shares_, len(rows))
             weights = [w for w, k in zip(self.members_, self.member_starts_) if k == kind]
             extra = np.mean([self._forward(w, rows, bags.offsets) for w in weights], axis=0)
             parts.append(base + (extra[:, 0] if base.ndim == 1 else extra))
@@ -227,7 +225,7 @@ class _Training:
         self.values = np.ascontiguousarray(bags.values, dtype=np.float64)
         rows = (np.asarray(bags.values, dtype=np.float64) - owner.mean_) / owner.scale_
         self.rows = torch.as_tensor(rows, dtype=torch.float32, device=owner.device)
-        self.scale = owner.linear_._intercept_scale()
+        self.scale = owner.linear_.intercept_scale()
         self.n_logits = 1 if owner.n_classes_ == 2 else owner.n_classes_
         median = float(np.median(bags.sizes))
         self.batch = owner.batch_bags or max(1, round(512 / max(median, 1.0)))
@@ -258,13 +256,14 @@ class _Training:
         return rows @ params[-2].T + params[-1]
 
     def _line(self, held_out):
-        """The linear part without the held-out bags, from that of all bags."""
+        """The linear part without the held-out bags; it must not begin where they were seen, so from zero."""
         linear = self.owner.linear_
         masked = BagLikelihood(
             self.likelihood.offsets, self.likelihood.observed, self.likelihood.inference, np.where(held_out, 0.0, 1.0)
         )
         problem = LinearProblem(self.values, masked, linear.penalty_, self.owner.n_classes_, self.scale is not None)
-        start = linear.theta_.ravel() if self.scale is None else np.append(linear.theta_, np.log(self.scale))
+        blank = np.column_stack([np.zeros_like(linear.coef_), linear.intercept_]).ravel()
+        start = blank if self.scale is None else np.append(blank, np.log(self.scale))
         found = maximise(problem, start, tol=1e-2).theta
         return found[: linear.theta_.size].reshape(linear.theta_.shape)
 

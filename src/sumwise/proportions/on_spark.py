@@ -13,8 +13,6 @@ from sumwise.extras import require
 from sumwise.proportions.linear import LinearProblem
 from sumwise.spark import broken_workers, spark_session
 
-__all__ = ["SparkProblem", "on_spark"]
-
 
 class _Evaluate:
     """A method of a part's problem at broadcast parameters."""

@@ -13,8 +13,6 @@ from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution,
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
-__all__ = ["Oracle", "label_bags"]
-
 
 def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     """Individual labels as an array with one entry per bag, the labels of its members: what `Oracle` is fitted to.
@@ -97,13 +95,16 @@ class Oracle(ShareClassifier):
         n_classes = max(2, int(flat.max(initial=0)) + 1)
         absent = np.flatnonzero(np.bincount(flat, weights=bags.weights, minlength=n_classes) <= 0)
         if absent.size:
-            told = ", ".join(str(c) for c in absent[:3]) + (", ..." if absent.size > 3 else "")
+            listed = ", ".join(str(c) for c in absent[:3]) + (", ..." if absent.size > 3 else "")
             raise DataError(
-                f"Class {told} has no member among {bags.n_rows} rows.", hint="number the classes from 0, without gaps."
+                f"Class {listed} has no member among {bags.n_rows} rows.",
+                hint="number the classes from 0, without gaps.",
             )
+        bags = self._training(bags, np.zeros((len(bags), n_classes)))[0]
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         rows = BagShares(values, np.arange(len(values) + 1), np.array(bags.weights), np.eye(n_classes)[flat])
-        self._learn(rows, n_classes > 2)
+        self.fitted_columns_ = n_classes > 2
+        self._learn(rows)
         return self
 
     def score(self, bags: Bags, counts: Any) -> float:
@@ -113,7 +114,7 @@ class Oracle(ShareClassifier):
             counts = np.add.reduceat(marks, bags.offsets[:-1], axis=0)
         return super().score(bags, counts)
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         problem = LinearProblem(data.rows, ShareLikelihood(data.shares, data.weights), penalty, data.n_classes)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)
 

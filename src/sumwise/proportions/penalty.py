@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sumwise.networks.features import centre_and_scale
+from sumwise.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
-
-__all__ = ["PenaltySearch", "evidence", "reference_penalty", "reference_shape", "search_penalty"]
 
 STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
 MIDDLE = 8
@@ -27,11 +25,6 @@ class PenaltySearch:
     penalties: np.ndarray
     scores: np.ndarray
     best: float
-
-
-def reference_penalty(values) -> float:
-    """The total variance of the features: the penalty of a prior under which logits vary by about one."""
-    return max(float(np.var(values, axis=0).sum()), 1e-12)
 
 
 def reference_shape(values) -> np.ndarray:
@@ -52,7 +45,7 @@ def reference_shape(values) -> np.ndarray:
     array([ 0.5, 18. ])
     """
     scale = centre_and_scale(values)[1]
-    return scale**2 * max(float((values.var(axis=0) / scale**2).sum()), 1e-12)
+    return scale**2 * max(float((values / scale).var(axis=0).sum()), 1e-12)
 
 
 def _folds(n_bags, rng):
@@ -60,21 +53,41 @@ def _folds(n_bags, rng):
     return rng.permutation(np.arange(n_bags) % n_folds)
 
 
-def _held_out(make, likelihood, penalty, theta, folds):
-    """Fit on all, then without each fold (from there): the log-likelihood of each bag held out, and the fit on
-    all."""
-    whole = maximise(make(likelihood, penalty), theta, tol=ROUGH, max_iter=200)
+@dataclass
+class _Fits:
+    """The fit on all bags and the fits without each fold, with one penalty."""
+
+    whole: Solution
+    folds: list  # parameters without each fold
+    held_out: np.ndarray  # log-likelihood of each bag under the fit that has not seen it
+
+
+def _fit_folds(make, likelihood, penalty, starts, folds) -> _Fits:
+    """Fit on all bags, then without each fold; ``starts`` are the parameters to begin from, that on all bags first.
+
+    A fit without a fold must not begin where the held-out bags were seen: with few bags and a small penalty many
+    coefficients fit the others equally well, and it would stay there.
+    """
+    whole = maximise(make(likelihood, penalty), starts[0], tol=ROUGH, max_iter=200)
     power = np.ones(likelihood.n_bags) if likelihood.temper is None else likelihood.temper
-    out = np.empty(likelihood.n_bags)
-    for fold in range(folds.max() + 1):
+    out, thetas = np.empty(likelihood.n_bags), []
+    for fold, start in enumerate(starts[1:]):
         part = BagLikelihood(
             likelihood.offsets, likelihood.observed, likelihood.inference, np.where(folds == fold, 0.0, power)
         )
         problem: LinearProblem = make(part, penalty)
-        found = maximise(problem, whole.theta, tol=ROUGH, max_iter=100)
+        found = maximise(problem, start, tol=ROUGH, max_iter=100)
         value = part.evaluate(problem.logits(found.theta), problem.split(found.theta)[2])
         out[folds == fold] = (value.log_prob * power)[folds == fold]
-    return out, whole
+        thetas.append(found.theta)
+    return _Fits(whole, thetas, out)
+
+
+def _without_features(problem: LinearProblem, theta) -> np.ndarray:
+    """The start with coefficients of zero: it has learned no more than the overall shares from any bag."""
+    flat = theta.copy()
+    flat[: problem.n_logits * problem.width].reshape(problem.n_logits, problem.width)[:, :-1] = 0.0
+    return flat
 
 
 def _nearest_good(held_out: dict[int, np.ndarray], first: int) -> int:
@@ -153,27 +166,27 @@ def search_penalty(
         The search, and the fit on all bags with the penalty taken, to continue from.
     """
     folds = _folds(likelihood.n_bags, rng)
-    held_out: dict[int, np.ndarray] = {}
-    fits: dict[int, Solution] = {}
+    fits: dict[int, _Fits] = {}
     with Progress("Penalty", verbose=verbose) as progress:
 
-        def visit(i, start):
-            held_out[i], fits[i] = _held_out(make, likelihood, STEPS[i], start, folds)
-            progress.step(penalty=float(STEPS[i]), held_out=float(held_out[i].mean()))
+        def visit(i, starts):
+            fits[i] = _fit_folds(make, likelihood, STEPS[i], starts, folds)
+            progress.step(penalty=float(STEPS[i]), held_out=float(fits[i].held_out.mean()))
 
         first = MIDDLE
         if by_evidence:
             first, near = _most_evident(make, likelihood, theta)
             theta = near.theta
-        visit(first, theta)
+        blank = _without_features(make(likelihood, 1.0), theta)
+        visit(first, [theta] + [blank] * (int(folds.max()) + 1))
         for direction in (1, -1):
             i = first
             while 0 <= i + direction < len(STEPS):
-                visit(i + direction, fits[i].theta)
+                visit(i + direction, [fits[i].whole.theta, *fits[i].folds])
                 i += direction
-                if held_out[i].mean() < max(values.mean() for values in held_out.values()):  # past the top on this side
+                if fits[i].held_out.mean() < max(fit.held_out.mean() for fit in fits.values()):  # past the top here
                     break
-    tried = sorted(held_out)
-    taken = _nearest_good(held_out, first)
-    scores = np.array([held_out[i].mean() for i in tried])
-    return PenaltySearch(STEPS[tried], scores, float(STEPS[taken])), fits[taken]
+    tried = sorted(fits)
+    taken = _nearest_good({i: fit.held_out for i, fit in fits.items()}, first)
+    scores = np.array([fits[i].held_out.mean() for i in tried])
+    return PenaltySearch(STEPS[tried], scores, float(STEPS[taken])), fits[taken].whole

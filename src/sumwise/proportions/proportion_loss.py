@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.proportions.likelihood import Value
@@ -10,13 +12,11 @@ from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares, SumOverBags, class_probabilities
 
-__all__ = ["ProportionLikelihood", "ProportionLossClassifier"]
-
 
 class ProportionLikelihood(SumOverBags):
     """sum_b n_b sum_c s_bc log(mean of p_ic over the bag): the proportion loss, as a function of logits."""
 
-    def evaluate(self, logits, intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None) -> Value:
         """Total per bag; the derivative in the logits takes the place of posterior minus prior."""
         data = self.data
         prob = class_probabilities(logits)
@@ -51,7 +51,7 @@ class ProportionLossClassifier(ShareClassifier):
     array([0, 1])
     """
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
-        start = MeanEmbeddingClassifier(tol=1e-2)._solve(data, penalty).theta
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
+        start = MeanEmbeddingClassifier(tol=1e-2).solve_shares(data, penalty).theta
         problem = LinearProblem(data.rows, ProportionLikelihood(data), penalty, data.n_classes)
         return maximise(problem, start, self.tol, self.max_iter)

@@ -14,8 +14,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Regions", "merge_regions"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regions:
@@ -62,7 +60,7 @@ class Regions:
             rows = sum(key not in ours for key in keys)
             raise DataError(
                 f"The crosswalk leaves out {len(unknown)} of {len(set(keys))} areas by {', '.join(columns)} ({rows} of "
-                f"{len(keys)} rows). First: {_told(unknown)}.",
+                f"{len(keys)} rows). First: {_listed(unknown)}.",
                 hint=_advice(unknown[0], ours),
             )
         return np.array([ours[key] for key in keys])
@@ -101,7 +99,7 @@ class Regions:
         lacking = {key: r for key, r in self._map(by).items() if key not in present}
         if lacking and missing == "raise":
             raise DataError(
-                f"{len(lacking)} areas by {', '.join(by)} of the crosswalk have no row. First: {_told(lacking)}.",
+                f"{len(lacking)} areas by {', '.join(by)} of the crosswalk have no row. First: {_listed(lacking)}.",
                 hint="add them, or missing='drop' leaves their regions out.",
             )
         kept = [r for r in self.names if r in sums.index and r not in set(lacking.values())]
@@ -177,8 +175,8 @@ def _named(label: np.ndarray, prefix: list | None) -> Any:
     of: dict[int, str] = {}
     for c, (p,) in zip(label.tolist(), prefix):
         if of.setdefault(c, p) != p:
-            told = f"A region reaches over {of[c]!r} and {p!r}."
-            raise DataError(told, hint="leave prefix out: regions are numbered.")
+            shown = f"A region reaches over {of[c]!r} and {p!r}."
+            raise DataError(shown, hint="leave prefix out: regions are numbered.")
     names, seen = {}, {}
     for c in first:
         seen[of[c]] = seen.get(of[c], 0) + 1
@@ -207,6 +205,6 @@ def _advice(unknown: tuple, ours: dict) -> str:
     return "add them to the crosswalk, or drop these rows."
 
 
-def _told(keys: Any) -> str:
+def _listed(keys: Any) -> str:
     listed = [" ".join(key) for key in list(keys)[:5]]
     return ", ".join(repr(x) for x in listed) + (", ..." if len(keys) > 5 else "")

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Rows"]
-
 DENSE = 0.3  # share of entries that aren't zero, above which a sparse copy doesn't pay
 SMALL = 100_000  # entries below which it doesn't either
 

@@ -12,13 +12,10 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.counts import drop_empty
-from sumwise.proportions.identify import warn_of_one_bag
+from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.linear import Solution
-from sumwise.proportions.penalty import reference_penalty
+from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
-
-__all__ = ["ShareClassifier", "constant_start", "linear_logits"]
 
 STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
 MIDDLE = 4
@@ -32,6 +29,15 @@ def linear_logits(values, table) -> np.ndarray:
     return logits[:, 0] if logits.shape[1] == 1 else logits
 
 
+def as_penalty(given: Any, data: BagShares) -> Any:
+    """A number, or one number per column."""
+    if np.ndim(given) == 0:
+        return float(given)
+    array = checks.finite(given, "penalty", ndim=1)
+    checks.same_length(features=data.values.T, penalty=array)
+    return array
+
+
 def constant_start(data: BagShares) -> np.ndarray:
     """Parameters that give every row the overall shares."""
     logs = np.log(np.maximum(data.overall, 1e-12))
@@ -42,17 +48,10 @@ def constant_start(data: BagShares) -> np.ndarray:
 
 
 class ShareClassifier(BagClassifier):
-    """Base of the linear rivals: a subclass gives `_solve`, which fits one task with one penalty.
+    """Base of the linear methods for class shares: a subclass gives `solve_shares`, one fit with one penalty.
 
-    With ``_by_class = True`` several classes are fitted one against the rest. ``penalty="auto"`` walks from the total
-    variance of the features by factors of ten while the shares of held-out bags are predicted better.
-
-    Examples
-    --------
-    >>> from sumwise.proportions import MeanMap
-    >>> from sumwise.proportions.share_classifier import ShareClassifier
-    >>> issubclass(MeanMap, ShareClassifier)
-    True
+    With ``_by_class = True`` several classes are fitted one against the rest. ``penalty="auto"`` walks from the penalty
+    of `reference_shape` by factors of ten while the shares of held-out bags are predicted better.
     """
 
     _by_class = False
@@ -64,8 +63,8 @@ class ShareClassifier(BagClassifier):
         self.tol = tol
         self.random_state = random_state
 
-    def _solve(self, data: BagShares, penalty: float) -> Solution:
-        """Fit two classes, or all at once."""
+    def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
+        """Fit two classes, or all at once, to class shares with one penalty."""
         raise NotImplementedError
 
     def _check(self):
@@ -81,26 +80,30 @@ class ShareClassifier(BagClassifier):
         bags : Bags
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
         """
-        if self.penalty != "auto":
-            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+        self._check_penalty()
         self._check()
-        if isinstance(bags, Bags):
-            bags, counts = drop_empty(bags, counts)
-        self._learn(bag_shares(bags, counts, self.totals), np.asarray(counts).ndim == 2)
-        warn_of_one_bag(len(bags), bags.n_features)
+        bags, counts = self._training(bags, counts)
+        self._learn(bag_shares(bags, counts, self.totals))
+        warn_of_few_bags(len(bags), bags.n_features)
         return self
 
-    def _learn(self, data: BagShares, columns: bool):
-        """Fit to shares; ``columns`` says whether counts come in columns."""
-        self.n_features_in_, self.n_classes_ = data.values.shape[1], data.n_classes
-        self.classes_, self.fitted_columns_ = np.arange(data.n_classes), columns
+    def _check_penalty(self):
+        if isinstance(self.penalty, str):
+            checks.choice(self.penalty, "penalty", ("auto",))
+        elif np.ndim(self.penalty) == 0:
+            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
+
+    def _learn(self, data: BagShares):
+        """Fit to shares."""
+        self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
         self.multiclass_ = "ovr" if self._by_class and data.n_classes > 2 else "exact"
         tasks = [data] if self.multiclass_ == "exact" else [data.against(c) for c in range(data.n_classes)]
         penalties = [self._chosen(task) for task in tasks]
-        self._keep([self._solve(task, p) for task, p in zip(tasks, penalties)], penalties)
+        self._keep([self.solve_shares(task, p) for task, p in zip(tasks, penalties)], penalties)
 
     def _keep(self, found: list[Solution], penalties):
-        self.theta_ = np.concatenate([s.theta for s in found]).reshape(-1, self.n_features_in_ + 1)
+        n_logits = len(found) if len(found) > 1 or self.n_classes_ == 2 else self.n_classes_
+        self.theta_ = np.concatenate([s.theta for s in found]).reshape(n_logits, -1)
         self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
         self.penalty_ = penalties[0] if len(found) == 1 else penalties
         self._record(found)
@@ -113,19 +116,21 @@ class ShareClassifier(BagClassifier):
         if not worst.converged:
             warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=6)
 
-    def _chosen(self, data: BagShares) -> float:
+    def _chosen(self, data: BagShares) -> Any:
         """The penalty given, or the one whose fits predict the shares of held-out bags best."""
-        return self._walk(data, self._parts(data))[0] if self.penalty == "auto" else float(self.penalty)
+        return (
+            self._walk(data, self._parts(data))[0] if isinstance(self.penalty, str) else as_penalty(self.penalty, data)
+        )
 
     def _parts(self, data: BagShares) -> Callable:
         rng = checks.generator(self.random_state)
         return _parts(data, rng.permutation(np.arange(data.n_bags) % 4))
 
-    def _walk(self, data: BagShares, part: Callable) -> tuple[float, float]:
+    def _walk(self, data: BagShares, part: Callable) -> tuple[Any, float]:
         """The penalty, and the loss of held-out bags with it: not a number where there are too few to hold out."""
-        if self.penalty != "auto":
-            return float(self.penalty), np.nan
-        reference = reference_penalty(data.values)
+        if not isinstance(self.penalty, str):
+            return as_penalty(self.penalty, data), np.nan
+        reference = reference_shape(data.values)
         if data.n_bags < 4:
             return reference, np.nan
         losses: dict[int, float] = {}
@@ -143,14 +148,14 @@ class ShareClassifier(BagClassifier):
                     break
                 i += direction
         taken = min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))
-        return float(reference * STEPS[taken]), losses[taken]
+        return reference * STEPS[taken], losses[taken]
 
     def _held_out(self, part: Callable, penalty) -> float:
         total = 0.0
         for fold in range(4):
             train, test = part(fold)
-            theta = self._solve(train, penalty).theta
-            table = theta.reshape(-1, self.n_features_in_ + 1)
+            theta = self.solve_shares(train, penalty).theta
+            table = theta.reshape(-1, test.values.shape[1] + 1)
             total += share_loss(linear_logits(test.values, table), test) * len(test.values)
         return total
 

@@ -11,17 +11,14 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.networks.features import centre_and_scale
 from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.counts import drop_empty
 from sumwise.proportions.network import hidden_layers
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
-
-__all__ = ["ProportionLossNetwork"]
 
 
 class ProportionLossNetwork(BagClassifier):
@@ -100,14 +97,11 @@ class ProportionLossNetwork(BagClassifier):
         checks.at_least(self.max_epochs, "max_epochs", 1)
         checks.at_least(self.patience, "patience", 1)
         checks.fraction(self.held_out, "held_out")
-        if isinstance(bags, Bags):
-            bags, counts = drop_empty(bags, counts)
+        bags, counts = self._training(bags, counts)
         data = bag_shares(bags, counts, self.totals)
         if data.n_bags < 2:
             raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
-        self.n_features_in_, self.n_classes_ = bags.n_features, data.n_classes
-        self.classes_ = np.arange(data.n_classes)
-        self.fitted_columns_ = np.asarray(counts).ndim == 2
+        self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
         self.mean_, self.scale_ = centre_and_scale(data.values)
         rng = checks.generator(self.random_state)
         run = _Run(self, data, torch, rng)
@@ -123,14 +117,14 @@ class ProportionLossNetwork(BagClassifier):
         return self
 
     def _logits(self, bags: Bags) -> np.ndarray:
-        return self._forward(self.weights_, np.asarray(bags.values, dtype=np.float64))
+        return self.forward(self.weights_, np.asarray(bags.values, dtype=np.float64))
 
-    def _forward(self, weights, values):
+    def forward(self, weights, values):
         rows = hidden_layers(weights, (values - self.mean_) / self.scale_, len(self.hidden))
         logits = rows @ weights[-2].T + weights[-1]
         return logits[:, 1] - logits[:, 0] if self.n_classes_ == 2 else logits
 
-    def _loss(self, run: _Run, params, which):
+    def batch_loss(self, run: _Run, params, which):
         """The loss of some bags, to be minimised."""
         rows, index = run.rows_of(which)
         means = run.mean_probabilities(params, rows, index, len(which))
@@ -184,7 +178,7 @@ class _Run:
         order = self.rng.permutation(train)
         for begin in range(0, len(order), self.batch):
             optimiser.zero_grad()
-            loss: Any = self.owner._loss(self, params, order[begin : begin + self.batch])
+            loss: Any = self.owner.batch_loss(self, params, order[begin : begin + self.batch])
             loss.backward()
             optimiser.step()
 
@@ -198,7 +192,7 @@ class _Run:
         curve: list[float] = []
         while len(curve) < owner.max_epochs and len(curve) - int(np.argmin(curve or [0])) <= owner.patience:
             self._epoch(params, optimiser, train)
-            curve.append(share_loss(owner._forward(as_arrays(params), test.values), test))
+            curve.append(share_loss(owner.forward(as_arrays(params), test.values), test))
             progress.step(held_out=curve[-1])
         return np.array(curve), len(curve) - int(np.argmin(curve)) > owner.patience
 

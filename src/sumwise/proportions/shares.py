@@ -17,8 +17,6 @@ from sumwise.proportions.kernels.poisson_binomial_information import weighted_su
 from sumwise.proportions.likelihood import Value
 from sumwise.proportions.rows import Rows
 
-__all__ = ["BagShares", "SumOverBags", "bag_shares", "class_probabilities", "share_loss"]
-
 
 @dataclass(frozen=True)
 class BagShares:
@@ -132,9 +130,9 @@ def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
         shares = np.column_stack([1.0 - one, one])
     absent = np.flatnonzero(shares.sum(axis=0) <= 0)
     if absent.size:
-        told = ", ".join(str(c) for c in absent)
+        listed = ", ".join(str(c) for c in absent)
         raise DataError(
-            f"Class {told} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
+            f"Class {listed} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
         )
     weights = np.ones(bags.n_rows) if observed.multiplicity is None else observed.multiplicity
     values = np.ascontiguousarray(bags.values, dtype=np.float64)

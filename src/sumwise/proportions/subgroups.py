@@ -18,8 +18,6 @@ from sumwise.proportions.members import Members, gather
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Subgroups", "subgroups"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subgroups:
@@ -34,7 +32,7 @@ class Subgroups:
     classes : tuple
     shares : array of shape (n_groups, n_classes)
     draws : array of shape (n_draws, n_groups, n_classes), or None
-        Shares that are as plausible, where the call was told how sure the classifier is.
+        Shares that are as plausible, where the call says how uncertain the classifier is.
 
     Examples
     --------
@@ -245,12 +243,12 @@ class _Question:
 
     def _with_own_intercepts(self, model: Any) -> np.ndarray:
         """Probabilities; with random intercepts each bag draws its own."""
-        scale = model._intercept_scale() if hasattr(model, "_intercept_scale") else None
+        scale = model.intercept_scale() if hasattr(model, "intercept_scale") else None
         rows = self.members.rows
         if scale is None or not isinstance(rows, Bags):
             return self._probabilities(model)
         own = scale * self.rng.standard_normal(len(rows))
-        one = expit(model._logits(rows) + own[rows.bag_index])
+        one = expit(model.decision_function(rows) + own[rows.bag_index])
         return np.column_stack([1.0 - one, one])
 
     def _deviation(self, chance: np.ndarray) -> np.ndarray:

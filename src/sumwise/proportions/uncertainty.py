@@ -13,6 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.features import centre_and_scale
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import drop_empty, observe
@@ -22,8 +23,6 @@ from sumwise.proportions.linear import LinearProblem
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Covariance", "covariance"]
 
 KINDS = ("observed", "expected", "sandwich")
 
@@ -44,7 +43,7 @@ class Covariance:
         How many classifiers `models` draws, for intervals of what follows from the coefficients.
     freedom : float, default infinity
         Degrees of freedom of Student's t, from which intervals and draws come: bags less the coefficients spent on
-        them; of groups and sandwiches fewer, as some tell more than others (Satterthwaite).
+        them; of groups and sandwiches fewer, as some are more informative than others (Satterthwaite).
     dispersion : float, default 1
         How many times as much counts vary as the model says; the matrix is widened by it.
 
@@ -101,10 +100,12 @@ class Covariance:
             yield self._moved(half @ normal)
 
     def _half(self) -> np.ndarray:
-        """A root of the matrix, (n_params, rank)."""
-        roots, vectors = np.linalg.eigh(self.matrix)
+        """A root of the matrix, (n_params, rank); by way of the correlations, whatever the features' units."""
+        errors = self.standard_errors.ravel()
+        safe = np.where(errors > 0.0, errors, 1.0)
+        roots, vectors = np.linalg.eigh(self.matrix / np.outer(safe, safe))
         seen = roots > 1e-12 * max(roots[-1], 1e-300)
-        return vectors[:, seen] * np.sqrt(roots[seen])
+        return errors[:, None] * vectors[:, seen] * np.sqrt(roots[seen])
 
     def _normals(self, rank: int, rng: np.random.Generator) -> np.ndarray:
         """Normal draws, (n_draws, rank), each stretched to one of Student's t."""
@@ -136,10 +137,10 @@ def covariance(
 ) -> Covariance:
     """Covariance of a fitted classifier's coefficients, from the bags and counts that it was fitted to.
 
-    A penalty pulls coefficients to zero, most where the counts tell least. The matrix holds that too: coefficients are
-    taken to be normal around zero, with the variance that the fitted ones suggest, so that intervals cover although the
-    fit is pulled. Where counts clearly vary more than the model says, it is widened by as much, with a warning. The
-    deviation of random intercepts is taken as known.
+    A penalty shrinks coefficients to zero, most where the counts are least informative. The matrix accounts for that:
+    coefficients are taken to be normal around zero, with the variance that the fitted ones suggest. Where counts
+    clearly vary more than the model says, it is widened by as much, with a warning. The deviation of random intercepts
+    is taken as known.
 
     Parameters
     ----------
@@ -150,9 +151,9 @@ def covariance(
         The data of the fit.
     kind : {"observed", "expected", "sandwich"}, default "observed"
         The curvature of the log-likelihood where the fit ended, by differences of its exact gradient (two gradients
-        per coefficient). ``"expected"`` is what the means of counts with these probabilities tell: quick, for thousands
-        of features, and a little wide in small bags. ``"sandwich"`` lets the spread of the bags'
-        gradients decide: for counts that vary more than the model says, where there are many more bags than features.
+        per coefficient). ``"expected"`` is the information in the means of counts with these probabilities: quick, for
+        thousands of features, and a little wide in small bags. ``"sandwich"`` lets the spread of the bags' gradients
+        decide: for counts that vary more than the model says, where there are many more bags than features.
     groups : array of shape (n_bags,), optional
         Labels of bags that aren't independent, such as the region that several bags are drawn from. The spread of the
         groups' gradients then decides, whatever the kind of information.
@@ -173,22 +174,24 @@ def covariance(
     """
     checks.choice(kind, "kind", KINDS)
     if not isinstance(model, CardinalityClassifier) or model.classifier is not None:
-        told = type(model if not isinstance(model, CardinalityClassifier) else model.classifier).__name__
+        name = type(model if not isinstance(model, CardinalityClassifier) else model.classifier).__name__
         raise DataError(
-            f"The coefficients of a {told} have no information matrix here.",
+            f"The coefficients of a {name} have no information matrix here.",
             hint="bootstrap(model, bags, counts) takes any classifier of bags.",
         )
-    model._fitted("theta_")
-    bags = model._as_bags(bags)
-    codes = None if groups is None else _grouped(groups, bags)
+    counts = bags.align(counts) if isinstance(bags, Bags) else counts
+    bags = model.design(bags)
+    codes = None if groups is None else _grouped(bags.align(groups, "groups"), bags)
     bags, counts = drop_empty(bags, counts)
-    parts = [Part(p, t, kind, codes, verbose) for p, t in _problems(model, bags, counts)]
+    scale = _units(bags.values)
+    parts = [Part(p, t, kind, codes, verbose) for p, t in _problems(model, bags, counts, scale)]
     left, dispersion = min(p.left for p in parts), max(p.dispersion for p in parts)
     if parts[0].robust:
         _refuse_few(parts[0].n_units, left, "bags" if codes is None else "groups of bags")
     else:
         _warn_of_more(parts)
-    matrix = parts[0].matrix() if len(parts) == 1 else joined(parts)
+    back = np.tile(np.append(1.0 / scale, 1.0), len(model.theta_))
+    matrix = (parts[0].matrix() if len(parts) == 1 else joined(parts)) * np.outer(back, back)
     degrees = max(min(p.degrees() for p in parts), 2.0)
     return Covariance(model, matrix, kind, bags.features, freedom=degrees, dispersion=dispersion)
 
@@ -211,21 +214,21 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
 def _warn_of_more(parts: list[Part]):
     """Say what the counts show that the model leaves out, and what to do about it."""
     dispersion, alike = max(p.dispersion for p in parts), max(p.alike for p in parts)
-    told, hints = [], []
+    found, hints = [], []
     if dispersion > 1.0:
-        told.append(
+        found.append(
             f"Counts vary {dispersion:.1f} times as much as their members explain. Intervals are widened, but the fit "
             "took bags for alike."
         )
         hints.append("fit CardinalityClassifier(random_intercept=True)")
     if alike > 0.0:
-        told.append(
+        found.append(
             f"Bags that follow each other err alike (correlation {alike:.2f}), as bags of one region do. Intervals "
             "take them for independent."
         )
         hints.append("give each bag's region, covariance(..., groups=regions)")
-    if told:
-        warnings.warn(f"{' '.join(told)} Hint: {' and '.join(hints)}.", UserWarning, stacklevel=3)
+    if found:
+        warnings.warn(f"{' '.join(found)} Hint: {' and '.join(hints)}.", UserWarning, stacklevel=3)
 
 
 def _refuse_few(n_units: int, left: float, what: str):
@@ -236,23 +239,41 @@ def _refuse_few(n_units: int, left: float, what: str):
         )
 
 
-def _problems(model: CardinalityClassifier, bags: Bags, counts: Any) -> list[tuple[LinearProblem, np.ndarray]]:
-    """The likelihoods that the fit maximised, one per class where it was one-vs-rest, each with its parameters."""
+def _units(values: np.ndarray) -> np.ndarray:
+    """A power of two near the scale of each column: dividing by it is exact, and no column dwarfs the others."""
+    return np.exp2(np.round(np.log2(centre_and_scale(values)[1])))
+
+
+def _in_units(penalty: Any, scale: np.ndarray) -> np.ndarray:
+    """A penalty on coefficients as one on coefficients times their scale."""
+    given = np.asarray(penalty, dtype=np.float64)
+    return given / np.outer(scale, scale) if given.ndim == 2 else given / scale**2
+
+
+def _problems(
+    model: CardinalityClassifier, bags: Bags, counts: Any, scale: np.ndarray | float = 1.0
+) -> list[tuple[LinearProblem, np.ndarray]]:
+    """The likelihoods that the fit maximised, one per class where it was one-vs-rest, each with its parameters.
+
+    Features are divided by `scale`, coefficients multiplied.
+    """
     observed = observe(bags, counts, model.noise, model.totals)
     if observed.n_classes != model.n_classes_:
         raise DataError(f"The counts have {observed.n_classes} classes; the classifier has {model.n_classes_}.")
-    values = np.ascontiguousarray(bags.values, dtype=np.float64)
-    powers = model._powers(bags)
+    scale = np.broadcast_to(scale, bags.n_features)
+    values = np.ascontiguousarray(bags.values, dtype=np.float64) / scale
+    table = model.theta_ * np.append(scale, 1.0)
+    powers = model.bag_powers(bags)
     own = bool(model.random_intercept)
     scales = np.log(np.atleast_1d(np.asarray(model.intercept_scale_, dtype=float))) if own else np.zeros(0)
     if model.multiclass_ != "ovr":
         likelihood = BagLikelihood(bags.offsets, observed, model.inference, powers)
-        theta = model.theta_.ravel()
-        theta = np.append(theta, scales[0]) if own else theta
-        return [(LinearProblem(values, likelihood, model.penalty_, observed.n_classes, own), theta)]
+        theta = np.append(table.ravel(), scales[0]) if own else table.ravel()
+        penalty = _in_units(model.penalty_, scale)
+        return [(LinearProblem(values, likelihood, penalty, observed.n_classes, own), theta)]
     found = []
-    for c, row in enumerate(model.theta_):
+    for c, row in enumerate(table):
         likelihood = BagLikelihood(bags.offsets, observed.of_class(c), "auto", powers)
         theta = np.append(row, scales[c]) if own else row
-        found.append((LinearProblem(values, likelihood, model.penalty_[c], 2, own), theta))
+        found.append((LinearProblem(values, likelihood, _in_units(model.penalty_[c], scale), 2, own), theta))
     return found

@@ -10,8 +10,6 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 
-__all__ = ["draw", "effective_sizes"]
-
 
 def effective_sizes(bags: Bags) -> np.ndarray:
     """How many equally weighted rows each bag is worth: (sum w)^2 / sum w^2 (Kish 1965).

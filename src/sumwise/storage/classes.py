@@ -25,6 +25,7 @@ PUBLIC = (
     "sumwise.encoding.merged",
     "sumwise.fit",
     "sumwise.estimate",
+    "sumwise.features",
     "sumwise.aggregate",
     "sumwise.privacy",
     "sumwise.synthetic",

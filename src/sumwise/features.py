@@ -1,0 +1,302 @@
+"""Features: how columns become numbers (one indicator per level, missing values, scaling), for every family."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.bags import Bags
+from sumwise.errors import DataError, ModelWarning
+
+__all__ = ["MISSING", "Features", "centre_and_scale", "level_text", "refuse_missing"]
+
+MISSING = "missing"  # the level, or the indicator, of what is not there
+FEW_UNSEEN = 0.01  # share of rows with a level that training didn't have, from which a warning is issued
+LEAST = 2  # rows from which an error is raised if none has a known level
+
+
+def level_text(value: Any) -> str:
+    """A level as text: 3, 3.0 and "3" are one level.
+
+    Examples
+    --------
+    >>> from sumwise.features import level_text
+    >>> level_text(3.0), level_text("01234"), level_text(True)
+    ('3', '01234', 'True')
+    """
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of columns; of columns with two values, the distance between these.
+
+    So indicators stay as they are, since a rare one would be blown up, whatever they were multiplied by; constant
+    columns have scale 1.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_features)
+    weights : array of shape (n_rows,), optional
+
+    Returns
+    -------
+    centre, scale : arrays of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.features import centre_and_scale
+    >>> centre_and_scale(np.array([[0.0, 1.0], [2.0, 0.0], [4.0, 1.0]]))[1].round(2)
+    array([1.63, 1.  ])
+    """
+    n, d = values.shape
+    total = float(n) if weights is None else float(weights.sum())
+    first, second = np.zeros(d), np.zeros(d)
+    low, high = values.min(axis=0), values.max(axis=0)
+    between = np.zeros(d, dtype=bool)
+    anchor = np.asarray(values[0], dtype=np.float64)  # keeps the digits of columns far from zero
+    for begin in range(0, n, 65_536):
+        block = values[begin : begin + 65_536]
+        between |= ((block != low) & (block != high)).any(axis=0)
+        shifted = block - anchor
+        share = np.full(len(block), 1.0) if weights is None else weights[begin : begin + 65_536]
+        first += share @ shifted
+        second += share @ shifted**2
+    shift = first / total
+    spread = np.sqrt(np.maximum(second / total - shift**2, 0.0))
+    scale = np.where(between, spread, np.asarray(high - low, dtype=np.float64))
+    return anchor + shift, np.where(scale > 0, scale, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """How each column enters a model, learned from training rows and applied to any others.
+
+    A column of numbers stays a number; where some were missing in training, missing ones count as the mean and a
+    column of indicators says which. A column of levels (text, categories) becomes one indicator per level.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Names of the columns that go in.
+    levels : dict
+        Levels by name, of the columns that have them.
+    means : array of shape (n_columns,)
+        What a missing number counts as.
+    missing : boolean array of shape (n_columns,)
+        Whether a column of indicators says which rows are missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise import Bags
+    >>> from sumwise.features import Features
+    >>> people = pd.DataFrame({"b": [1, 1, 2], "age": [20.0, None, 40.0], "job": ["x", "y", "x"]})
+    >>> features = Features.learn(Bags.from_frame(people, bag="b"))
+    >>> features.names
+    ('age', 'age=missing', 'job=x', 'job=y')
+    >>> features.matrix(pd.DataFrame({"job": ["y"], "age": [50]}))
+    array([[50.,  0.,  0.,  1.]])
+    """
+
+    columns: tuple
+    levels: dict
+    means: np.ndarray
+    missing: np.ndarray
+
+    @classmethod
+    def learn(cls, bags: Bags) -> Features:
+        """Learn from the rows of bags, weighted where they carry weights."""
+        gone = np.isnan(bags.values)
+        missing = gone.any(axis=0)
+        known = np.where(gone, 0.0, bags.values) if missing.any() else bags.values
+        people = bags.weights @ ~gone if missing.any() else np.full(bags.n_features, bags.weights.sum())
+        means = bags.weights @ known / np.where(people > 0, people, 1.0)
+        return cls(bags.features, dict(bags.levels), means, missing)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether rows enter as they are: no levels, and nothing missing in training."""
+        return not self.levels and not self.missing.any()
+
+    @property
+    def named(self) -> bool:
+        """Whether columns have names of their own, not x0, x1, ..."""
+        return _have_names(self.columns)
+
+    @property
+    def names(self) -> tuple:
+        """Names of the columns of `matrix`."""
+        out: list = []
+        for j, name in enumerate(self.columns):
+            if name in self.levels:
+                out += [f"{name}={level_text(level)}" for level in self.levels[name]]
+            else:
+                out.append(name)
+            if self.missing[j]:
+                out.append(f"{name}={MISSING}")
+        return tuple(out)
+
+    def width(self, name: Any) -> int:
+        """How many columns of `matrix` a column becomes."""
+        gap = bool(self.missing[self.columns.index(name)])
+        return (len(self.levels[name]) if name in self.levels else 1) + gap
+
+    def rows(self, given: Any) -> Bags:
+        """Rows of bags, of a frame or of a matrix as bags with these columns in this order.
+
+        Columns of frames are found by their names; others are left out. A matrix, and bags whose columns have no
+        names, are taken by position. A frame or matrix is one bag.
+        """
+        if isinstance(given, Bags):
+            return self._ordered(given)
+        if frames.is_frame(given):
+            return self._from_frame(given)
+        values = checks.finite(given, "X", allow_nan=True, allow_bool=True)
+        if values.ndim != 2:
+            raise DataError(f"X has shape {values.shape}.", hint="one row per individual: (n_rows, n_features).")
+        self._same_number(values.shape[1])
+        return Bags(values, np.array([0, len(values)]), None, None, self.columns, self.levels)
+
+    def design(self, given: Any) -> Bags:
+        """The same bags with the numbers that enter the model as values."""
+        bags = self.rows(given)
+        plain = self.unchanged and not bags.levels and not np.isnan(bags.values).any()
+        return bags if plain else bags.with_values(self._numbers(bags), self.names)
+
+    def matrix(self, given: Any) -> np.ndarray:
+        """The numbers that enter the model, (n_rows, n_columns of `names`).
+
+        A level that training didn't have has no indicator. More than one row in a hundred with such a level is worth
+        a warning; a column without any known level is refused.
+        """
+        return self.design(given).values
+
+    def _numbers(self, bags: Bags) -> np.ndarray:
+        values = np.asarray(bags.values, dtype=np.float64)
+        parts: list[np.ndarray] = []
+        for j, name in enumerate(self.columns):
+            gone = np.isnan(values[:, j])
+            if name in self.levels:
+                codes = self._codes(bags, j, gone)
+                parts.append((codes[:, None] == np.arange(len(self.levels[name]))).astype(np.float64))
+            else:
+                if name in bags.levels:
+                    raise DataError(f"Feature {name!r} holds text; it held numbers in training.")
+                self._new_gaps(name, gone, j)
+                parts.append(np.where(gone, self.means[j], values[:, j])[:, None])
+            if self.missing[j]:
+                parts.append(gone[:, None].astype(np.float64))
+        return np.hstack(parts)
+
+    def _codes(self, bags: Bags, j: int, gone: np.ndarray) -> np.ndarray:
+        """Codes of one column in the levels of training; -1 where there is none."""
+        name, known = self.columns[j], self.levels[self.columns[j]]
+        given = bags.levels.get(name)
+        codes = np.where(gone, -1, bags.values[:, j]).astype(np.int64)
+        if given is None:
+            given = np.unique(bags.values[~gone, j]).tolist()
+            codes = np.where(gone, -1, np.searchsorted(given, np.where(gone, 0.0, bags.values[:, j])))
+        if tuple(given) != tuple(known):
+            place = {level_text(level): k for k, level in enumerate(known)}
+            moved = np.array([place.get(level_text(level), -1) for level in given] + [-1])
+            codes = moved[codes]
+        unseen = (codes < 0) & ~gone if self.missing[j] else codes < 0
+        self._report_unseen(name, unseen, given)
+        return codes
+
+    def _report_unseen(self, name: str, unseen: np.ndarray, given: Sequence) -> None:
+        share = float(unseen.mean()) if unseen.size else 0.0
+        if share <= FEW_UNSEEN:
+            return
+        known = {level_text(x) for x in self.levels[name]}
+        new = [level_text(x) for x in given if level_text(x) not in known][:3]
+        shown = f" First: {', '.join(map(repr, new))}." if new else ""
+        message = f"Feature {name!r} has a level that training didn't have in {share:.1%} of {unseen.size} rows.{shown}"
+        if share == 1.0 and unseen.size >= LEAST:
+            listed = ", ".join(repr(x) for x in sorted(known)[:5])
+            raise DataError(message, hint=f"levels in training were {listed}: read the column as it was read there.")
+        warnings.warn(f"{message} Such rows have no effect of this feature.", ModelWarning, stacklevel=2)
+
+    def _new_gaps(self, name: str, gone: np.ndarray, j: int) -> None:
+        if gone.any() and not self.missing[j]:
+            warnings.warn(
+                f"Feature {name!r} is missing in {int(gone.sum())} of {gone.size} rows; in training it never was. Such "
+                f"rows count as its mean, {self.means[j]:.4g}. Hint: drop or fill them.",
+                ModelWarning,
+                stacklevel=2,
+            )
+
+    def _same_number(self, n: int) -> None:
+        if n != len(self.columns):
+            raise DataError(f"X has {n} features; the classifier was fitted on {len(self.columns)}.")
+
+    def _ordered(self, bags: Bags) -> Bags:
+        self._same_number(bags.n_features)
+        if bags.features == self.columns or not (self.named and _have_names(bags.features)):
+            return bags
+        order = self._positions(bags.features, "The bags")
+        levels = {name: bags.levels[name] for name in self.columns if name in bags.levels}
+        return bags.with_values(bags.values[:, order], self.columns, levels)
+
+    def _positions(self, present: tuple, what: str) -> list[int]:
+        absent = [name for name in self.columns if name not in present]
+        if absent:
+            listed = ", ".join(repr(x) for x in absent[:3])
+            raise DataError(
+                f"{what} lack {len(absent)} of the {len(self.columns)} features of training. First: {listed}.",
+                hint="name columns as in training (feature_names_in_), or give a matrix, which is taken by position.",
+            )
+        return [present.index(name) for name in self.columns]
+
+    def _from_frame(self, frame: Any) -> Bags:
+        present = frames.column_names(frame)
+        if self.named:
+            self._positions(present, "The columns of the frame")
+            table = frames.to_pandas(frame, list(self.columns), what="X")
+        else:
+            self._same_number(len(present))
+            table = frames.to_pandas(frame, what="X").set_axis(list(self.columns), axis=1)
+        return table_rows(table, self.levels)
+
+
+def _have_names(columns: tuple) -> bool:
+    return columns != tuple(f"x{j}" for j in range(len(columns)))
+
+
+def table_rows(table: Any, categorical: Any = ()) -> Bags:
+    """The rows of a pandas frame as one bag: numbers, and codes of text, of categories and of `categorical`."""
+    from sumwise.frames.bags import column_numbers
+
+    levels: dict[str, tuple] = {}
+    parts = [column_numbers(table[c], c, levels, c in categorical) for c in table.columns]
+    values = np.column_stack(parts) if parts else np.zeros((len(table), 0))
+    return Bags(values, np.array([0, len(table)]), None, None, list(table.columns), levels)
+
+
+def refuse_missing(bags: Bags, what: str) -> Bags:
+    """Return bags without missing values; `what` says who needs that.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.features import refuse_missing
+    >>> refuse_missing(Bags.from_arrays([[1.0, float("nan")]]), "A kernel")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: A kernel takes no missing values; feature 'x0' is missing in 1 of 2 rows. Hint: ...
+    """
+    gone = np.isnan(bags.values)
+    if gone.any():
+        j = int(np.argmax(gone.any(axis=0)))
+        raise DataError(
+            f"{what} takes no missing values; feature {bags.features[j]!r} is missing in {int(gone[:, j].sum())} of "
+            f"{bags.n_rows} rows.",
+            hint="drop or fill them, or sumwise.features.Features.learn(bags).design(bags) for means and indicators.",
+        )
+    return bags

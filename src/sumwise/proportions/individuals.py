@@ -1,0 +1,107 @@
+"""IndividualClassifier: what was learned from bags as a scikit-learn classifier of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from sumwise import frames
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+
+
+class IndividualClassifier(ClassifierMixin, Estimator):
+    """A fitted classifier of bags as scikit-learn sees it: one row, one sample; made by `individuals` of a classifier.
+
+    It works with whatever takes a fitted classifier: `RocCurveDisplay`, `permutation_importance`, partial dependence,
+    ``scoring="roc_auc"``, soft voting of fitted models. It has learned from bags and can't be fitted to rows again:
+    `fit` leaves it as it is, as `sklearn.frozen.FrozenEstimator` does.
+
+    Parameters
+    ----------
+    classifier : fitted classifier of bags
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of str, where the features of the bags had names.
+    """
+
+    def __init__(self, classifier: Any = None):
+        self.classifier = classifier
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.classifier is not None and "n_classes_" in vars(self.classifier)
+
+    def __sklearn_clone__(self) -> IndividualClassifier:  # it can't be fitted to rows again
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels, 0 to n_classes - 1."""
+        return self._model().classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that go in."""
+        return self._model().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns that go in; AttributeError where they have none, as in scikit-learn."""
+        return self._model().feature_names_in_
+
+    def fit(self, X: Any, y: Any = None, **ignored: Any) -> IndividualClassifier:
+        """Return self: it was fitted to bags."""
+        del X, y, ignored
+        return self
+
+    def _model(self) -> Any:
+        self._fitted()
+        return self.classifier
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the classifier takes them: frames as they are, sparse matrices dense, numbers checked."""
+        model = self._model()
+        if frames.is_frame(X):
+            if hasattr(X, "columns") and "feature_names_in_" in vars(model):
+                _same_names(list(X.columns), model.feature_names_in_)
+            return X
+        dense = X.toarray() if hasattr(X, "toarray") else X
+        return validate_data(self, dense, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, (n_rows, n_classes)."""
+        return self._model().predict_proba(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms."""
+        return self._model().predict_log_proba(self._rows(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Logits: (n_rows,) of class 1 for two classes, else (n_rows, n_classes)."""
+        return self._model().decision_function(self._rows(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each row."""
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+
+def _same_names(given: list, wanted: np.ndarray) -> None:
+    extra = [c for c in given if c not in set(wanted.tolist())]
+    if extra:
+        raise DataError(
+            f"X has {len(extra)} columns that the fit did not have. First: {extra[0]!r}.",
+            hint="select the columns of feature_names_in_.",
+        )

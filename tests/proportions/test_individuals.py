@@ -1,0 +1,70 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import RocCurveDisplay, get_scorer
+from sklearn.utils.validation import check_is_fitted
+
+from sumwise import Bags
+from sumwise.errors import DataError
+from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": np.repeat(np.arange(60), 10)})
+    frame["age"] = rng.normal(size=600) + rng.normal(size=60)[frame["area"]]
+    frame["job"] = rng.choice(["a", "b", "c"], 600)
+    frame["vote"] = (2 * frame["age"] + 2 * (frame["job"] == "b") + rng.logistic(size=600) > 0).astype(int)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    bags = Bags.from_frame(people, bag="area", features=["age", "job"])
+    return CardinalityClassifier(penalty=1.0).fit(bags, people.groupby("area")["vote"].sum())
+
+
+def test_it_is_a_fitted_classifier_of_rows(fitted, people):
+    rows = fitted.individuals()
+    X, y = people[["age", "job"]], people["vote"]
+    assert is_classifier(rows)
+    check_is_fitted(rows)
+    assert rows.classes_.tolist() == [0, 1]
+    assert rows.feature_names_in_.tolist() == ["age", "job"]
+    assert rows.n_features_in_ == 2
+    assert rows.score(X, y) > 0.75
+    np.testing.assert_array_equal(rows.predict_proba(X), fitted.predict_proba(X))
+    np.testing.assert_allclose(np.exp(rows.predict_log_proba(X)), rows.predict_proba(X))
+    assert ((rows.decision_function(X) > 0) == (rows.predict(X) == 1)).all()
+
+
+def test_tools_of_scikit_learn_take_it(fitted, people):
+    rows, X, y = fitted.individuals(), people[["age", "job"]], people["vote"]
+    auc = get_scorer("roc_auc")(rows, X, y)
+    assert RocCurveDisplay.from_estimator(rows, X, y).roc_auc == pytest.approx(auc)
+    found = permutation_importance(rows, X, y, n_repeats=2, random_state=0)
+    assert (found.importances_mean > 0).all()
+    curve = partial_dependence(rows, X, ["age"], grid_resolution=5)["average"][0]
+    assert (np.diff(curve) > 0).all()
+    assert clone(rows).score(X, y) == rows.fit(X, y).score(X, y)  # it can't be fitted to rows, and doesn't forget
+
+
+def test_sparse_rows_are_taken():
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(1)
+    X = (rng.random((200, 3)) < 0.3).astype(float)
+    clf = MeanEmbeddingClassifier(penalty=1.0).fit(Bags(X, np.arange(0, 201, 5)), rng.integers(0, 6, 40))
+    np.testing.assert_array_equal(clf.individuals().predict_proba(csr_array(X)), clf.predict_proba(X))
+
+
+def test_other_columns_are_refused_as_scikit_learn_does(fitted, people):
+    rows = fitted.individuals()
+    with pytest.raises(DataError, match="1 columns that the fit did not have. First: 'vote'"):
+        rows.predict(people[["age", "job", "vote"]])
+    plain = CardinalityClassifier(penalty=1.0).fit(Bags(np.arange(8.0)[:, None], [0, 2, 4, 8]), [0, 1, 3])
+    with pytest.raises(ValueError, match="X has 2 features, but IndividualClassifier is expecting 1"):
+        plain.individuals().predict(np.zeros((2, 2)))
