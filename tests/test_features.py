@@ -88,9 +88,7 @@ def test_levels_go_by_what_they_are_not_by_their_code():
 
 def test_new_levels_are_reported_and_have_no_indicator():
     features = learned()
-    with pytest.warns(
-        ModelWarning, match=r"'job' has a level that .* in 25.0% of 4 rows. First: 'w'"
-    ):
+    with pytest.warns(ModelWarning, match=r"'job' has a level that .* in 25.0% of 4 rows. First: 'w'"):
         found = features.matrix(people(job=["x", "w", "y", "x"]))
     assert found[1, 2:5].tolist() == [0, 0, 0]
 
