@@ -55,3 +55,33 @@ def test_drawers_finds_each_spelling(tmp_path, name):
     (tmp_path / "deep" / name).touch()
     (tmp_path / "commonest.py").touch()
     assert drawers(tmp_path) == [name]
+
+
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+
+
+def drawn_places(page: str) -> set[str]:
+    """Files and folders that the tree of a page names, without their descriptions."""
+    tree = page.split("src/sumwise/\n", 1)[1].split("```", 1)[0]
+    return {word for line in tree.splitlines() for word in line.split() if word.endswith((".py", "/"))}
+
+
+def real_places(source: Path) -> set[str]:
+    """Modules and packages of the root of the source."""
+    modules = {path.name for path in source.glob("*.py")} - {"__main__.py"}
+    return modules | {f"{path.parent.name}/" for path in source.glob("*/__init__.py")}
+
+
+def test_the_page_on_architecture_draws_the_tree_as_it_is():
+    drawn = {name for name in drawn_places(PAGE.read_text("utf-8")) if "." in name or name.count("/") == 1}
+    assert real_places(ROOT / "src" / "sumwise") - drawn == set(), "missing on the page"
+    inner = {"kernels/", "text/"}  # of the families and of report
+    assert drawn - real_places(ROOT / "src" / "sumwise") - inner == set(), "on the page and not there"
+
+
+def test_a_place_that_is_not_drawn_is_found(tmp_path):
+    (tmp_path / "new").mkdir()
+    for name in ("new/__init__.py", "noun.py", "__main__.py"):
+        (tmp_path / name).touch()
+    assert real_places(tmp_path) == {"new/", "noun.py"}
+    assert drawn_places("src/sumwise/\n  noun.py  new/   words here\n```\nother.py") == {"noun.py", "new/"}

@@ -1,6 +1,6 @@
 """Write a page under docs/reference/generated for every module; what is in its ``__all__`` appears by itself.
 
-The modules directly under ``sumwise`` that a user imports are in ``generated/``; what the house is built with (the
+The modules directly under ``sumwise`` that a user imports are in ``generated/``; what the package is built with (the
 modules of ``sumwise.kernels``, checks, frames, ...) is in ``generated/inside/``. Names that begin with an underscore,
 and modules without public names, have no page.
 """
