@@ -77,7 +77,7 @@ class _Sweep:
         plan, marginal = self.fixed.value
         mu, theta, offsets = self.sent.value
         weights = log_weights(mu, theta)
-        tables = gibbs.swept_tables(plan, weights, theta)
+        tables = gibbs.sweep_tables(plan, weights, theta)
         for half, arrays, _ in elements:
             chains = gibbs.Chains(*(np.array(a) for a in arrays))
             sums = np.zeros((1, weights.shape[1], 1 + len(theta)))

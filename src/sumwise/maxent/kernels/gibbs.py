@@ -85,7 +85,7 @@ def sweep_halves(
     n, n_cells, n_scores = len(chains.codes), weights.shape[1], len(theta)
     n_groups = _groups(n_cells, n_scores)
     sums = np.zeros((n_groups, n_cells, 1 + n_scores))
-    sweep_once(chains, plan, swept_tables(plan, weights, theta), offsets, sums, n_threads, marginal)
+    sweep_once(chains, plan, sweep_tables(plan, weights, theta), offsets, sums, n_threads, marginal)
     first = halfway(n, n_cells, n_scores)
     totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
     return [
@@ -103,66 +103,88 @@ def halfway(n: int, n_cells: int, n_scores: int) -> int:
     return min(n, -(-n // n_groups) * (n_groups // 2))
 
 
-def swept_tables(plan: Plan, weights: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What `sweep_once` multiplies and adds up, of log-weights (K, n_cells) and label scores (C, n_cells)."""
+class SweepTables(NamedTuple):
+    """What a sweep multiplies and adds up.
+
+    rows (K, F): exponentiated tables in the order of the plan; ratios (K, E): the same of listed cells;
+    weights (K, n_cells): log-weights per class; theta (n_cells, C): label scores.
+    """
+
+    rows: np.ndarray
+    ratios: np.ndarray
+    weights: np.ndarray
+    theta: np.ndarray
+
+
+class Room(NamedTuple):
+    """Room that one chain needs: cells of its widest visit, and factors of the visit that has most."""
+
+    widest: int
+    factors: int
+
+
+def sweep_tables(plan: Plan, weights: np.ndarray, theta: np.ndarray) -> SweepTables:
+    """Tables of log-weights (K, n_cells) and label scores (C, n_cells), ready for `sweep_once`."""
     rows, listed = exponentials(plan, weights), ratios(plan.sparse, weights)
-    return rows, listed, np.ascontiguousarray(weights), np.ascontiguousarray(theta.T)
+    return SweepTables(rows, listed, np.ascontiguousarray(weights), np.ascontiguousarray(theta.T))
 
 
 def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
     """Exponentiated tables (K, F) in the order of the plan, padding 0, each clique scaled to keep products in range."""
     scaled = np.full((len(weights), weights.shape[1] + 1), -np.inf)  # the last: what pads rows
-    for begin, end in pairwise([*map(int, plan.clique_start), weights.shape[1]]):
+    for begin, end in pairwise([*map(int, plan.cliques.start), weights.shape[1]]):
         part = weights[:, begin:end]
         scaled[:, begin:end] = part - part.max(axis=1, keepdims=True)
     return np.take(np.exp(scaled, out=scaled), plan.gather, axis=1)  # by class contiguous, as indexing would not be
 
 
-def sweep_once(chains: Chains, plan: Plan, tables, offsets, sums, n_threads: int = 1, marginal: bool = True) -> None:
+def sweep_once(
+    chains: Chains, plan: Plan, tables: SweepTables, offsets, sums, n_threads: int = 1, marginal: bool = True
+) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
-    widest = int(plan.sizes.max())
-    together = zip(plan.visits, plan.sparse.joint)
-    pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
-    most = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
-    room = padded(max([widest, *pairs]))
-    arguments = (*chains, *plan[:9], *plan[10:], *tables, offsets, sums, room, most, marginal)
-    n_groups = len(sums)
+    n_groups, room = len(sums), _room(plan)
     if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
-        _sweep(0, n_groups, *arguments)  # pyright: ignore[reportCallIssue]
+        _sweep(0, n_groups, chains, plan, tables, offsets, sums, room, marginal)  # pyright: ignore[reportCallIssue]
         return
     with ThreadPoolExecutor(n_threads) as pool:
         work: Any = _sweep
-        for done in [pool.submit(work, g, g + 1, *arguments) for g in range(n_groups)]:
+        for done in [
+            pool.submit(work, g, g + 1, chains, plan, tables, offsets, sums, room, marginal) for g in range(n_groups)
+        ]:
             done.result()
 
 
+def _room(plan: Plan) -> Room:
+    together = zip(plan.visits, plan.sparse.joint)
+    pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
+    factors = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
+    return Room(padded(max([int(plan.sizes.max()), *pairs])), factors)
+
+
 @njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
-def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with arrays would cost more than they tell
-    begin, end,
-    codes, labels, streams, steps,
-    sizes, visits, parts, base, near, stride, far, far_attribute, far_stride,
-    clique_start, clique_members, member_attribute, member_stride,
-    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques, sparse,
-    rows, ratios_of, weights, theta, offsets, sums, widest, most, marginal,
-):  # fmt: skip
+def _sweep(begin, end, chains, plan, tables, offsets, sums, room, marginal):  # noqa: C901, PLR0912, PLR0915
+    """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""
+    codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
+    sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta
+    factors, cliques, jumps, sparse = plan.factors, plan.cliques, plan.jumps, plan.sparse
     n, d = codes.shape
     n_groups = sums.shape[0]
     per = (n + n_groups - 1) // n_groups
-    n_cliques = clique_start.size
+    n_cliques = cliques.start.size
     binary = theta.shape[1] == 1
     listing = sparse.listed.size > 0
-    begin_of = clique_members[:-1]  # two members at least
-    one, one_stride = member_attribute[begin_of], member_stride[begin_of]
-    two, two_stride = member_attribute[begin_of + 1], member_stride[begin_of + 1]
+    begin_of = cliques.members[:-1]  # two members at least
+    one, one_stride = cliques.attribute[begin_of], cliques.stride[begin_of]
+    two, two_stride = cliques.attribute[begin_of + 1], cliques.stride[begin_of + 1]
     for g in range(begin, end):
-        w, w2, starts = np.empty(widest), np.empty(widest), np.empty(most, np.uint64)
+        w, w2, starts = np.empty(room.widest), np.empty(room.widest), np.empty(room.factors, np.uint64)
         x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
         total = sums[g]
         for r in range(g * per, min(n, (g + 1) * per)):
             state, step = streams[r], steps[r]
-            table, ratio = rows[labels[r]], ratios_of[labels[r]]
+            table, ratio = tables.rows[labels[r]], tables.ratios[labels[r]]
             for a in range(d):
                 x[a] = codes[r, a]
             for i in range(visits.shape[0]):
@@ -172,47 +194,34 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915 - one loop over chains: calls with a
                 m = np.int64(sizes[a])
                 if b < 0:
                     first, last = parts[i, 0, 0], parts[i, 0, 1]
-                    multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+                    multiply(first, last, m, table, w, starts, x, factors)
                     if listing:
                         apply_ratios(i, 0, x, ratio, w, sparse)
                     k = pick(w, m, u)
                     if k < 0:
-                        multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+                        multiply_logs(first, last, m, table, w, x, factors)
                         apply_logs(i, 0, x, ratio, w, sparse)
                         k = pick_logs(w, m, u)
                     x[a] = np.uint64(k)
                 else:
                     t = np.int64(sizes[b])
                     if sparse.joint[i] >= 0:
-                        k = listed_pair(
-                            i, parts[i], m, t, table, x, u, w, w2, starts,
-                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
-                        )  # fmt: skip
+                        k = listed_pair(i, parts[i], m, t, table, x, u, w, w2, starts, ratio, factors, sparse)
                     else:
-                        k = pair(
-                            i, parts[i], m, t, table, x, u, w, w2, starts,
-                            base, near, stride, far, far_attribute, far_stride, ratio, sparse,
-                        )  # fmt: skip
+                        k = pair(i, parts[i], m, t, table, x, u, w, w2, starts, ratio, factors, sparse)
                         if k < 0:
-                            k = pair_logs(
-                                i, parts[i], m, t, table, x, u, w, w2,
-                                base, near, stride, far, far_attribute, far_stride, ratio, sparse,
-                            )  # fmt: skip
+                            k = pair_logs(i, parts[i], m, t, table, x, u, w, w2, ratio, factors, sparse)
                     x[a] = np.uint64(k // t)
                     x[b] = np.uint64(k % t)
-            for j in range(jumps.size - 1):
-                state = jump(
-                    j, x, proposed, state, step, weights[labels[r]], sizes,
-                    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-                    clique_start, clique_members, member_attribute, member_stride, sparse,
-                )  # fmt: skip
+            for j in range(jumps.ends.size - 1):
+                state = jump(j, x, proposed, state, step, tables.weights[labels[r]], sizes, jumps, cliques, sparse)
             score = 0.0
             for c in range(n_cliques):
-                cell = clique_start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
-                for e in range(clique_members[c] + 2, clique_members[c + 1]):
-                    cell += x[member_attribute[e]] * member_stride[e]
+                cell = cliques.start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
+                for e in range(cliques.members[c] + 2, cliques.members[c + 1]):
+                    cell += x[cliques.attribute[e]] * cliques.stride[e]
                 if listing:
-                    cell = cell_of(c, cell - clique_start[c], clique_start[c], sparse)
+                    cell = cell_of(c, cell - cliques.start[c], cliques.start[c], sparse)
                 cells[c] = cell
                 if binary:
                     score += theta[cell, 0]

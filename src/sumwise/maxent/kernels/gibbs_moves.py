@@ -50,29 +50,29 @@ def exact(share):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def row_start(f, x, base, near, stride, far, far_attribute, far_stride):
+def row_start(f, x, factors):
     """Where the row of factor `f` starts, given the levels x of its other attributes."""
-    start = base[f] + x[near[f]] * stride[f]
-    for q in range(far[f], far[f + 1]):
-        start += x[far_attribute[q]] * far_stride[q]
+    start = factors.base[f] + x[factors.near[f]] * factors.stride[f]
+    for q in range(factors.far[f], factors.far[f + 1]):
+        start += x[factors.far_attribute[q]] * factors.far_stride[q]
     return start
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def multiply(first, last, m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride):
+def multiply(first, last, m, table, w, starts, x, factors):
     """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
     for f in range(first, last):
-        starts[f - first] = row_start(f, x, base, near, stride, far, far_attribute, far_stride)
+        starts[f - first] = row_start(f, x, factors)
     multiply_rows(table, starts, last - first, m, w)
 
 
 @njit(error_model="numpy", cache=True)
-def multiply_logs(first, last, m, table, w, x, base, near, stride, far, far_attribute, far_stride):
+def multiply_logs(first, last, m, table, w, x, factors):
     """As `multiply`, with logs: for products that leave the range of doubles."""
     for v in range(m):
         w[v] = 0.0
     for f in range(first, last):
-        o = row_start(f, x, base, near, stride, far, far_attribute, far_stride)
+        o = row_start(f, x, factors)
         for v in range(m):
             w[v] += math.log(table[o + np.uint64(v)])
 
@@ -100,18 +100,18 @@ def pick_logs(w, m, u):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def pair(i, parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride, ratio, sparse):
+def pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, sparse):
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
     One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
     """
-    multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
-    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, factors)
+    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
     apply_ratios(i, 1, x, ratio, w2, sparse)
     for v in range(m):
         for t in range(n):
             w[v * n + t] *= w2[t]
-    multiply(parts[0, 0], parts[0, 1], m, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    multiply(parts[0, 0], parts[0, 1], m, table, w2, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w2, sparse)
     total = 0.0
     for v in range(m):
@@ -140,14 +140,14 @@ def pair(i, parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, fa
 
 
 @njit(error_model="numpy", cache=True)
-def pair_logs(i, parts, m, n, table, x, u, w, w2, base, near, stride, far, far_attribute, far_stride, ratio, sparse):
-    multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, base, near, stride, far, far_attribute, far_stride)
-    multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+def pair_logs(i, parts, m, n, table, x, u, w, w2, ratio, factors, sparse):
+    multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
+    multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
     apply_logs(i, 0, x, ratio, w2, sparse)
     for v in range(m):
         for t in range(n):
             w[v * n + t] += w2[v]
-    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, factors)
     apply_logs(i, 1, x, ratio, w2, sparse)
     for v in range(m):
         for t in range(n):
@@ -156,20 +156,18 @@ def pair_logs(i, parts, m, n, table, x, u, w, w2, base, near, stride, far, far_a
 
 
 @njit(error_model="numpy", cache=True)
-def listed_pair(
-    i, parts, m, n, table, x, u, w, w2, starts, base, near, stride, far, far_attribute, far_stride, ratio, sparse
-):
+def listed_pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, sparse):
     """As `pair`, for two attributes whose table lists its cells."""
-    multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, base, near, stride, far, far_attribute, far_stride)
+    multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w, sparse)
-    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, base, near, stride, far, far_attribute, far_stride)
+    multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
     apply_ratios(i, 1, x, ratio, w2, sparse)
     k = joint_pick(sparse.joint[i], m, n, u, ratio, w, w2, sparse)
     if k >= 0:
         return k
-    multiply_logs(parts[0, 0], parts[0, 1], m, table, w, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_logs(parts[0, 0], parts[0, 1], m, table, w, x, factors)
     apply_logs(i, 0, x, ratio, w, sparse)
-    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, base, near, stride, far, far_attribute, far_stride)
+    multiply_logs(parts[1, 0], parts[1, 1], n, table, w2, x, factors)
     apply_logs(i, 1, x, ratio, w2, sparse)
     unlogged(w, m)
     unlogged(w2, n)
@@ -187,45 +185,41 @@ def unlogged(w, m):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def jump(
-    j, x, proposed, state, step, weights, sizes,
-    jumps, jump_attribute, jump_parent, jump_start, jump_cumulative, jump_log, touched, touched_cliques,
-    clique_start, clique_members, member_attribute, member_stride, sparse,
-):  # fmt: skip
+def jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     ratio, moved = 0.0, False
     for a in range(x.size):  # a loop: assigning slices costs more than these few levels
         proposed[a] = x[a]
-    for i in range(jumps[j], jumps[j + 1]):
-        a, parent = jump_attribute[i], jump_parent[i]
+    for i in range(jumps.ends[j], jumps.ends[j + 1]):
+        a, parent = jumps.attribute[i], jumps.parent[i]
         m = sizes[a]
-        old = jump_start[i] + (m * x[parent] if parent >= 0 else np.uint64(0))
-        new = jump_start[i] + (m * proposed[parent] if parent >= 0 else np.uint64(0))
+        old = jumps.start[i] + (m * x[parent] if parent >= 0 else np.uint64(0))
+        new = jumps.start[i] + (m * proposed[parent] if parent >= 0 else np.uint64(0))
         state += step
-        left = uniform(state) * jump_cumulative[new + m - np.uint64(1)]
+        left = uniform(state) * jumps.cumulative[new + m - np.uint64(1)]
         k = np.uint64(0)
-        while k < m - np.uint64(1) and jump_cumulative[new + k] <= left:
+        while k < m - np.uint64(1) and jumps.cumulative[new + k] <= left:
             k += np.uint64(1)
         proposed[a] = k
         moved = moved or k != x[a]
-        ratio += jump_log[old + x[a]] - jump_log[new + k]
+        ratio += jumps.log[old + x[a]] - jumps.log[new + k]
     state += step
     if not moved:
         return state
-    for t in range(touched[j], touched[j + 1]):
-        c = touched_cliques[t]
-        q = clique_members[c]
-        a, b = member_attribute[q], member_attribute[q + 1]
-        before = x[a] * member_stride[q] + x[b] * member_stride[q + 1]
-        after = proposed[a] * member_stride[q] + proposed[b] * member_stride[q + 1]
-        for q in range(clique_members[c] + 2, clique_members[c + 1]):
-            before += x[member_attribute[q]] * member_stride[q]
-            after += proposed[member_attribute[q]] * member_stride[q]
-        start = clique_start[c]
+    for t in range(jumps.touched[j], jumps.touched[j + 1]):
+        c = jumps.touched_cliques[t]
+        q = cliques.members[c]
+        a, b = cliques.attribute[q], cliques.attribute[q + 1]
+        before = x[a] * cliques.stride[q] + x[b] * cliques.stride[q + 1]
+        after = proposed[a] * cliques.stride[q] + proposed[b] * cliques.stride[q + 1]
+        for q in range(cliques.members[c] + 2, cliques.members[c + 1]):
+            before += x[cliques.attribute[q]] * cliques.stride[q]
+            after += proposed[cliques.attribute[q]] * cliques.stride[q]
+        start = cliques.start[c]
         ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
-        for i in range(jumps[j], jumps[j + 1]):
-            x[jump_attribute[i]] = proposed[jump_attribute[i]]
+        for i in range(jumps.ends[j], jumps.ends[j + 1]):
+            x[jumps.attribute[i]] = proposed[jumps.attribute[i]]
     return state
 
 

@@ -14,6 +14,47 @@ from sumwise.maxent.kernels.row_products import padded
 __all__ = ["Jump", "Plan", "plan"]
 
 
+class Factors(NamedTuple):
+    """Rows of `Plan.gather` that visits multiply.
+
+    base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
+    far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
+    """
+
+    base: np.ndarray
+    near: np.ndarray
+    stride: np.ndarray
+    far: np.ndarray
+    far_attribute: np.ndarray
+    far_stride: np.ndarray
+
+
+class Cliques(NamedTuple):
+    """Where a clique's cells start (C,), and slices (C + 1,) of the (attribute, stride) pairs of its members."""
+
+    start: np.ndarray
+    members: np.ndarray
+    attribute: np.ndarray
+    stride: np.ndarray
+
+
+class Jumps(NamedTuple):
+    """Proposals for several attributes at once.
+
+    ends (J + 1,): slices of attribute, parent and start; cumulative and log: conditional shares from `start` on.
+    touched (J + 1,): slices of touched_cliques, those that a jump changes.
+    """
+
+    ends: np.ndarray
+    attribute: np.ndarray
+    parent: np.ndarray
+    start: np.ndarray
+    cumulative: np.ndarray
+    log: np.ndarray
+    touched: np.ndarray
+    touched_cliques: np.ndarray
+
+
 class Plan(NamedTuple):
     """Where a sweep finds the rows that it multiplies.
 
@@ -22,36 +63,18 @@ class Plan(NamedTuple):
     ``base + sum over its other attributes of stride * level``. Rows are padded to whole blocks with the cell
     after the last, whose weight is 0.
 
-    visits (V, 2): first attribute, second attribute or -1.
+    sizes (D,): levels of each attribute. visits (V, 2): first attribute, second attribute or -1.
     parts (V, 3, 2): first and last factor of the visit on the first attribute, on the second, and on both.
-    base, near, stride (F,): where factor f's table starts, its first other attribute and that one's stride.
-    far (F + 1,): slices of the (attribute, stride) pairs of any further ones.
     sparse: the same for tables that list their cells.
-    jumps (J + 1,): slices of jump_attribute, jump_parent and jump_start; touched (J + 1,): of the cliques they change.
     """
 
     sizes: np.ndarray
     visits: np.ndarray
     parts: np.ndarray
-    base: np.ndarray
-    near: np.ndarray
-    stride: np.ndarray
-    far: np.ndarray
-    far_attribute: np.ndarray
-    far_stride: np.ndarray
     gather: np.ndarray
-    clique_start: np.ndarray
-    clique_members: np.ndarray
-    member_attribute: np.ndarray
-    member_stride: np.ndarray
-    jumps: np.ndarray
-    jump_attribute: np.ndarray
-    jump_parent: np.ndarray
-    jump_start: np.ndarray
-    jump_cumulative: np.ndarray
-    jump_log: np.ndarray
-    touched: np.ndarray
-    touched_cliques: np.ndarray
+    factors: Factors
+    cliques: Cliques
+    jumps: Jumps
     sparse: SparsePlan
 
 
@@ -101,42 +124,45 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jum
     further = [o[1:] for _, o in factors]
     pairs = [pair for o in further for pair in o] or [(0, 0)]
     members = [_strides(lay, clique) for clique in lay.cliques]
-    member_ends = np.concatenate([[0], np.cumsum([len(m) for m in members])])
     flat_members = [pair for m in members for pair in m]
     return Plan(
-        _index(lay.sizes),
-        np.array(visits, dtype=np.int64),
-        np.array(parts, dtype=np.int64),
-        _index([b for b, _ in factors]),
-        _index([a for a, _ in nearest]),
-        _index([s for _, s in nearest]),
-        np.concatenate([[0], np.cumsum([len(o) for o in further])]).astype(np.int64),
-        _index([a for a, _ in pairs]),
-        _index([s for _, s in pairs]),
-        np.concatenate([np.zeros(0, np.int64), *gather]),
-        _index(lay.starts[:-1]),
-        member_ends.astype(np.int64),
-        _index([a for a, _ in flat_members]),
-        _index([s for _, s in flat_members]),
-        *_jump_arrays(lay, jumps),
+        sizes=_index(lay.sizes),
+        visits=np.array(visits, dtype=np.int64),
+        parts=np.array(parts, dtype=np.int64),
+        gather=np.concatenate([np.zeros(0, np.int64), *gather]),
+        factors=Factors(
+            base=_index([b for b, _ in factors]),
+            near=_index([a for a, _ in nearest]),
+            stride=_index([s for _, s in nearest]),
+            far=_ends(further),
+            far_attribute=_index([a for a, _ in pairs]),
+            far_stride=_index([s for _, s in pairs]),
+        ),
+        cliques=Cliques(
+            start=_index(lay.starts[:-1]),
+            members=_ends(members),
+            attribute=_index([a for a, _ in flat_members]),
+            stride=_index([s for _, s in flat_members]),
+        ),
+        jumps=_jumps(lay, jumps),
         sparse=sparse_plan(lay, visits),
     )
 
 
-def _jump_arrays(lay: Layout, jumps: tuple[Jump, ...]) -> list[np.ndarray]:
+def _jumps(lay: Layout, jumps: tuple[Jump, ...]) -> Jumps:
     shares = [np.asarray(p, dtype=float) for jump in jumps for p in jump.shares]
     touched = [[c for c, q in enumerate(lay.cliques) if set(q) & set(jump.attributes)] for jump in jumps]
     none = [np.zeros(1)]
-    return [
-        _ends([jump.attributes for jump in jumps]),
-        _index([a for jump in jumps for a in jump.attributes] or [0]),
-        np.array([p for jump in jumps for p in jump.parents] or [0], dtype=np.int64),
-        _index(np.concatenate([[0], np.cumsum([p.size for p in shares])])),
-        np.concatenate([np.cumsum(p, axis=1).ravel() for p in shares] or none),
-        np.concatenate([np.log(p).ravel() for p in shares] or none),
-        _ends(touched),
-        np.array([c for part in touched for c in part] or [0], dtype=np.int64),
-    ]
+    return Jumps(
+        ends=_ends([jump.attributes for jump in jumps]),
+        attribute=_index([a for jump in jumps for a in jump.attributes] or [0]),
+        parent=np.array([p for jump in jumps for p in jump.parents] or [0], dtype=np.int64),
+        start=_index(np.concatenate([[0], np.cumsum([p.size for p in shares])])),
+        cumulative=np.concatenate([np.cumsum(p, axis=1).ravel() for p in shares] or none),
+        log=np.concatenate([np.log(p).ravel() for p in shares] or none),
+        touched=_ends(touched),
+        touched_cliques=np.array([c for part in touched for c in part] or [0], dtype=np.int64),
+    )
 
 
 def _ends(lists: list) -> np.ndarray:

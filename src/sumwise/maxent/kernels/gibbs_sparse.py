@@ -71,19 +71,19 @@ def sparse_plan(lay: Layout, visits: Sequence[tuple[int, int]]) -> SparsePlan:
     others, keys, sizes, level, cell, rest = columns
     pairs = [pair for o in others for pair in o]
     return SparsePlan(
-        parts,
-        joint,
-        _ends([len(o) for o in others]),
-        np.array([a for a, _ in pairs], dtype=np.int64),
-        np.array([s for _, s in pairs], dtype=np.int64),
-        _ends([len(k) for k in keys]),
-        _joined(keys),
-        _ends(_joined(sizes)),
-        _joined(level),
-        _joined(cell),
-        _joined(rest),
-        _ends([len(lay.listed[c]) if c in listing else 0 for c in range(len(lay.cliques))]),  # type: ignore[arg-type]
-        _joined([lay.listed[c] for c in listing]),
+        parts=parts,
+        joint=joint,
+        others=_ends([len(o) for o in others]),
+        other_attribute=np.array([a for a, _ in pairs], dtype=np.int64),
+        other_stride=np.array([s for _, s in pairs], dtype=np.int64),
+        key_ends=_ends([len(k) for k in keys]),
+        keys=_joined(keys),
+        entry_ends=_ends(_joined(sizes)),
+        level=_joined(level),
+        cell=_joined(cell),
+        rest=_joined(rest),
+        listed_ends=_ends([len(lay.listed[c]) if c in listing else 0 for c in range(len(lay.cliques))]),  # type: ignore[arg-type]
+        listed=_joined([lay.listed[c] for c in listing]),
     )
 
 
