@@ -28,7 +28,7 @@ import numpy as np
 
 from sumwise import NotConverged, Table, Tables, synthetic
 from sumwise.aggregate.counters import Counter
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.metrics import auc, nllh
 
 CHUNK = 2**20
@@ -161,7 +161,11 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
         model = MaxEntClassifier(
-            PENALTIES, engine="gibbs", n_chains=given.chains, max_iter=given.steps, device=given.device, random_state=0
+            PENALTIES,
+            engine="gibbs",
+            options=SolverOptions(n_chains=given.chains, max_iter=given.steps),
+            device=given.device,
+            random_state=0,
         ).fit(tables)
     seconds = time.perf_counter() - begin
     spent |= {"steps": model.fit_.n_iter, "converged": bool(model.fit_.converged), "misfit": model.fit_.objective}

@@ -29,12 +29,13 @@ from sumwise.maxent import (
     MaxEntClassifier,
     NaiveBayesTables,
     SampledLogistic,
+    SolverOptions,
     TreeAugmentedNaiveBayes,
     skyline,
 )
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.loglinear import log_weights, spread
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.metrics import auc, nllh
 
 RESULTS = Path(__file__).parent / "results" / "maxent.json"
@@ -160,10 +161,12 @@ def splits() -> list[dict]:
 def speed() -> list[dict]:
     """One sweep and one training step on Adult with 10,000 chains, and the CPU time to .420."""
     task = load("adult", "width")
-    found = sufficient(task.tables)
+    found = sufficient_statistics(task.tables)
     rng = np.random.default_rng(0)
     chains = gibbs.draw_chains(10_000, [found.margin(a) for a in range(len(found.layout.sizes))], 2, rng)
-    warm, _ = fitted(MaxEntClassifier(max_iter=30, random_state=0), task)  # compiles, and gives weights worth sampling
+    warm, _ = fitted(
+        MaxEntClassifier(options=SolverOptions(max_iter=30), random_state=0), task
+    )  # compiles, and gives weights worth sampling
     theta = spread(found.layout, warm.theta_)
     weights = log_weights(spread(found.layout, warm.mu_), theta)
     plan = gibbs.plan(found.layout)
@@ -173,10 +176,12 @@ def speed() -> list[dict]:
         gibbs.sweep(chains, plan, weights, theta, warm.offsets_)
         sweeps.append(time.process_time() - begin)
     for n in (10, 60):
-        _, cpu = fitted(MaxEntClassifier(max_iter=n, tol=0.0, random_state=0), task)
+        _, cpu = fitted(MaxEntClassifier(options=SolverOptions(max_iter=n, tol=0.0), random_state=0), task)
         steps.append(cpu)
     model, cpu = fitted(
-        MaxEntClassifier(max_iter=150, tol=0.0, random_state=0), task, held_out=(task.test, task.y_test)
+        MaxEntClassifier(options=SolverOptions(max_iter=150, tol=0.0), random_state=0),
+        task,
+        held_out=(task.test, task.y_test),
     )
     first = int(np.argmax(np.asarray(model.fit_.history["held_out"]) >= 0.420)) + 1
     per_step = (steps[1] - steps[0]) / 50
@@ -186,7 +191,7 @@ def speed() -> list[dict]:
     walls = []
     for jobs in (1, 2):
         start = time.perf_counter()
-        fitted(MaxEntClassifier(max_iter=60, tol=0.0, n_jobs=jobs, random_state=0), task)
+        fitted(MaxEntClassifier(options=SolverOptions(max_iter=60, tol=0.0), n_jobs=jobs, random_state=0), task)
         walls.append(time.perf_counter() - start)
     out = {
         "sweep_ms": 1000 * float(np.median(sweeps)),
@@ -208,7 +213,9 @@ def table5() -> list[dict]:
     for theta in (1.0, 4.0, 16.0, 64.0):
         row = {"penalty_theta": theta}
         for mu in (1.0, 4.0, 16.0, 64.0):
-            model, _ = fitted(MaxEntClassifier((theta, theta), mu, max_iter=150, tol=0.0, random_state=0), task)
+            model, _ = fitted(
+                MaxEntClassifier((theta, theta), mu, options=SolverOptions(max_iter=150, tol=0.0), random_state=0), task
+            )
             row[f"mu {mu:g}"] = score(model, task)
         out.append(row)
         show([row], head=len(out) == 1)
@@ -221,17 +228,19 @@ def gibbs_samples() -> list[dict]:
     for name in ("adult", "bank"):
         task = load(name, "width")
         for n in (300, 1_000, 3_000, 10_000):
-            model, cpu = fitted(MaxEntClassifier(n_chains=n, max_iter=150, tol=0.0, random_state=0), task)
+            model, cpu = fitted(
+                MaxEntClassifier(options=SolverOptions(n_chains=n, max_iter=150, tol=0.0), random_state=0), task
+            )
             out.append({"data": name, "chains": n, "NLLH": score(model, task), "cpu_s": cpu})
             show(out[-1:], head=len(out) == 1)
     return out
 
 
-def course(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)) -> list[dict]:
+def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)) -> list[dict]:
     out = []
     for name, options in settings.items():
-        given = {"max_iter": max(at), "tol": 0.0, "random_state": 0, **options}
-        model, _ = fitted(MaxEntClassifier(**given), task, held_out=(task.test, task.y_test))
+        given = MaxEntClassifier(random_state=0, options=SolverOptions(max_iter=max(at), tol=0.0, **options))
+        model, _ = fitted(given, task, held_out=(task.test, task.y_test))
         held = model.fit_.history["held_out"]
         out.append({"setting": name, **{f"step {t}": float(held[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
@@ -240,11 +249,11 @@ def course(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)) -> list
 
 def rescale() -> list[dict]:
     """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours."""
-    paper = {"preset": "paper", "penalty_theta": 16.0, "n_chains": 10_000}
+    paper = {"preset": "paper", "n_chains": 10_000}
     settings = {"paper, rescaled": paper, "ours, rescaled": {}, "ours, plain": {"rescale": False}}
     settings["diagonal, plain"] = {"precondition": "diagonal", "average": False, "decay": 0.0, "rescale": False}
     settings["diagonal, rescaled"] = {"precondition": "diagonal", "average": False, "decay": 0.0}
-    return course(settings, load("adult", "width"))
+    return training_curves(settings, load("adult", "width"))
 
 
 def ad_shape() -> Task:
@@ -269,7 +278,7 @@ def steps() -> list[dict]:
         "both 5/K": {**plain, "step": 5 / k, "step_mu": 5 / k},
         "ours": {},
     }
-    return course(settings, ad_shape(), at=(25, 50, 100))
+    return training_curves(settings, ad_shape(), at=(25, 50, 100))
 
 
 def triplets() -> list[dict]:

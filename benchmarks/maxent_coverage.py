@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.effects import effect_terms, effects_of
 from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.noise import Gaussian, Laplace
@@ -53,7 +53,10 @@ def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
     sizes, higher = case["sizes"], case.get("higher", 0.0)
     base = synthetic.rows(200_000, sizes=sizes, rate=0.3, correlation=0.4, higher=higher, random_state=FIRST + seed)
     counted = base.tables()
-    names, options = list(counted.domain.attributes), {"n_chains": 3_000} if len(sizes) > 4 else {}
+    names, options = (
+        list(counted.domain.attributes),
+        {"options": SolverOptions(n_chains=3_000)} if len(sizes) > 4 else {},
+    )
     n, truth = 20_000 if options else 8_000, None
     if higher:
         people = base.frame()
@@ -76,7 +79,7 @@ def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
 
 def coefficients(model: Any, truth: Any) -> dict[str, float]:
     """Shares of intervals of effects and coefficients that hold the truth."""
-    lay = model._layout()
+    lay = model.model_.layout
     shares = np.split(model.replicates_["shares"], np.cumsum(lay.sizes)[:-1])
     real = np.concatenate([e[0] for e in effects_of(lay, truth.theta_, shares)])
     order = np.concatenate([[len(t)] * int(np.prod(lay.shape(t))) for t in effect_terms(lay)])
@@ -91,7 +94,7 @@ def coefficients(model: Any, truth: Any) -> dict[str, float]:
 
 def as_penalised(model: Any, truth: Any) -> np.ndarray:
     """The true coefficients, split between tables so that the model's penalties are smallest."""
-    lay = model._layout()
+    lay = model.model_.layout
     every = np.indices(lay.sizes).reshape(len(lay.sizes), -1).T
     design = cell_design(every, lay.terms, lay.term_starts, lay.sizes).toarray()
     orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))

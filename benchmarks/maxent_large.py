@@ -18,11 +18,14 @@ from maxent import Task, fitted, score, show
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, drop_tied, merge_levels
+from sumwise.maxent import MaxEntClassifier, SolverOptions, drop_tied, merge_levels
 
 RESULTS = Path(__file__).parent / "results" / "maxent_large.json"
 N, LEVELS = 100_000, 1_000
-CHAINS = {"n_chains": 3_000, "max_iter": 150, "random_state": 0}  # a fifth of the work of the defaults
+CHAINS = {
+    "options": SolverOptions(n_chains=3_000, max_iter=150),
+    "random_state": 0,
+}  # a fifth of the work of the defaults
 
 
 def twins(n: int, levels: int, seed: int = 0) -> Task:
@@ -57,7 +60,7 @@ def twins_part() -> list[dict]:
         for told, here in sets.items():
             model, cpu = fitted(MaxEntClassifier(**CHAINS), kept(task, here))
             row |= {told: score(model, task), f"{told} cpu_s": cpu}
-        plain, _ = fitted(MaxEntClassifier(shrink_large=False, **CHAINS), task)
+        plain, _ = fitted(MaxEntClassifier(**CHAINS).set_params(options__shrink_large=False), task)
         out.append({**row, "both, plain penalties": score(plain, task)})
         show(out[-1:], head=len(out) == 1)
     mean = {k: float(np.mean([r[k] for r in out])) for k in out[0] if k != "seed"}
@@ -92,7 +95,7 @@ def peak(held: str) -> dict:
         tables = tables.with_tables([Table(t.attributes, t.counts, t.label_sums) for t in tables])
     sizes = [t.nbytes if hasattr(t, "nbytes") else t.counts.nbytes + t.label_sums.nbytes for t in tables]  # type: ignore[union-attr]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    model, cpu = fitted(MaxEntClassifier(max_iter=10, random_state=0), Task(tables, *task[1:]))
+    model, cpu = fitted(MaxEntClassifier(options=SolverOptions(max_iter=10), random_state=0), Task(tables, *task[1:]))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "held": held,

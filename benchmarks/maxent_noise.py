@@ -20,7 +20,7 @@ import numpy as np
 
 from maxent import Task, fitted, load, score, show
 from sumwise import Table, Tables
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_noise.json"
@@ -120,7 +120,9 @@ def _short(column: str, task: Task) -> dict[str, float]:
     """The score of one short run, its CPU seconds and, where they are chosen, the penalties."""
     penalty = "auto" if "chosen" in column else 200.0 if "200" in column else None
     way = "aware" if "weighed" in column else "ignore"
-    model, cpu = fitted(MaxEntClassifier(penalty, noise=way, n_chains=3000, max_iter=100, random_state=0), task)
+    model, cpu = fitted(
+        MaxEntClassifier(penalty, options=SolverOptions(noise=way, n_chains=3000, max_iter=100), random_state=0), task
+    )
     out = {column: score(model, task), f"{column} cpu_s": cpu}
     if penalty == "auto":
         out |= {f"{column} penalty {k}": p for k, p in enumerate(model.penalty_theta_, start=1)}

@@ -48,11 +48,11 @@ def cpu(setting: dict) -> dict[str, float]:
     """CPU seconds of a sweep with its expected tables, and of the update."""
     from sumwise import synthetic
     from sumwise.maxent.engines import Gibbs
-    from sumwise.maxent.training import Rule, by_steps, start
+    from sumwise.maxent.training import StepOptions, by_steps, start
 
     found, chains = _problem(synthetic, setting)
-    engine, course = Gibbs(found, chains, (), 1), start(found)
-    rule = Rule(_penalties(found), tol=0.0)
+    engine, state = Gibbs(found, chains, (), 1), start(found)
+    options = StepOptions(_penalties(found), tol=0.0)
     swept, real = [0.0], engine.moments
 
     def moments(parameters):
@@ -62,9 +62,9 @@ def cpu(setting: dict) -> dict[str, float]:
         return out
 
     engine.moments = moments  # type: ignore[method-assign]
-    by_steps(found, engine, rule, course, lambda now: True)  # compile, or load what was compiled
+    by_steps(found, engine, options, state, lambda now: True)  # compile, or load what was compiled
     swept[0], begin, n = 0.0, time.process_time(), 3
-    by_steps(found, engine, rule, course, lambda now: now.n_iter >= n + 1)
+    by_steps(found, engine, options, state, lambda now: now.n_iter >= n + 1)
     return {"seconds": (time.process_time() - begin) / n, "of it sweeps": swept[0] / n, "GiB": resident()}
 
 
@@ -114,8 +114,8 @@ def paper(setting: dict) -> dict[str, float]:
 
     rng, lay = np.random.default_rng(0), layout(PAPER, list(combinations(range(len(PAPER)), 2)))
     weights = rng.normal(0, 0.1, (2, lay.n_cells))
-    tables = (gibbs.exponentials(gibbs.plan(lay), weights), weights, weights[:1].T)
     sums, plan = np.zeros((1, lay.n_cells, 2)), gibbs.plan(lay)
+    tables = gibbs.sweep_tables(plan, weights, weights[:1])
     chains = gibbs.draw_chains(setting["chains"], [np.full(s, 1 / s) for s in PAPER], 2, rng)
     gibbs.sweep_once(gibbs.Chains(*(a[:10] for a in chains)), plan, tables, np.zeros(2), sums)  # compile
     begin = time.process_time()
@@ -126,10 +126,12 @@ def paper(setting: dict) -> dict[str, float]:
 
 def _problem(synthetic, setting: dict):
     from sumwise.maxent.kernels import gibbs
-    from sumwise.maxent.sufficient_statistics import sufficient
+    from sumwise.maxent.sufficient_statistics import sufficient_statistics
 
     sizes = [setting["levels"]] * setting["features"]
-    found = sufficient(synthetic.rows(200_000, sizes=sizes, rate=0.1, correlation=0.2, random_state=0).tables())
+    found = sufficient_statistics(
+        synthetic.rows(200_000, sizes=sizes, rate=0.1, correlation=0.2, random_state=0).tables()
+    )
     margins = [found.margin(a) for a in range(len(sizes))]
     return found, gibbs.draw_chains(setting["chains"], margins, 2, np.random.default_rng(0))
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, can_support, drop_tied
+from sumwise.maxent import MaxEntClassifier, SolverOptions, can_support, drop_tied
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 DOMAIN = Domain({"a": 2, "b": 2})
@@ -117,4 +117,4 @@ def test_numbers_given_as_text_are_no_unseen_levels():
 def test_a_fit_stopped_while_moments_agree_says_what_it_waits_for():
     tables = synthetic.rows(3000, sizes=[3, 2], rate=0.3, random_state=0).tables()
     with pytest.warns(NotConverged, match="must last for 20 steps after the first 80"):
-        MaxEntClassifier(engine="gibbs", max_iter=50, tol=5.0, random_state=0).fit(tables)
+        MaxEntClassifier(engine="gibbs", options=SolverOptions(max_iter=50, tol=5.0), random_state=0).fit(tables)

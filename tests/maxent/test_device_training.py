@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
+from maxent_settings import classifier
 from sumwise import DataError, NotConverged, synthetic
-from sumwise.maxent import MaxEntClassifier, device_training, trained
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise.maxent import MaxEntClassifier, SolverOptions, device_training, trainers
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
 
@@ -22,7 +23,7 @@ def tables():
 def fitted(tables, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        return MaxEntClassifier(**{"engine": "gibbs", "n_chains": 1000, "random_state": 0, **options}).fit(tables)
+        return classifier(**{"engine": "gibbs", "n_chains": 1000, "random_state": 0, **options}).fit(tables)
 
 
 def test_theta_agrees_with_the_exact_engine_and_with_the_numba_engine(tables):
@@ -55,7 +56,9 @@ def test_three_classes_larger_tables_and_held_out_rows():
     rows = {a: rng.integers(0, k, 3000) for a, k in (("a", 3), ("b", 2), ("c", 2))}
     rows["y"] = np.array(["red", "green", "blue"])[(rows["a"] + rows["b"] * rows["c"]) % 3]
     tables = Tables.from_frame(rows, ["a", "b", "c"], label="y", order=3)
-    model = MaxEntClassifier(device=HERE, n_chains=2000, random_state=0, penalty_theta=1.0, max_iter=100)
+    model = MaxEntClassifier(
+        device=HERE, options=SolverOptions(n_chains=2000, max_iter=100), random_state=0, penalty_theta=1.0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
         model.fit(tables, held_out=(rows, rows["y"]))
@@ -68,17 +71,17 @@ def test_three_classes_larger_tables_and_held_out_rows():
 def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeypatch):
     options = {"device": HERE, "max_iter": 35, "tol": 0.0, "n_chains": 300}
     whole = fitted(tables, **options)
-    monkeypatch.setattr(trained, "SECONDS", 0.0)
-    real = trained.Checkpoint.save
+    monkeypatch.setattr(trainers, "SECONDS", 0.0)
+    real = trainers.Checkpoint.save
 
     def interrupted(self, state):
         real(self, state)
-        if state["course"]["n_iter"] == 20:
+        if state["state"]["n_iter"] == 20:
             raise KeyboardInterrupt
 
     path = tmp_path / "state"
     with monkeypatch.context() as patch:
-        patch.setattr(trained.Checkpoint, "save", interrupted)
+        patch.setattr(trainers.Checkpoint, "save", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fitted(tables, checkpoint=path, **options)
     resumed = fitted(tables, checkpoint=path, **options)
@@ -96,7 +99,7 @@ def test_a_device_that_is_not_there_is_refused(tables):
 
 
 def test_what_does_not_fit_is_named_with_what_to_do(tables):
-    lay = sufficient(tables).layout
+    lay = sufficient_statistics(tables).layout
     with pytest.raises(DataError, match=r"Most is chains: .* for 155 cells and 10,000,000 chains. Hint: fewer chains"):
         device_training.check_memory(lay, 2, 10**7, 1, 2**20)
     with pytest.raises(DataError, match="hash or merge them"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, Table, Tables
-from sumwise.maxent import MaxEntClassifier, drop_tied
+from sumwise.maxent import MaxEntClassifier, SolverOptions, drop_tied
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def test_the_one_that_says_less_goes(frame):
     tables = drop_tied(Tables.from_frame(frame, ["twin", "site", "age"], label="y"))
     assert tables.domain.attributes == ("site", "age")
     assert [t.attributes for t in tables] == [("site", "age")]
-    model = MaxEntClassifier(random_state=0, max_iter=200, tol=1.0).fit(tables)
+    model = MaxEntClassifier(random_state=0, options=SolverOptions(max_iter=200, tol=1.0)).fit(tables)
     assert model.predict_proba({k: frame[k][:5] for k in ("twin", "site", "age")}).shape == (5, 2)
 
 

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 import sumwise
+from maxent_settings import classifier
 from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
 from sumwise.encoding import Encoding
 from sumwise.errors import UnknownName
-from sumwise.maxent import MaxEntClassifier, skyline
+from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
 from sumwise.noise import Gaussian, Laplace
 
 GRID = pd.DataFrame({"x1": [0, 0, 1, 1], "x2": [0, 1, 0, 1], "x3": [0, 1, 1, 0]})
@@ -70,7 +71,10 @@ def test_three_classes_and_a_larger_table():
     frame["y"] = np.array(["red", "green", "blue"])[(frame["a"] + frame["b"] * frame["c"]) % 3]
     tables = Tables.from_frame(frame, ["a", "b", "c"], label="y", order=3)
     for engine in ("exact", "gibbs"):
-        model = quietly(MaxEntClassifier(engine=engine, n_chains=2000, random_state=0, penalty_theta=1.0), tables)
+        model = quietly(
+            MaxEntClassifier(engine=engine, options=SolverOptions(n_chains=2000), random_state=0, penalty_theta=1.0),
+            tables,
+        )
         assert model.predict_proba(frame).shape == (3000, 3)
         assert (model.predict(frame) == frame["y"]).mean() > 0.99
 
@@ -85,7 +89,7 @@ def test_sampling_agrees_with_the_exact_engine(people):
 
 def test_learns_nearly_what_a_logistic_regression_learns_from_the_rows(world, people):
     frame, _, tables = people
-    model = MaxEntClassifier(engine="gibbs", n_chains=4000, random_state=0).fit(
+    model = MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=4000), random_state=0).fit(
         tables, held_out=(frame, frame["label"])
     )
     top = skyline(tables, frame, frame["label"])
@@ -104,8 +108,8 @@ def test_learns_nearly_what_a_logistic_regression_learns_from_the_rows(world, pe
 def test_every_modification_can_be_switched_off(people, switch):
     frame, _, tables = people
     options = {"engine": "gibbs", "n_chains": 1000, "random_state": 0, "max_iter": 60}
-    usual = quietly(MaxEntClassifier(**options), tables).predict_proba(frame)[:, 1]
-    other = quietly(MaxEntClassifier(**options, **switch), tables).predict_proba(frame)[:, 1]
+    usual = quietly(classifier(**options), tables).predict_proba(frame)[:, 1]
+    other = quietly(classifier(**options, **switch), tables).predict_proba(frame)[:, 1]
     assert np.abs(usual - other).mean() < 0.05
     assert not np.array_equal(usual, other)
 
@@ -113,7 +117,7 @@ def test_every_modification_can_be_switched_off(people, switch):
 def test_no_preconditioning_is_slower_but_moves(people):
     _, _, tables = people
     options = {"engine": "gibbs", "n_chains": 500, "precondition": None, "step": 2.0, "step_mu": 2.0, "max_iter": 40}
-    model = quietly(MaxEntClassifier(**options, random_state=0), tables)
+    model = quietly(classifier(**options, random_state=0), tables)
     assert np.abs(model.theta_).max() > 0.01
 
 
@@ -125,7 +129,7 @@ def test_rescaled_gradient_moves_the_optimum_by_little(people):
     found = {}
     for penalty_mu in (1e-6, 1.0):
         for rescale in (True, False):
-            model = quietly(MaxEntClassifier((1.0, 48.0), penalty_mu, rescale=rescale, **options), small)
+            model = quietly(classifier((1.0, 48.0), penalty_mu, rescale=rescale, **options), small)
             found[penalty_mu, rescale] = model.predict_proba(frame)[:, 1]
     shift = {p: np.abs(found[p, True] - found[p, False]).max() for p in (1e-6, 1.0)}
     assert shift[1e-6] < 2e-4
@@ -135,14 +139,16 @@ def test_rescaled_gradient_moves_the_optimum_by_little(people):
 def test_preset_paper_sets_what_the_appendix_says(people):
     _, _, tables = people
     options = {"engine": "gibbs", "penalty_theta": 16.0, "max_iter": 30, "random_state": 0}
-    model = quietly(MaxEntClassifier(preset="paper", **options), tables)
+    model = quietly(classifier(preset="paper", **options), tables)
     assert len(model.chains_["labels"]) == 2000  # a tenth
     assert model.fit_.history["misfit"][0] > model.fit_.history["misfit"][-1]
 
 
 def test_saved_and_loaded_it_says_the_same(people, tmp_path):
     frame, _, tables = people
-    model = quietly(MaxEntClassifier(engine="gibbs", n_chains=200, max_iter=10, random_state=0), tables)
+    model = quietly(
+        MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=200, max_iter=10), random_state=0), tables
+    )
     sumwise.save(model, tmp_path / "m")
     loaded = sumwise.load(tmp_path / "m")
     assert np.array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
@@ -152,7 +158,7 @@ def test_saved_and_loaded_it_says_the_same(people, tmp_path):
 def test_stopping_early_says_so(people):
     _, _, tables = people
     with pytest.warns(NotConverged, match="Stopped after 5 steps"):
-        MaxEntClassifier(engine="gibbs", n_chains=200, max_iter=5, random_state=0).fit(tables)
+        MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=200, max_iter=5), random_state=0).fit(tables)
 
 
 def test_an_unknown_level_drops_its_terms(people):
@@ -186,7 +192,7 @@ def test_noisy_tables_of_nearly_equal_totals_are_learned_from(people):
         return array + rng.normal(0, 5, array.shape)
 
     noisy = [Table(t.attributes, blurred(t.counts), blurred(t.label_sums), Gaussian(5.0)) for t in tables]
-    model = MaxEntClassifier(engine="gibbs", n_chains=1000, max_iter=60, random_state=0)
+    model = MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=1000, max_iter=60), random_state=0)
     quietly(model, Tables(noisy, tables.domain, label="label"))
     assert nllh(frame["label"].to_numpy(), model.predict_proba(frame)[:, 1]) > 0.02
 
@@ -241,7 +247,7 @@ def test_tables_that_cannot_be_learned_from_are_refused(tables, words):
 def test_settings_that_make_no_sense_are_refused(options, words):
     frame = {"a": [0, 1, 1], "b": [0, 1, 0], "c": [0, 1, 1], "y": [0, 1, 0]}
     with pytest.raises(DataError, match=words):
-        MaxEntClassifier(**options).fit(Tables.from_frame(frame, ["a", "b", "c"], label="y"))
+        classifier(**options).fit(Tables.from_frame(frame, ["a", "b", "c"], label="y"))
 
 
 def test_a_domain_too_large_for_enumeration_is_refused():
@@ -264,15 +270,15 @@ def test_noise_is_weighed_against_counts(people):
     y = frame["label"].to_numpy()
     found = {}
     for how in ("aware", "ignore"):
-        model = quietly(MaxEntClassifier(noise=how, **options), tables)
+        model = quietly(classifier(noise=how, **options), tables)
         found[how] = nllh(y, model.predict_proba(frame)[:, 1])
     assert found["aware"] > max(found["ignore"], 0.0) + 0.02
-    same = [quietly(MaxEntClassifier(noise=how, **options), exact).theta_ for how in ("aware", "ignore")]
+    same = [quietly(classifier(noise=how, **options), exact).theta_ for how in ("aware", "ignore")]
     assert np.array_equal(*same)
 
 
 @pytest.mark.parametrize("settings", [{"engine": "gibbs", "n_chains": 64, "max_iter": 2}, {"tol": 0}])
 def test_the_warning_points_at_the_line_that_fits(settings):
     with pytest.warns(NotConverged) as told:
-        MaxEntClassifier(**settings).fit(synthetic.xor(1000, random_state=0).tables)
+        classifier(**settings).fit(synthetic.xor(1000, random_state=0).tables)
     assert told[0].filename == __file__

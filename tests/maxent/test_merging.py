@@ -7,7 +7,8 @@ import pytest
 import sumwise
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, merge_levels
+from sumwise.maxent import MaxEntClassifier, SolverOptions, merge_levels
+from sumwise.maxent.merging import level_profiles, margin_of, weighted_clusters
 from sumwise.noise import Gaussian, Laplace, Poisson
 from sumwise.sparse_table import SparseTable
 
@@ -50,7 +51,7 @@ def test_merged_tables_are_those_of_merged_rows(tables, asked):
 
 def test_a_model_keeps_what_was_merged(tables, tmp_path):
     merged = merge_levels(tables, min_count=60)
-    model = MaxEntClassifier(random_state=0, n_chains=100, max_iter=100, tol=9.0).fit(merged)
+    model = MaxEntClassifier(random_state=0, options=SolverOptions(n_chains=100, max_iter=100, tol=9.0)).fit(merged)
     new = {"site": [1, 179, 5000], "page": [7, 3, 9999], "age": [0, 1, 2]}  # frequent, rare, never counted
     codes = model.encoding_.codes(new)
     assert codes["site"][1] == codes["site"][2] == model.domain_["site"] - 1
@@ -181,3 +182,33 @@ def test_a_level_called_other_takes_the_rare_ones_or_is_told():
     assert merge_levels(Tables([table], domain), "a", min_count=10)["a"].counts.tolist() == [50.0, 7.0]
     kept = merge_levels(Tables([Table("a", [50.0, 3.0, 40.0])], domain), "a", min_count=10)
     assert kept["a"].counts.tolist() == [50.0, 43.0]
+
+
+def sites(effect, n=20_000, levels=120):
+    rng = np.random.default_rng(0)
+    site = rng.integers(0, levels, n)
+    y = rng.random(n) < 0.3 + effect * (site % 2)
+    rows = {"site": site, "age": rng.integers(0, 4, n), "y": y.astype(int)}
+    return Tables.from_frame(rows, ["site", "age"], label="y")
+
+
+@pytest.mark.parametrize("by", ["label", "features", "both"])
+def test_chance_alone_leaves_levels_at_one_place(by):
+    flat = sites(0.0)
+    counts, sums = margin_of(flat, "site")
+    points = level_profiles(flat, "site", counts, sums, by)
+    assert float(counts @ (points**2).sum(axis=1)) < 20  # of a chi-square of 119 or 357 by chance
+
+
+def test_levels_that_differ_lie_apart():
+    steep = sites(0.3)
+    counts, sums = margin_of(steep, "site")
+    points = level_profiles(steep, "site", counts, sums, "label")[:, 0]
+    assert points[1::2].min() > points[::2].max()
+    found = weighted_clusters(points[:, None], counts, 2, 0)
+    assert len(set(found[::2])) == len(set(found[1::2])) == 1
+
+
+def test_few_distinct_points_are_clusters_of_their_own():
+    assert weighted_clusters(np.array([[0.0], [1.0], [0.0]]), np.ones(3), 5, None).tolist() == [0, 1, 0]
+    assert len(set(weighted_clusters(np.arange(9.0)[:, None], np.ones(9), 3, np.random.default_rng(0)))) == 3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions
 from sumwise.noise import Gaussian
 
 
@@ -32,7 +32,9 @@ def test_one_way_tables_make_the_maximum_entropy_model_naive_bayes(people, order
     frame, names, label = people
     naive = NaiveBayesTables(smoothing=0.0).fit(Tables.from_frame(frame, names, label=label, order=order))
     one_way = Tables.from_frame(frame, names, label=label, order=1)
-    free = MaxEntClassifier(penalty_theta=1e-8, penalty_mu=1e-8, max_iter=5000, tol=1e-3).fit(one_way)
+    free = MaxEntClassifier(penalty_theta=1e-8, penalty_mu=1e-8, options=SolverOptions(max_iter=5000, tol=1e-3)).fit(
+        one_way
+    )
     np.testing.assert_allclose(naive.predict_proba(frame), free.predict_proba(frame), atol=1e-4)
 
 
@@ -46,13 +48,9 @@ def test_training_it_on_correlated_features_peaks_and_then_diverges(people):
     model = MaxEntClassifier(
         0.01,
         engine="tree",
-        solver="steps",
-        precondition="diagonal",
-        step=0.05,
-        decay=0.0,
-        average=False,
-        max_iter=300,
-        tol=0.0,
+        options=SolverOptions(
+            solver="steps", precondition="diagonal", step=0.05, decay=0.0, average=False, max_iter=300, tol=0.0
+        ),
     )
     with pytest.warns(NotConverged):
         model.fit(tables, held_out=(rest, rest[label]))

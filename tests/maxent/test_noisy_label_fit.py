@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from sumwise import Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier
-from sumwise.maxent.noisy_label_fit import n_rows, told_sums, weighed_theta
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise import DataError, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
+from sumwise.maxent.fitted_model import Schema
+from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, observed_sums
+from sumwise.maxent.penalties import penalties_of, usual_penalties
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.trainers import Settings, penalties_for, train
 from sumwise.metrics import nllh
 from sumwise.noise import Gaussian
 
@@ -26,7 +29,10 @@ def people():
 def test_given_rows_noise_is_weighed(people):
     tables, frame, names, label = people
     test = frame.iloc[4000:]
-    found = {n: MaxEntClassifier(noise=n).fit(tables, rows=frame[names].head(4000)) for n in ("aware", "ignore")}
+    found = {
+        n: MaxEntClassifier(options=SolverOptions(noise=n)).fit(tables, rows=frame[names].head(4000))
+        for n in ("aware", "ignore")
+    }
     scores = {n: nllh(test[label].to_numpy(), m.predict_proba(test[names])) for n, m in found.items()}
     assert scores["aware"] > scores["ignore"] + 0.001
 
@@ -34,22 +40,60 @@ def test_given_rows_noise_is_weighed(people):
 def test_noisy_tables_end_between_training_and_all_sums_at_once(people):
     """Theta is the mean of what the steps gave and what the least squares on drawn rows gave."""
     tables, *_ = people
-    found = sufficient(tables)
-    by_cells, both = MaxEntClassifier(random_state=0), MaxEntClassifier(random_state=0)
-    by_cells._fit_found(found, tables, weigh=False)
-    both.fit(tables)
-    codes, _ = by_cells._draws(n_rows(found, 10_000), None)
-    at_once, *_ = weighed_theta(
-        found, codes, by_cells._penalties(found, aware=False).sums, (by_cells.theta_, by_cells.offsets_)
-    )
-    np.testing.assert_allclose(both.theta_, 0.5 * (by_cells.theta_ + at_once), atol=1e-6)
-    assert np.abs(at_once - by_cells.theta_).max() > 0.01
+    found = sufficient_statistics(tables)
+    settings, penalty = Settings(random_state=0), usual_penalties(3)
+    model = train(found, Schema.of(tables), settings, penalty, weigh=False)
+    by_cells = model.parameters
+    both = MaxEntClassifier(random_state=0).fit(tables)
+    codes, _ = model.draw(n_rows(found, 10_000), np.random.default_rng(0))
+    plain = penalties_for(found, settings, penalty, aware=False).sums
+    at_once, *_ = noisy_label_fit(found, codes, plain, (by_cells.theta, by_cells.offsets))
+    np.testing.assert_allclose(both.theta_, 0.5 * (by_cells.theta + at_once), atol=1e-6)
+    assert np.abs(at_once - by_cells.theta).max() > 0.01
 
 
-def test_counts_correct_rows_as_far_as_they_are_told_well(people):
+def test_counts_correct_rows_as_far_as_they_are_precise(people):
     tables, *_ = people
-    found = sufficient(tables)
+    found = sufficient_statistics(tables)
     here = np.maximum(found.data.counts, 1.0) * 1.5
-    ratio = told_sums(found, here).ratio
+    ratio = observed_sums(found, here).ratio
     assert (ratio[here > 500] < 1.0).all()
-    assert told_sums(found, None).ratio.tolist() == [1.0] * found.layout.n_params
+    assert observed_sums(found, None).ratio.tolist() == [1.0] * found.layout.n_params
+
+
+@pytest.fixture(scope="module")
+def counted():
+    made = synthetic.rows(8000, sizes=[4, 3, 5, 4], rate=0.3, correlation=0.5, random_state=1)
+    frame, names = made.frame(), list(made.domain.attributes)
+    frame = frame.rename(columns={next(c for c in frame.columns if c not in names): "label"})
+    return frame, names, Tables.from_frame(frame, names, label="label", domain=made.domain)
+
+
+def test_all_rows_give_the_logistic_regression_on_them(counted):
+    """With the counted rows themselves the tables say all that labels would; one penalty is doubled for one sample."""
+    frame, names, tables = counted
+    model = MaxEntClassifier((1.0, 8.0)).fit(tables, rows=frame[names])
+    top = skyline(tables, frame, frame["label"], (2.0, 16.0))
+    np.testing.assert_allclose(model.predict_proba(frame), top.predict_proba(frame), atol=2e-3)
+    assert model.engine_ == "rows"
+
+
+def test_few_rows_are_trusted_less(counted):
+    frame, names, tables = counted
+    few, many = (MaxEntClassifier().fit(tables, rows=frame[names].head(m)) for m in (50, 4000))
+    assert np.abs(few.theta_).sum() < np.abs(many.theta_).sum()
+
+
+def test_what_needs_the_model_of_x_is_refused(counted):
+    frame, names, tables = counted
+    model = MaxEntClassifier().fit(tables, rows=frame[names])
+    with pytest.raises(DataError, match="trained with rows in place of a distribution"):
+        model.sample(3)
+    assert model.to_logistic()["weights"]
+
+
+def test_rows_of_other_levels_are_refused(counted):
+    _, _, tables = counted
+    found = sufficient_statistics(tables)
+    with pytest.raises(DataError, match="No row has levels"):
+        fit_on_rows(found, np.full((3, 4), -1), penalties_of(found, 1.0, 1.0).sums)

@@ -11,9 +11,10 @@ import warnings
 import numpy as np
 import pytest
 
+from maxent_settings import classifier
 from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
-from sumwise.maxent import MaxEntClassifier, on_spark
+from sumwise.maxent import on_spark
 from sumwise.maxent.on_spark import Sums, merge, summed
 
 OPTIONS = {"n_chains": 300, "random_state": 0, "max_iter": 16, "tol": 0.0}
@@ -29,7 +30,7 @@ def tables():
 def fitted(tables, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        return MaxEntClassifier(**OPTIONS, **options).fit(tables)
+        return classifier(**OPTIONS, **options).fit(tables)
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +60,18 @@ def test_merged_sums_are_those_of_all_chains(shares):
 DRIVER = """
 import sys
 from sumwise import synthetic
-from sumwise.maxent import MaxEntClassifier, trained
-trained.SECONDS = 0.0
+from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
+trainers.SECONDS = 0.0
 tables = synthetic.rows(**{world}).tables()
-MaxEntClassifier(**{options}, engine="spark", master="local[2]", checkpoint=sys.argv[1]).fit(tables)
+MaxEntClassifier(
+    options=SolverOptions(**{options}, master="local[2]"), engine="spark", checkpoint=sys.argv[1], random_state=0
+).fit(tables)
 """
 
 
 def killed_once_saved(path, log):
     """Run a driver of its own on local[2], and kill it and its Java when its first checkpoint is there."""
-    code = DRIVER.format(world=WORLD, options=OPTIONS)
+    code = DRIVER.format(world=WORLD, options={k: v for k, v in OPTIONS.items() if k != "random_state"})
     with open(log, "wb") as out:
         driver = subprocess.Popen(
             [sys.executable, "-c", code, str(path)], stdout=out, stderr=out, start_new_session=True

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier
-from sumwise.maxent.penalty_search import DOUBT, Judge, Verdict, best_on_line, between, clearly
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent.penalty_search import DOUBT, Score, TableScorer, best_on_line, between, clearly
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.noise import Laplace
 
 
@@ -28,13 +28,14 @@ def nllh(y, p):
     return 1 - np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)) / (q * np.log(q) + (1 - q) * np.log(1 - q))
 
 
-def test_the_judge_agrees_with_rows(halves):
+def test_the_scorer_agrees_with_rows(halves):
     """Differences between two models, by tables of the test part and by its rows."""
     (train, test), _, rows, names = halves
     models = [MaxEntClassifier((1.0, p), random_state=0).fit(train) for p in (0.05, 20.0, 2000.0)]
-    codes, _ = models[1]._draws(40_000, 0)
-    judge = Judge(sufficient(test), codes, models[1]._scores(codes))
-    by_tables = [judge.verdict(m.theta_, m.offsets_).score for m in models]
+    reference = models[1].model_
+    codes, _ = reference.draw(40_000, np.random.default_rng(0))
+    scorer = TableScorer(sufficient_statistics(test), codes, reference.scores(codes))
+    by_tables = [scorer.score(m.model_.parameters).value for m in models]
     by_rows = [nllh(rows["label"].to_numpy(), m.predict_proba(rows[names])[:, 1]) for m in models]
     np.testing.assert_allclose(np.diff(by_tables), np.diff(by_rows), atol=0.006)
     assert np.argmax(by_tables) == np.argmax(by_rows)
@@ -50,7 +51,7 @@ def test_auto_comes_near_the_best_penalty_on_rows(halves):
     assert len(chosen.choice_["score"]) >= 5
 
 
-def test_parts_of_the_data_judge_each_other(halves):
+def test_parts_of_the_data_are_held_out_in_turn(halves):
     _, train, _, names = halves
     domain = halves[0][0].domain
     parts = [Tables.from_frame(train.iloc[i::2], names, label="label", domain=domain) for i in range(2)]
@@ -92,13 +93,13 @@ def test_the_search_goes_up_or_down_and_ends_between_neighbours():
 
 
 def test_a_weaker_penalty_must_gain_more_than_the_models_differ():
-    """Predictions of 0.5 and 0.6 in all draws are 0.02 nats apart; 1,000 judges see gains with an error of 0.0063."""
-    old = Verdict(0.40, np.log([[0.5, 0.5]]), 1.0, 1000.0)
+    """Predictions of 0.5 and 0.6 are 0.02 nats apart; 1,000 held-out individuals see gains with an error of 0.0063."""
+    old = Score(0.40, np.log([[0.5, 0.5]]), 1.0, 1000.0)
     apart = float(np.sum(np.array([0.4, 0.6]) * np.log(np.array([0.4, 0.6]) / 0.5)))
     chance = np.sqrt(2 * apart / 1000)
     for weaker, needed in ((False, chance), (True, chance + DOUBT * apart)):
         for gain, wanted in ((0.99 * needed, False), (1.01 * needed, True)):
-            new = Verdict(0.40 + gain, np.log([[0.4, 0.6]]), 1.0, 1000.0)
+            new = Score(0.40 + gain, np.log([[0.4, 0.6]]), 1.0, 1000.0)
             assert clearly([new], [old], weaker) is wanted
 
 
@@ -107,18 +108,18 @@ def test_structure_that_tables_hide_doesnt_weaken_penalties():
     made = synthetic.rows(4000, sizes=[5] * 7, correlation=0.6, joint_parents=3, pairwise=1.5, rate=0.3, random_state=1)
     frame, names = made.frame(), list(made.domain.attributes)
     tables = Tables.from_frame(frame, names, label="label", domain=made.domain)
-    model = MaxEntClassifier("auto", n_chains=1000, engine="gibbs", max_iter=100, random_state=0)
+    model = MaxEntClassifier("auto", options=SolverOptions(n_chains=1000, max_iter=100), engine="gibbs", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
         model.fit(tables)
     tried = dict(zip(zip(model.choice_["penalty_1"], model.choice_["penalty_2"]), model.choice_["score"]))
     one, usual = model.choice_["penalty_1"][-1], 18.0
-    assert tried[one, usual / 4] > tried[one, usual]  # the judge asks for less
+    assert tried[one, usual / 4] > tried[one, usual]  # the scorer asks for less
     assert model.penalty_theta_[1] >= usual
 
 
 def test_refusals(halves):
     with pytest.raises(DataError, match="needs the margins"):
-        MaxEntClassifier("auto", margins=False).fit(halves[0][0])
+        MaxEntClassifier("auto", options=SolverOptions(margins=False)).fit(halves[0][0])
     with pytest.raises(DataError, match="penalty_theta"):
         MaxEntClassifier("best").fit(halves[0][0])

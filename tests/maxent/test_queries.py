@@ -6,7 +6,7 @@ import pytest
 
 from sumwise import DataError, Tables, synthetic
 from sumwise.errors import UnknownName
-from sumwise.maxent import MaxEntClassifier, queries
+from sumwise.maxent import MaxEntClassifier, SolverOptions, fitted_model
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +15,26 @@ def world():
     frame, names = made.frame(), list(made.domain.attributes)
     label = next(c for c in frame.columns if c not in names)
     tables = Tables.from_frame(frame, names, label=label)
-    return frame, names, label, tables, MaxEntClassifier(engine="gibbs", n_chains=2000, random_state=0).fit(tables)
+    return (
+        frame,
+        names,
+        label,
+        tables,
+        MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=2000), random_state=0).fit(tables),
+    )
 
 
 @pytest.fixture
 def by_sampling(monkeypatch):
     """Pretend that the joint table is too large."""
-    monkeypatch.setattr(queries, "ENUMERABLE", 0)
+    monkeypatch.setattr(fitted_model, "ENUMERABLE", 0)
 
 
 def test_drawn_rows_have_the_models_tables(world, by_sampling):
     _, names, label, _, model = world
     drawn = model.sample(20_000, random_state=1)
     assert drawn.columns.tolist() == [*names, label]
-    joint = model._joint()
+    joint = model.model_.joint()
     share = drawn.groupby([label, names[0]]).size().to_numpy() / 20_000
     np.testing.assert_allclose(share, joint.sum(axis=(2, 3, 4)).ravel(), atol=0.015)
     assert drawn.equals(model.sample(20_000, random_state=1))
@@ -38,7 +44,7 @@ def test_expected_covers_the_exact_answer(world, by_sampling, monkeypatch):
     _, names, _, _, model = world
     asked = [names[2], names[0]]
     sampled = model.expected(asked, level=0.999, random_state=0)
-    monkeypatch.setattr(queries, "ENUMERABLE", 10**6)
+    monkeypatch.setattr(fitted_model, "ENUMERABLE", 10**6)
     exact = model.expected(asked)
     assert sampled.shape == exact.shape == (4, 3, 2)
     assert sampled.covers(exact.values).all()
@@ -49,7 +55,7 @@ def test_expected_covers_the_exact_answer(world, by_sampling, monkeypatch):
 def test_log_density_differs_from_the_joint_by_a_constant(world):
     frame, names, label, _, model = world
     rows = frame.head(50)
-    joint = model._joint()
+    joint = model.model_.joint()
     codes = rows[names].to_numpy()
     exact = np.log(joint[:, *codes.T])
     gaps = model.log_density(rows) - np.log(np.exp(exact).sum(axis=0))
@@ -92,7 +98,7 @@ def test_a_single_attribute_may_be_named_alone(world):
 def test_labels_of_another_length_or_class_are_refused():
     tables = synthetic.rows(1000, sizes=[3, 2], rate=0.3, random_state=0).tables()
     rows = {a: [0, 1] for a in tables.domain.attributes}
-    model = MaxEntClassifier(engine="gibbs", max_iter=5, random_state=0)
+    model = MaxEntClassifier(engine="gibbs", options=SolverOptions(max_iter=5), random_state=0)
     for held_out, words in (((rows, [0]), "1 labels for 2 rows"), ((rows, [0, 7]), "no class 7"), (rows, "is a dict")):
         with pytest.raises(DataError, match=words):
             model.fit(tables, held_out=held_out)

@@ -5,9 +5,9 @@ import pytest
 
 import sumwise
 from sumwise import DataError, Domain, Table, Tables
-from sumwise.maxent import MaxEntClassifier, can_support
-from sumwise.maxent.sparse_terms import full_table, listing_of, tie_of
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise.maxent import MaxEntClassifier, SolverOptions, can_support
+from sumwise.maxent.sparse_terms import association, full_table, sparse_terms_of
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.sparse_table import SparseTable
 
 
@@ -30,7 +30,7 @@ def tables(rows):
 
 @pytest.fixture(scope="module")
 def model(tables):
-    return MaxEntClassifier(n_chains=1000, max_iter=150, tol=0.5, random_state=0).fit(tables)
+    return MaxEntClassifier(options=SolverOptions(n_chains=1000, max_iter=150, tol=0.5), random_state=0).fit(tables)
 
 
 def in_full(tables):
@@ -38,8 +38,8 @@ def in_full(tables):
 
 
 def test_listed_statistics_are_those_of_the_full_tables(tables):
-    listed = listing_of([tables])
-    found, full = sufficient(tables, listed=listed), sufficient(in_full(tables))
+    listed = sparse_terms_of([tables])
+    found, full = sufficient_statistics(tables, listed=listed), sufficient_statistics(in_full(tables))
     assert list(listed) == [(0, 1)]
     assert found.n == full.n
     np.testing.assert_allclose(found.shares, full.shares)
@@ -50,25 +50,25 @@ def test_listed_statistics_are_those_of_the_full_tables(tables):
     np.testing.assert_allclose(found.margin(1), full.margin(1))
     where = found.layout.cliques.index((0, 1))
     counts = tables["site", "page"].counts.ravel()
-    assert found.tie(where) == pytest.approx(tie_of(np.arange(16900), counts, (130, 130)))
+    assert found.association(where) == pytest.approx(association(np.arange(16900), counts, (130, 130)))
 
 
 def test_tables_in_full_elsewhere_are_not_listed(tables):
-    assert listing_of([tables, in_full(tables)]) == {}
+    assert sparse_terms_of([tables, in_full(tables)]) == {}
     wide = Table(("site", "page", "age"), np.full((130, 130, 3), 6000 / 50700))
-    assert listing_of([tables.with_tables([*tables, wide])]) == {}
+    assert sparse_terms_of([tables.with_tables([*tables, wide])]) == {}
 
 
 def test_sparse_tables_of_three_list_their_pairs():
     cells = np.array([5, 130 * 130 * 7 + 9])
     table = SparseTable(("a", "b", "c"), (130, 130, 130), cells, [3.0, 4.0], [1.0, 1.0])
     tables = Tables([table], Domain({"a": 130, "b": 130, "c": 130}), classes=(0, 1))
-    listed = listing_of([tables])
+    listed = sparse_terms_of([tables])
     assert sorted(listed) == [(0, 1), (0, 1, 2), (0, 2), (1, 2)]
-    found = sufficient(tables, listed=listed)
+    found = sufficient_statistics(tables, listed=listed)
     assert found.layout.n_params == 4 * (2 + 1) + 3 * 130  # two cells each, a place for the others, and the levels
     assert found.shares.tolist() == pytest.approx([5 / 7, 2 / 7])
-    bare = sufficient(tables, margins=False, listed={(0, 1, 2): listed[0, 1, 2]})
+    bare = sufficient_statistics(tables, margins=False, listed={(0, 1, 2): listed[0, 1, 2]})
     assert bare.shares.tolist() == pytest.approx([5 / 7, 2 / 7])
     assert bare.margin(0)[[0, 7]].tolist() == pytest.approx([3 / 7, 4 / 7])
 
@@ -80,7 +80,7 @@ def test_tied_attributes_are_redrawn_together(model):
 
 
 def test_predictions_are_near_those_of_the_full_tables(model, tables, rows):
-    other = MaxEntClassifier(n_chains=1000, max_iter=100, tol=0.0, random_state=0)
+    other = MaxEntClassifier(options=SolverOptions(n_chains=1000, max_iter=100, tol=0.0), random_state=0)
     with pytest.warns(sumwise.NotConverged):
         other.fit(in_full(tables))
     mine, theirs = (m.predict_proba(rows)[:, 1] for m in (model, other))
@@ -113,7 +113,9 @@ def test_the_rest_of_the_model_works_on_listed_cells(model, tables, rows):
     assert -1 < model.held_out_score(tables, n=500, random_state=0).values[0] < 1
     assert can_support(tables).tables[0]["cells"] == 16900
     assert np.isfinite(model.log_density(rows)).all()
-    again = MaxEntClassifier(n_chains=500, max_iter=100, tol=1.0, random_state=0).fit([tables, tables])
+    again = MaxEntClassifier(options=SolverOptions(n_chains=500, max_iter=100, tol=1.0), random_state=0).fit(
+        [tables, tables]
+    )
     assert again.n_ == 12000
     by_rows = MaxEntClassifier().fit(tables, rows=rows)
     assert by_rows.predict_proba(rows).shape == (6000, 2)
@@ -128,7 +130,7 @@ def test_intervals_of_coefficients_cover_listed_cells(model, tables):
 def test_engines_that_need_all_cells_get_them(tables):
     small = tables.with_tables([t for t in tables if "age" not in t.attributes])
     small = Tables(list(small), small.domain.project(["site", "page"]), classes=(0, 1))
-    model = MaxEntClassifier(engine="exact", max_iter=5, tol=100.0).fit(small)
+    model = MaxEntClassifier(engine="exact", options=SolverOptions(max_iter=5, tol=100.0)).fit(small)
     assert model.theta_.shape == (1, 16900 + 260)
     with pytest.raises(DataError, match="fit takes Tables"):
         MaxEntClassifier().fit(["tables"])

@@ -7,9 +7,11 @@ import pytest
 
 from sumwise import Tables, load, save
 from sumwise.aggregate import aggregate
+from sumwise.domain import Domain
 from sumwise.encoding import Encoding, held_out_rows
 from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic, TreeAugmentedNaiveBayes
-from sumwise.maxent.tables_classifier import TablesClassifier
+from sumwise.maxent.kernels.loglinear import layout, term_scores
+from sumwise.maxent.tables_classifier import TablesClassifier, codes_of
 
 FRAME = {"a": [0, 0, 1, 1, 0, 1], "b": ["u", "v", "u", "v", "v", "u"], "y": ["no", "no", "yes", "yes", "no", "no"]}
 
@@ -51,3 +53,24 @@ def test_encodings_are_kept_with_a_saved_model_and_take_unseen_values(kind, tmp_
     assert dict(again.encoding_.rules) == dict(encoding.rules)
     assert again.encoding_.transform(new)["site"].tolist()[1] == "unseen"
     assert np.array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_unknown_and_missing_levels_are_minus_one():
+    frame = pl.DataFrame({"a": ["x", None, "q"], "b": [1, 0, 5]})
+    assert codes_of(frame, Domain({"b": 2, "a": ["x", "y"]})).tolist() == [[1, 0], [0, -1], [-1, -1]]
+
+
+def test_missing_can_be_a_level():
+    assert codes_of({"a": ["x", None]}, Domain({"a": ["x", None]})).tolist() == [[0], [1]]
+
+
+def test_an_encoding_is_applied_first():
+    enc = Encoding.fit({"age": [10.0, 20.0, 30.0, 40.0]}, {"age": {"kind": "quantiles", "bins": 2}})
+    assert codes_of({"age": [11.0, 39.0]}, enc.domain, enc).tolist() == [[0], [1]]
+
+
+def test_pairs_drop_with_either_level_and_singles_stay():
+    theta = np.arange(6.0)[None]
+    codes = np.array([[1, 1], [-1, 1], [1, -1]])
+    found = term_scores(layout((2, 2), [(0, 1), (1,)]), codes, theta)
+    assert found[:, 0].tolist() == [8.0, 5.0, 0.0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Table, Tables, synthetic
-from sumwise.maxent.sufficient_statistics import sufficient
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.maxent.thinning import redrawn, thin
 from sumwise.noise import Gaussian
 
@@ -22,9 +22,9 @@ def counted(world, part, noise=None, rng=None):
     rows = {name: codes[part, j] for j, name in enumerate(names)} | {"y": y[part]}
     tables = Tables.from_frame(rows, names, label="y", domain=domain)
     if noise is None:
-        return sufficient(tables)
+        return sufficient_statistics(tables)
     made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in tables]
-    return sufficient(Tables(made, domain, n=len(y[part])))
+    return sufficient_statistics(Tables(made, domain, n=len(y[part])))
 
 
 def test_parts_add_up_and_agree_on_margins(world):

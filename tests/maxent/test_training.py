@@ -1,20 +1,22 @@
-"""Training on exact moments: steps and L-BFGS end in the same place, and a course survives a checkpoint."""
+"""Training on exact moments: steps and L-BFGS end in the same place, and a state survives a checkpoint."""
 
 import numpy as np
 import pytest
 
 from sumwise import Tables, synthetic
-from sumwise.maxent.engines import Exact
+from sumwise.maxent.engines import ExactMoments
 from sumwise.maxent.kernels.contrastive import Moments
-from sumwise.maxent.sufficient_statistics import sufficient
-from sumwise.maxent.training import Course, Rule, by_lbfgs, by_steps, start
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.training import StepOptions, TrainingState, by_lbfgs, by_steps, start
 
 
 @pytest.fixture(scope="module")
 def found():
     world = synthetic.rows(3000, sizes=[3, 2, 4], rate=0.4, random_state=2)
     frame, names = world.frame(), list(world.domain.attributes)
-    return sufficient(Tables.from_frame(frame, names, label=next(c for c in frame.columns if c not in names)))
+    return sufficient_statistics(
+        Tables.from_frame(frame, names, label=next(c for c in frame.columns if c not in names))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -24,28 +26,28 @@ def penalties(found):
 
 @pytest.mark.parametrize("precondition", ["effects", "diagonal"])
 def test_steps_reach_the_optimum_of_the_penalised_likelihood(found, penalties, precondition):
-    engine, course = Exact("exact", found), start(found)
+    engine, state = ExactMoments("exact", found), start(found)
     best, *_ = by_lbfgs(found, engine, penalties, start(found).parameters, 2000)
-    rule = Rule(penalties, rescale=False, precondition=precondition, decay=0.0, tol=1e-4)
-    by_steps(found, engine, rule, course, lambda now: now.n_iter >= 4000)
-    expected, reached = (engine.moments(p)[0] for p in (best, course.parameters))
+    rule = StepOptions(penalties, rescale=False, precondition=precondition, decay=0.0, tol=1e-4)
+    by_steps(found, engine, rule, state, lambda now: now.n_iter >= 4000)
+    expected, reached = (engine.moments(p)[0] for p in (best, state.parameters))
     np.testing.assert_allclose(reached.counts, expected.counts, atol=0.5)
     np.testing.assert_allclose(reached.sums, expected.sums, atol=0.5)
 
 
 def test_lbfgs_ends_where_the_gradient_is_zero(found, penalties):
-    _, loss, history, gradient = by_lbfgs(found, Exact("exact", found), penalties, start(found).parameters, 2000)
+    _, loss, history, gradient = by_lbfgs(found, ExactMoments("exact", found), penalties, start(found).parameters, 2000)
     assert np.abs(gradient).max() < 0.01
     assert loss <= history["objective"][0]
     assert history["misfit"][-1] < 1e-3
 
 
 def test_a_course_is_rebuilt_from_its_state(found, penalties):
-    engine, course = Exact("exact", found), start(found)
-    by_steps(found, engine, Rule(penalties), course, lambda now: now.n_iter >= 7)
-    twin = Course.from_state(course.state())
-    for c in (course, twin):
-        by_steps(found, engine, Rule(penalties), c, lambda now: now.n_iter >= 12)
-    assert np.array_equal(course.mean.theta, twin.mean.theta)
-    assert course.history == twin.history or np.isnan(course.history["held_out"]).all()
+    engine, state = ExactMoments("exact", found), start(found)
+    by_steps(found, engine, StepOptions(penalties), state, lambda now: now.n_iter >= 7)
+    twin = TrainingState.from_dict(state.to_dict())
+    for c in (state, twin):
+        by_steps(found, engine, StepOptions(penalties), c, lambda now: now.n_iter >= 12)
+    assert np.array_equal(state.mean.theta, twin.mean.theta)
+    assert state.history == twin.history or np.isnan(state.history["held_out"]).all()
     assert twin.n_iter == 12

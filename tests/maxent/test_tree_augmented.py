@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sumwise import Tables
-from sumwise.maxent import MaxEntClassifier, TreeAugmentedNaiveBayes
+from sumwise.maxent import MaxEntClassifier, SolverOptions, TreeAugmentedNaiveBayes
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,9 @@ def test_is_the_maximum_entropy_model_of_the_trees_tables(frame):
     whole = Tables.from_frame(frame, ["a", "b", "c"], label="y")
     tree = whole.with_tables([whole["a", "b"], whole["b", "c"]])
     closed = TreeAugmentedNaiveBayes(smoothing=0.0).fit(tree)
-    trained = MaxEntClassifier(penalty_theta=1e-8, penalty_mu=1e-8, max_iter=5000, tol=1e-3).fit(tree)
+    trained = MaxEntClassifier(penalty_theta=1e-8, penalty_mu=1e-8, options=SolverOptions(max_iter=5000, tol=1e-3)).fit(
+        tree
+    )
     np.testing.assert_allclose(closed.predict_proba(frame), trained.predict_proba(frame), atol=1e-3)
 
 

@@ -1,19 +1,30 @@
-"""Classifiers of individuals from contingency tables."""
+"""Classifiers of individuals from contingency tables.
 
-from sumwise.maxent.best_pair import BestPair
-from sumwise.maxent.cross_logistic import SampledLogistic, skyline
-from sumwise.maxent.dropping import drop_tied
-from sumwise.maxent.max_ent import MaxEntClassifier
-from sumwise.maxent.merging import merge_levels
-from sumwise.maxent.naive_bayes import NaiveBayesTables
-from sumwise.maxent.support import Support, can_support
-from sumwise.maxent.tree_augmented import TreeAugmentedNaiveBayes
+Names are loaded when they are first used, so that the kernels for devices need NumPy and torch alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sumwise.maxent.best_pair import BestPair
+    from sumwise.maxent.cross_logistic import SampledLogistic, skyline
+    from sumwise.maxent.dropping import drop_tied
+    from sumwise.maxent.max_ent import MaxEntClassifier
+    from sumwise.maxent.merging import merge_levels
+    from sumwise.maxent.naive_bayes import NaiveBayesTables
+    from sumwise.maxent.options import SolverOptions
+    from sumwise.maxent.support import Support, can_support
+    from sumwise.maxent.tree_augmented import TreeAugmentedNaiveBayes
 
 __all__ = [
     "BestPair",
     "MaxEntClassifier",
     "NaiveBayesTables",
     "SampledLogistic",
+    "SolverOptions",
     "Support",
     "TreeAugmentedNaiveBayes",
     "can_support",
@@ -21,3 +32,29 @@ __all__ = [
     "merge_levels",
     "skyline",
 ]
+
+_HOME = {
+    "BestPair": "best_pair",
+    "MaxEntClassifier": "max_ent",
+    "NaiveBayesTables": "naive_bayes",
+    "SampledLogistic": "cross_logistic",
+    "SolverOptions": "options",
+    "Support": "support",
+    "TreeAugmentedNaiveBayes": "tree_augmented",
+    "can_support": "support",
+    "drop_tied": "dropping",
+    "merge_levels": "merging",
+    "skyline": "cross_logistic",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sumwise.maxent' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"sumwise.maxent.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -9,11 +9,10 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.individuals import term_scores
-from sumwise.maxent.kernels.loglinear import layout
+from sumwise.maxent.kernels.loglinear import class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.naive_bayes import split_classes
-from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -55,7 +54,7 @@ class BestPair(TablesClassifier):
         import pandas as pd
 
         penalty = float(checks.at_least(self.penalty, "penalty", 0, whole_number=False))
-        found = sufficient(tables, margins=True)
+        found = sufficient_statistics(tables, margins=True)
         names = tables.domain.attributes
         pairs = [t for t in found.layout.terms if len(t) == 2]
         if self.pair is not None:
@@ -77,13 +76,10 @@ class BestPair(TablesClassifier):
         axes = self.domain_.axes(self.pair_)
         sizes = tuple(self.domain_[a] for a in self.pair_)
         lay = layout(sizes, [(0, 1), (0,), (1,)])
-        scores = term_scores(codes[:, axes], list(lay.terms), lay.term_starts, sizes, self.theta_)
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-        return scores + self.offsets_
+        return class_scores(lay, self.theta_, self.offsets_, codes[:, axes])
 
 
-def _fit_pair(found: Sufficient, pair: tuple[int, ...], penalty: float):
+def _fit_pair(found: SufficientStatistics, pair: tuple[int, ...], penalty: float):
     """Coefficients, offsets, and the penalised log-likelihood less the parameters in use, per individual."""
     lay = found.layout
     t = lay.terms.index(pair)

@@ -8,12 +8,12 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.individuals import codes_of, term_scores
-from sumwise.maxent.kernels.loglinear import Layout, layout
+from sumwise.maxent.fitted_model import Schema
+from sumwise.maxent.kernels.loglinear import Layout, class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.max_ent import MaxEntClassifier
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.tables_classifier import TablesClassifier
+from sumwise.maxent.tables_classifier import TablesClassifier, codes_of
 from sumwise.tables import Tables
 
 __all__ = ["CrossLogistic", "SampledLogistic", "skyline"]
@@ -41,7 +41,9 @@ class CrossLogistic(TablesClassifier):
     True
     """
 
-    def _learn(self, tables: Tables, codes: np.ndarray, y: np.ndarray, penalty_theta: Any) -> None:
+    def fit_codes(self, tables: Tables, codes: np.ndarray, y: np.ndarray, penalty_theta: Any) -> Any:
+        """Learn from level codes (n, D) and class codes (n,) of rows; for `skyline` and `SampledLogistic`."""
+        self._remember(tables, len(codes))
         place = {a: i for i, a in enumerate(tables.domain.attributes)}
         lay = with_margins(tables.domain.shape, [[place[a] for a in t.attributes] for t in tables])
         known = (codes >= 0).all(axis=1)
@@ -56,14 +58,12 @@ class CrossLogistic(TablesClassifier):
         design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes)
         self.theta_, self.offsets_, _, self.n_iter_ = fit_softmax(design, counts, np.maximum(penalty, 1e-9))
         self.terms_ = [tuple(tables.domain.attributes[a] for a in t) for t in lay.terms]
+        return self
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
         place = {a: i for i, a in enumerate(self.domain_.attributes)}
         lay = layout(self.domain_.shape, [[place[a] for a in t] for t in self.terms_])
-        scores = term_scores(codes, list(lay.terms), lay.term_starts, lay.sizes, self.theta_)
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-        return scores + self.offsets_
+        return class_scores(lay, self.theta_, self.offsets_, codes)
 
 
 class SampledLogistic(CrossLogistic):
@@ -109,11 +109,9 @@ class SampledLogistic(CrossLogistic):
         rng = checks.generator(self.random_state)
         model: Any = MaxEntClassifier() if self.model is None else clone(self.model)
         model.set_params(random_state=int(rng.integers(2**31))).fit(tables)
-        self._remember(tables, model.n_)
         n = round(model.n_) if self.n_rows is None else checks.at_least(self.n_rows, "n_rows", 1)
-        codes, labels = model._draws(n, rng)
-        self._learn(tables, codes, labels, self.penalty_theta)
-        return self
+        codes, labels = model.model_.draw(n, rng)
+        return self.fit_codes(tables, codes, labels, self.penalty_theta)
 
 
 def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) -> CrossLogistic:
@@ -142,11 +140,8 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) 
     array([0.7])
     """
     made = CrossLogistic()
-    made._remember(tables, tables.n or 0.0)
-    position = {checks.plain(c): k for k, c in enumerate(made.classes_)}
-    y = np.array([position[checks.plain(v)] for v in np.asarray(labels)])
-    made._learn(tables, codes_of(frame, tables.domain, tables.encoding), y, penalty_theta)
-    return made
+    codes = codes_of(frame, tables.domain, tables.encoding)
+    return made.fit_codes(tables, codes, Schema.of(tables).label_codes(labels, len(codes)), penalty_theta)
 
 
 def with_margins(sizes: Any, tables: list) -> Layout:

@@ -14,10 +14,8 @@ from sumwise.maxent.kernels import contrastive_device as steps
 from sumwise.maxent.kernels import gibbs_device
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
-from sumwise.maxent.sufficient_statistics import Sufficient
-from sumwise.maxent.training import MEMORY, RECENT, Course, Rule, look
-
-__all__ = ["DeviceCourse", "DeviceGibbs", "by_steps", "check_memory"]
+from sumwise.maxent.sufficient_statistics import SufficientStatistics
+from sumwise.maxent.training import MEMORY, RECENT, StepOptions, TrainingState, check_agreement
 
 TOGETHER = 10  # steps between two looks at the scores: the device needn't wait for each
 
@@ -39,16 +37,16 @@ def check_memory(lay: Layout, n_classes: int, n_chains: int, n_scores: int, free
 class DeviceGibbs:
     """Chains on a device, under the signature of `engines.Gibbs`."""
 
-    def __init__(self, found: Sufficient, chains: Any, blocks: Any, device: str, marginal: bool, seed: int):
-        self.device, self.blocks, self.marginal, self.layout = device, blocks, marginal, found.layout
-        n, n_classes = len(chains.labels), len(found.shares)
+    def __init__(self, stats: SufficientStatistics, chains: Any, blocks: Any, device: str, marginal: bool, seed: int):
+        self.device, self.blocks, self.marginal, self.layout = device, blocks, marginal, stats.layout
+        n, n_classes = len(chains.labels), len(stats.shares)
         torch = require("torch", extra="torch")
         if str(device).startswith("cuda"):
             free = torch.cuda.mem_get_info(torch.device(device))[0]
-            check_memory(found.layout, n_classes, n, len(found.data.sums), free)
-        moves = {"blocks": blocks, "jumps": strong_trees(found)}
-        self.plan = gibbs_device.device_plan(found.layout, n_classes, n, device, **moves)
-        self.moved = gibbs_device.to_device(chains.codes, chains.labels, found.layout.sizes, device, seed)
+            check_memory(stats.layout, n_classes, n, len(stats.data.sums), free)
+        moves = {"blocks": blocks, "jumps": strong_trees(stats)}
+        self.plan = gibbs_device.device_plan(stats.layout, n_classes, n, device, **moves)
+        self.moved = gibbs_device.to_device(chains.codes, chains.labels, stats.layout.sizes, device, seed)
 
     def state(self) -> list[np.ndarray]:
         """Codes (n, D), labels (n,) and the generator's state, for a checkpoint."""
@@ -79,16 +77,18 @@ class DeviceGibbs:
         return gibbs_device.sweep_halves(self.moved, self.plan, weights, theta, offsets, self.marginal)
 
 
-class DeviceCourse(Course):
-    """A course whose tensors are on the device; `state` and `pull` bring them here."""
+class DeviceState(TrainingState):
+    """A training state whose tensors are on the device; `to_dict` and `pull` bring them here."""
 
     problem: steps.Problem
     tensors: steps.State
 
     @classmethod
-    def of(cls, course: Course, found: Sufficient, rule: Rule, engine: DeviceGibbs) -> DeviceCourse:
-        """Put a course, and what it is compared with, on the engine's device."""
-        self = cls(**{name: getattr(course, name) for name in course.__dataclass_fields__})
+    def of(
+        cls, start: TrainingState, stats: SufficientStatistics, options: StepOptions, engine: DeviceGibbs
+    ) -> DeviceState:
+        """Put a training state, and what it is compared with, on the engine's device."""
+        self = cls(**{name: getattr(start, name) for name in start.__dataclass_fields__})
         torch = require("torch", extra="torch")
 
         def put(array: Any) -> Any:
@@ -97,18 +97,18 @@ class DeviceCourse(Course):
         def stacked(pair: Any) -> Any:
             return put(np.concatenate([pair[0][None], pair[1]]).astype(np.float32))
 
-        data = stacked(found.data)
-        lines = steps.centring_lines(found.layout, put)
+        data = stacked(stats.data)
+        lines = steps.centring_lines(stats.layout, put)
         self.problem = steps.Problem(
-            found.layout, data, stacked(found.seen), stacked(rule.penalties),
-            data.clamp(min=0.0) + 1.0 + stacked(found.noise),
-            put(found.shares.astype(np.float32)), found.n, lines, engine.plan.kernels,
-            None if found.centre is None else stacked(found.centre),
+            stats.layout, data, stacked(stats.seen), stacked(options.penalties),
+            data.clamp(min=0.0) + 1.0 + stacked(stats.noise),
+            put(stats.shares.astype(np.float32)), stats.n, lines, engine.plan.kernels,
+            None if stats.centre is None else stacked(stats.centre),
         )  # fmt: skip
-        now, mean = course.parameters, course.mean
+        now, mean = start.parameters, start.mean
         offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))
-        running = [stacked(m) for m in course.running]
-        parts = (stacked(now), next(offsets), stacked(mean), next(offsets), stacked(course.usual), running)
+        running = [stacked(m) for m in start.running]
+        parts = (stacked(now), next(offsets), stacked(mean), next(offsets), stacked(start.usual), running)
         self.tensors = steps.State(*parts)
         return self
 
@@ -120,10 +120,10 @@ class DeviceCourse(Course):
         self.running = [Moments(*_rows(r)) for r in t.running]
         self.usual = Moments(*_rows(t.usual))
 
-    def state(self) -> dict[str, Any]:
-        """As `Course.state`, of what is on the device now."""
+    def to_dict(self) -> dict[str, Any]:
+        """As `TrainingState.to_dict`, of what is on the device now."""
         self.pull()
-        return super().state()
+        return super().to_dict()
 
 
 def _here(tensor: Any) -> np.ndarray:
@@ -135,46 +135,46 @@ def _rows(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_steps(
-    _: Sufficient,
+    _: SufficientStatistics,
     engine: DeviceGibbs,
-    rule: Rule,
-    course: DeviceCourse,
-    after: Callable[[Course], bool],
+    options: StepOptions,
+    state: DeviceState,
+    after: Callable[[TrainingState], bool],
     held_out: Callable[[Parameters], float] | None = None,
     max_iter: int = 500,
 ) -> bool:
     """As `training.by_steps`, with a look at the scores every few steps, so a fit may take a few more."""
     torch = require("torch", extra="torch")
     while True:
-        begin = course.n_iter
+        begin = state.n_iter
         end = min(max_iter, begin + TOGETHER - begin % TOGETHER)
-        scores = [_step(engine, rule, course, t) for t in range(begin, end)]
-        found = torch.stack(scores).cpu().numpy().astype(float)
-        if not np.isfinite(found).all() or not torch.isfinite(course.tensors.params).all():
+        scores = [_step(engine, options, state, t) for t in range(begin, end)]
+        scores_here = torch.stack(scores).cpu().numpy().astype(float)
+        if not np.isfinite(scores_here).all() or not torch.isfinite(state.tensors.params).all():
             raise DataError(f"Training diverged within {end} steps.", hint="lower step, or raise penalty_mu.")
         last = float("nan")
         if held_out is not None:
-            course.pull()
-            last = held_out(course.mean)
+            state.pull()
+            last = held_out(state.mean)
         stop = False
-        for i, (distance, error) in enumerate(found, start=1):
-            course.n_iter += 1
-            course.history["misfit"].append(float(distance))
-            course.history["moment_error"].append(float(error))
-            course.history["held_out"].append(last if i == len(found) else float("nan"))
-            enough = look(course, float(distance), rule.tol)
-            stop = after(course) or enough or stop
+        for i, (distance, error) in enumerate(scores_here, start=1):
+            state.n_iter += 1
+            state.history["misfit"].append(float(distance))
+            state.history["moment_error"].append(float(error))
+            state.history["held_out"].append(last if i == len(scores_here) else float("nan"))
+            enough = check_agreement(state, float(distance), options.tol)
+            stop = after(state) or enough or stop
         if stop:
-            course.pull()
-            return course.agreed > 0
+            state.pull()
+            return state.agreed > 0
 
 
-def _step(engine: DeviceGibbs, rule: Rule, course: DeviceCourse, t: int) -> Any:
-    state, problem = course.tensors, course.problem
-    halves = engine.halves(steps.spread(problem.layout, state.params), state.offsets)
-    share = (RECENT + 1) / (RECENT + t + 1) if rule.average else 1.0
+def _step(engine: DeviceGibbs, options: StepOptions, state: DeviceState, t: int) -> Any:
+    tensors, problem = state.tensors, state.problem
+    halves = engine.halves(steps.spread(problem.layout, tensors.params), tensors.offsets)
+    share = (RECENT + 1) / (RECENT + t + 1) if options.average else 1.0
     pace = steps.Pace(
-        rule.step_mu, rule.step_theta, 1.0 / (1.0 + rule.decay * t), rule.precondition, rule.rescale,
+        options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.precondition, options.rescale,
         keep=MEMORY, first=t == 0, share=share,
     )  # fmt: skip
-    return steps.take_step(problem, state, halves, pace)
+    return steps.take_step(problem, tensors, halves, pace)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.sparse_terms import tie_of
+from sumwise.maxent.sparse_terms import association
 from sumwise.maxent.sufficient_statistics import scores_of
 from sumwise.noise import Exact
 from sumwise.table import Table
@@ -23,8 +23,8 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     """Leave out attributes of many levels that are nearly functions of another such attribute.
 
     Their common table is nearly empty, its cells say little, and chains can hardly move in it, so that a model may
-    predict worse with both than with either (Gilotte et al. 2022, section 4.3). Of two that are tied, the one whose
-    levels tell less of the label is left out, with its tables.
+    predict worse with both than with either (Gilotte et al. 2022, section 4.3). Of two that are so associated, the one
+    whose levels are less informative about the label is left out, with its tables.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     levels : int, default 100
         Attributes of more levels than this count as large.
     tie : float, default 0.6
-        Mutual information over the smaller entropy, 0 to 1, from which two large attributes are tied. What chance
-        gives, nearly 1 where most levels occur once, is taken out.
+        Mutual information over the smaller entropy, 0 to 1, from which two large attributes are left together no
+        longer. What chance gives, nearly 1 where most levels occur once, is taken out.
 
     Returns
     -------
     Tables
-        The same object where nothing is tied. A model fitted to the result ignores the columns that were left out.
+        The same object where nothing is left out. A model fitted to the result ignores the columns that were left out.
 
     Examples
     --------
@@ -60,13 +60,13 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     large = [a for a in domain.attributes if domain[a] > levels]
     tied = []
     for a, b in combinations(large, 2):
-        strength = max((_tie(t) for t in tables.on(a, b)), default=0.0)
+        strength = max((_beyond_chance(t) for t in tables.on(a, b)), default=0.0)
         if strength > tie:
             tied.append((strength, a, b))
     gone: set[str] = set()
     for _, a, b in sorted(tied, reverse=True):
         if a not in gone and b not in gone:
-            gone.add(a if _told(tables, a) < _told(tables, b) else b)
+            gone.add(a if _informative(tables, a) < _informative(tables, b) else b)
     if not gone:
         return tables
     kept = [a for a in domain.attributes if a not in gone]
@@ -78,11 +78,11 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     return Tables(left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding)
 
 
-def _tie(table: Table) -> float:
-    """How tied two attributes are beyond chance: levels that occur once seem to determine each other."""
+def _beyond_chance(table: Table) -> float:
+    """Association of two attributes beyond chance: levels that occur once seem to determine each other."""
     cells, counts, _ = table.filled()
     counts = np.nan_to_num(counts)
-    found = tie_of(cells, counts, table.shape)
+    found = association(cells, counts, table.shape)
     if not isinstance(table.noise, Exact):
         return found
     share = min(1.0, MOST_ROWS / max(float(counts.sum()), 1.0))
@@ -90,11 +90,11 @@ def _tie(table: Table) -> float:
     row, col = (np.repeat(level, each) for level in np.unravel_index(cells, table.shape))
     apart = np.random.default_rng(0).permutation(col)
     places, together = np.unique(np.ravel_multi_index((row, apart), table.shape), return_counts=True)
-    by_chance = tie_of(places, together.astype(float), table.shape)
+    by_chance = association(places, together.astype(float), table.shape)
     return max(0.0, found - by_chance) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
 
 
-def _told(tables: Tables, attribute: str) -> float:
+def _informative(tables: Tables, attribute: str) -> float:
     """Variance of the label's rates over the levels of an attribute, sampling taken out; the best of its tables."""
     return max((_spread_of_rates(t, attribute) for t in tables if attribute in t.attributes), default=0.0)
 

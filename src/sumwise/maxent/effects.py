@@ -16,8 +16,6 @@ import numpy as np
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.kernels.reconcile import subsets
 
-__all__ = ["effect_terms", "effects_of", "least_split"]
-
 
 def effect_terms(lay: Layout) -> list[tuple[int, ...]]:
     """Sets of attributes that have effects: all tables and what is within them, small ones first.
@@ -29,8 +27,8 @@ def effect_terms(lay: Layout) -> list[tuple[int, ...]]:
     >>> effect_terms(layout((2, 3), [(0, 1)]))
     [(0,), (1,), (0, 1)]
     """
-    whole = {s for t, term in enumerate(lay.terms) if lay.listing(t) is None for s in subsets(term) if s}
-    listed = {term for t, term in enumerate(lay.terms) if lay.listing(t) is not None}
+    whole = {s for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is None for s in subsets(term) if s}
+    listed = {term for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is not None}
     return sorted(whole | listed, key=lambda s: (len(s), s))
 
 
@@ -51,7 +49,7 @@ def effects_of(lay: Layout, values: np.ndarray, shares: Sequence[np.ndarray], va
     """
     wanted, lead = effect_terms(lay), values.shape[:-1]
     out: dict[tuple[int, ...], Any] = dict.fromkeys(wanted, 0.0)
-    listed = {term for t, term in enumerate(lay.terms) if lay.listing(t) is not None}
+    listed = {term for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is not None}
     for t, term in enumerate(lay.terms):
         part = values[..., lay.term_starts[t] : lay.term_starts[t + 1]]
         if term in listed:
@@ -96,7 +94,7 @@ def least_split(lay: Layout, values: np.ndarray, penalties: np.ndarray, variance
     """
     even = [np.full(k, 1.0 / k) for k in lay.sizes]
     effects = dict(zip(effect_terms(lay), effects_of(lay, values, even, variances)))
-    dense = [t for t in range(len(lay.terms)) if lay.listing(t) is None]
+    dense = [t for t in range(len(lay.terms)) if lay.sparse_cells(t) is None]
     price = np.maximum(np.stack([penalties[:, lay.term_starts[t]] for t in range(len(lay.terms))]), 1e-12)
     out = values.copy()
     for t in dense:

@@ -13,14 +13,12 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout, enumerate_cells, log_weights, project, spread
 from sumwise.maxent.kernels.loglinear_bp import bp_cells, trw_cells
 from sumwise.maxent.kernels.loglinear_tree import tree_cells, tree_size
-from sumwise.maxent.sufficient_statistics import Sufficient
-
-__all__ = ["DETERMINISTIC", "Exact", "Gibbs", "Parameters", "choose", "strong_pairs"]
+from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
 QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
-STRONG = 0.6  # share of the smaller entropy that two attributes have in common, from which they are drawn together
-HANGING = 0.3  # the same share, from which attributes are besides proposed together
+STRONG = 0.6  # mutual information over the smaller entropy from which two attributes are drawn together
+ASSOCIATED = 0.3  # the same, from which attributes are besides proposed together
 SMOOTHED = 1e-3  # of the independent shares mixed into a proposal, so that every level can be proposed
 PAIR_CELLS = 1_000  # but not where their table is larger
 
@@ -37,14 +35,14 @@ class Parameters(NamedTuple):
         return Parameters(*(a.copy() for a in self))
 
 
-class Exact:
+class ExactMoments:
     """Moments by a deterministic engine: enumeration, junction tree, or belief propagation."""
 
     sampled = False
 
-    def __init__(self, name: str, found: Sufficient) -> None:
+    def __init__(self, name: str, stats: SufficientStatistics) -> None:
         self.cells = DETERMINISTIC[name]
-        self.layout, self.n = found.layout, found.n
+        self.layout, self.n = stats.layout, stats.n
 
     def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
         """Expected moments, twice: there are no halves that differ."""
@@ -75,11 +73,13 @@ class Gibbs:
 
     sampled = True
 
-    def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True) -> None:
-        self.layout, self.n = found.layout, found.n
+    def __init__(
+        self, stats: SufficientStatistics, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True
+    ) -> None:
+        self.layout, self.n = stats.layout, stats.n
         self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
-        self.jumps = strong_trees(found)
-        self.plan = gibbs.plan(found.layout, blocks, self.jumps)
+        self.jumps = strong_trees(stats)
+        self.plan = gibbs.plan(stats.layout, blocks, self.jumps)
 
     def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
         """Expected moments after one sweep, by each half of the chains."""
@@ -118,68 +118,68 @@ def choose(name: str, lay: Layout, n_classes: int) -> str:
     return "tree" if tree_size(lay) * n_classes <= QUICK else "gibbs"
 
 
-def strong_pairs(found: Sufficient) -> tuple[tuple[int, int], ...]:
-    """Pairs of attributes so tied that one can't move without the other; each attribute once, strongest first."""
-    lay, ties = found.layout, []
-    large = lay.listing_by_term()
+def strong_pairs(stats: SufficientStatistics) -> tuple[tuple[int, int], ...]:
+    """Pairs of attributes so correlated that neither can move alone; each attribute once, strongest first."""
+    lay, strengths = stats.layout, []
+    large = lay.sparse_terms()
     for t, term in enumerate(lay.terms):
-        listed = lay.listing(t) is not None  # then the two are redrawn together at little cost
+        listed = lay.sparse_cells(t) is not None  # then the two are redrawn together at little cost
         if len(term) != 2 or (math.prod(lay.shape(term)) > PAIR_CELLS and not listed):
             continue
-        tie = found.tie(t)
-        if tie > (HANGING if listed else STRONG) and not any(len(c) > 2 and set(term) <= set(c) for c in large):
-            ties.append((-tie, term))
+        strength = stats.association(t)
+        if strength > (ASSOCIATED if listed else STRONG) and not any(len(c) > 2 and set(term) <= set(c) for c in large):
+            strengths.append((-strength, term))
     chosen: list[tuple[int, int]] = []
-    for _, pair in sorted(ties):
+    for _, pair in sorted(strengths):
         if not {a for p in chosen for a in p} & set(pair):
             chosen.append(pair)
     return tuple(chosen)
 
 
 def check_name(name: str) -> None:
-    """Refuse an engine that there isn't."""
+    """Refuse an unknown engine."""
     known = ("auto", "gibbs", "spark", *DETERMINISTIC)
     if name not in known:
         raise DataError(f"engine is {name!r}.", hint=f"one of {', '.join(known)}.")
 
 
-def strong_trees(found: Sufficient) -> tuple[gibbs.Jump, ...]:
-    """Trees over attributes that hang together, from which all of them are proposed at once.
+def strong_trees(stats: SufficientStatistics) -> tuple[gibbs.Jump, ...]:
+    """Trees over correlated attributes, from which all of them are proposed at once.
 
-    Attributes are joined by the strongest ties in the data's own pair tables; pairs that are redrawn jointly anyway are
-    left out.
+    Attributes are joined by the strongest associations in the data's own pair tables; pairs that are redrawn jointly
+    anyway are left out.
     """
-    lay, tables, ties = found.layout, {}, []
+    lay, tables, strengths = stats.layout, {}, []
     for t, term in enumerate(lay.terms):
-        if len(term) == 2 and lay.listing(t) is None:  # of those that list their cells blocks take care
-            tables[term] = np.maximum(found.data.counts[found.part(t)].reshape(lay.shape(term)), 0.0)
-            ties.append((found.tie(t), term))
-    ties.sort(reverse=True)
+        if len(term) == 2 and lay.sparse_cells(t) is None:  # of those that list their cells blocks take care
+            tables[term] = np.maximum(stats.data.counts[stats.part(t)].reshape(lay.shape(term)), 0.0)
+            strengths.append((stats.association(t), term))
+    strengths.sort(reverse=True)
     home = {a: {a} for a in range(len(lay.sizes))}
     around: dict[int, list[int]] = {a: [] for a in home}
-    for tie, (a, b) in ties:
-        if tie > HANGING and home[a] is not home[b]:
+    for strength, (a, b) in strengths:
+        if strength > ASSOCIATED and home[a] is not home[b]:
             home[a] |= home[b]
             for c in home[b]:
                 home[c] = home[a]
             around[a].append(b)
             around[b].append(a)
     groups = {id(g): g for g in home.values() if len(g) > 1}
-    blocks = {frozenset(p) for p in strong_pairs(found)}
+    blocks = {frozenset(p) for p in strong_pairs(stats)}
     return tuple(
-        _tree_jump(min(g), around, tables, found)
+        _tree_jump(min(g), around, tables, stats)
         for g in sorted(groups.values(), key=min)
         if frozenset(g) not in blocks
     )
 
 
-def _tree_jump(root: int, around: dict, tables: dict, found: Sufficient) -> gibbs.Jump:
-    order, parents, shares = [root], [-1], [found.margin(root)[None] + SMOOTHED]
+def _tree_jump(root: int, around: dict, tables: dict, stats: SufficientStatistics) -> gibbs.Jump:
+    order, parents, shares = [root], [-1], [stats.margin(root)[None] + SMOOTHED]
     for a in order:  # grows as it is read
         for b in around[a]:
             if b not in order:
                 counts = tables[a, b] if (a, b) in tables else tables[b, a].T
-                filled = counts + SMOOTHED * (found.margin(b) * counts.sum(axis=1, keepdims=True) + 1.0)
+                filled = counts + SMOOTHED * (stats.margin(b) * counts.sum(axis=1, keepdims=True) + 1.0)
                 order.append(b)
                 parents.append(a)
                 shares.append(filled / filled.sum(axis=1, keepdims=True))

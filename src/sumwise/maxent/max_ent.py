@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from sumwise import checks
+from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
-from sumwise.maxent import engines
+from sumwise.estimate import Estimate
+from sumwise.fit import Fit
+from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
+from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
 from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import log_sum
+from sumwise.maxent.options import NAMES, SolverOptions, options_of
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.penalty_search import choose_penalties
-from sumwise.maxent.sparse_terms import listing_of
-from sumwise.maxent.sufficient_statistics import Sufficient, added, parts_of, sufficient
-from sumwise.maxent.trained import FEWEST_CHAINS, SAMPLING, Trained
-from sumwise.networks.tensors import find_device
+from sumwise.maxent.penalty_search import penalty_search
+from sumwise.maxent.sparse_terms import sparse_terms_of
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
+from sumwise.maxent.tables_classifier import TablesClassifier
+from sumwise.maxent.trainers import SAMPLING, Settings, Start, train, train_on_rows
 from sumwise.tables import Tables
 
 __all__ = ["MaxEntClassifier"]
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class MaxEntClassifier(Trained):
+PAPER_MU = 1.0  # penalty of mu in appendix A of Gilotte et al. 2022
+
+
+class MaxEntClassifier(TablesClassifier):
     """Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy model.
 
     The model is p(x, y) proportional to exp(phi(x) . (mu + y theta)), where phi marks the cells that x falls in, over
@@ -45,45 +58,11 @@ class MaxEntClassifier(Trained):
         Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
         junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
         sampling.
-    solver : {"auto", "steps", "lbfgs"}
-        Steps on the moments (needed for sampling), or L-BFGS on the penalised likelihood (deterministic engines).
-    n_chains : int or "tenth", default 10_000
-        Number of Gibbs chains; "tenth" is a tenth of the population.
-    rescale : bool, default True
-        Compare label sums per count (eq. (6) of [1]) in steps; the optimum moves a little where ``penalty_mu > 0``.
-    marginalise : bool, default True
-        Use P(label | x) of each chain in place of a drawn label.
-    precondition : {"effects", "diagonal", None}
-        Divide the gradient by the Hessian's diagonal; "effects" besides lets what is a table's own move faster than
-        what tables have in common.
-    step, step_mu : float, optional
-        Step sizes for theta and mu. Default: 0.15 and 0.2 with "effects", else 1 and 5 over the number of terms.
-    decay : float, default 0.02
-        Steps shrink as 1 / (1 + decay t).
-    average : bool, default True
-        Average late iterates.
-    margins : bool, default True
-        Give the smaller tables that the tables imply parameters of their own.
-    blocks : "auto" or sequence of pairs of attributes
-        Attributes that are redrawn together; "auto" finds those that are strongly tied.
-    noise : {"aware", "ignore"}
-        What to do with the noise that tables state: weigh it against the counts, or take what was observed for the
-        truth.
-    shrink_large : bool, default True
-        Raise the penalties of attributes of more than 100 levels to what their own tables suggest: where rates of
-        levels hardly differ beyond chance, and where several such attributes nearly determine each other and would
-        share one effect.
-    max_iter : int, default 500
-    tol : float, default 0.15
-        Moments of model and data agree when they differ by this many standard errors of the data, Monte Carlo error
-        taken out. A sampler then makes twice as many steps again, to average its error out of the parameters.
-    preset : {None, "paper"}
-        "paper" sets what appendix A of [1] used, in place of the parameters above that it names.
     device : str, default "cpu"
         "cuda", or another device of torch (extra ``torch``), to sample and step there: in single precision, with rows
         of the tables in half precision. "cpu" samples with Numba in double precision.
-    master : str, optional
-        Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
+    options : SolverOptions, optional
+        How the model is trained: steps, chains, tolerance, what to do with noise. The defaults suit nearly everybody.
     n_jobs : int, default 1
         Threads; -1 for all cores. The result doesn't depend on it.
     warm_start : bool, default False
@@ -92,6 +71,8 @@ class MaxEntClassifier(Trained):
         Where training keeps its state; a fit that was interrupted goes on from there, to the same result.
     verbose : int, default 0
     random_state : int, Generator or None
+    **deprecated
+        The names of `SolverOptions` as keywords, as they were until version 0.2; they warn, and go in version 0.3.
 
     Attributes
     ----------
@@ -104,6 +85,8 @@ class MaxEntClassifier(Trained):
         The penalties used; ``choice_`` has those that "auto" tried, with their scores on held-out tables.
     fit_ : Fit
         With the history of ``misfit``, ``moment_error`` and ``held_out``.
+    model_ : LogLinearModel
+        The fitted model by itself.
 
     References
     ----------
@@ -119,62 +102,72 @@ class MaxEntClassifier(Trained):
     array([0.1, 0.9])
     """
 
+    mu_: np.ndarray
+    theta_: np.ndarray
+    offsets_: np.ndarray
+    terms_: list
+    listed_: list
+    chains_: dict[str, np.ndarray] | None
+    blocks_: list
+    engine_: str
+    penalty_theta_: Any
+    choice_: dict[str, np.ndarray] | None
+    fit_: Fit
+    replicates_: dict[str, np.ndarray]
+
     def __init__(
         self,
         penalty_theta: Any = None,
         penalty_mu: Any = 1.0,
         *,
         engine: str = "auto",
-        solver: str = "auto",
-        n_chains: Any = 10_000,
-        rescale: bool = True,
-        marginalise: bool = True,
-        precondition: str | None = "effects",
-        step: float | None = None,
-        step_mu: float | None = None,
-        decay: float = 0.02,
-        average: bool = True,
-        margins: bool = True,
-        blocks: Any = "auto",
-        noise: str = "aware",
-        shrink_large: bool = True,
-        max_iter: int = 500,
-        tol: float = 0.15,
-        preset: str | None = None,
         device: str = "cpu",
-        master: str | None = None,
+        options: SolverOptions | None = None,
         n_jobs: int = 1,
         warm_start: bool = False,
         checkpoint: str | os.PathLike | None = None,
         verbose: int = 0,
         random_state: Any = None,
+        **deprecated: Any,
     ):
         self.penalty_theta = penalty_theta
         self.penalty_mu = penalty_mu
         self.engine = engine
-        self.solver = solver
-        self.n_chains = n_chains
-        self.rescale = rescale
-        self.marginalise = marginalise
-        self.precondition = precondition
-        self.step = step
-        self.step_mu = step_mu
-        self.decay = decay
-        self.average = average
-        self.margins = margins
-        self.blocks = blocks
-        self.noise = noise
-        self.shrink_large = shrink_large
-        self.max_iter = max_iter
-        self.tol = tol
-        self.preset = preset
         self.device = device
-        self.master = master
+        self.options = _with_deprecated(options, deprecated) if deprecated else options
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> MaxEntClassifier:
+        """Set parameters; ``options__max_iter=100`` changes one of the options.
+
+        Parameters
+        ----------
+        **params
+            By name.
+        """
+        nested = {k.removeprefix("options__"): params.pop(k) for k in list(params) if k.startswith("options__")}
+        old = {k: params.pop(k) for k in list(params) if k in NAMES}
+        super().set_params(**params)
+        if nested:
+            self.options = _changed(self.options, nested)
+        if old:
+            self.options = _with_deprecated(self.options, old)
+        return self
+
+    @classmethod
+    def _migrated(cls, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Attributes as files have them since version 0.2, where options are one record."""
+        old = {k: v for k, v in attributes.items() if k in NAMES}
+        if not old:
+            return attributes
+        kept = {k: v for k, v in attributes.items() if k not in NAMES}
+        return {**kept, "options": SolverOptions(**old)}
+
+    # --- fit
 
     def fit(self, tables: Any, held_out: Any = None, rows: Any = None) -> MaxEntClassifier:
         """Learn from tables with label sums.
@@ -183,59 +176,122 @@ class MaxEntClassifier(Trained):
         ----------
         tables : Tables, or list of Tables
             Of any orders; pairs of features are the common case. Several are parts of the data (days, regions) over the
-            same attributes: their counts are added up, and penalties are chosen by what one part says of another.
+            same attributes: their counts are added up, and penalties are chosen by holding parts out.
         held_out : (frame, labels), optional
             Individuals to score while training, for the record in ``fit_.history["held_out"]``; they change nothing.
         rows : data frame, optional
             Individuals without labels, from the same population: they take the place of the model of x, which is then
             not learned. With tens of thousands of rows that is better, with hundreds worse.
         """
-        self._check()
+        settings = self._settings()
         parts = parts_of(tables)
-        listed = listing_of(parts) if self._lists(parts) else None
-        found = [self._read(t, listed) for t in parts]
-        return self._fit_found(added(found), parts[0], held_out, found, rows)
-
-    def _read(self, tables: Any, listed: Any) -> Sufficient:
-        """What the tables tell; as if exact where their noise is to be ignored."""
-        found = sufficient(tables, self.margins, listed)
-        if self.noise == "aware":
-            return found
-        return replace(found, noise=Moments(*(np.zeros_like(v) for v in found.noise)))
-
-    def _fit_found(
-        self, found: Sufficient, tables: Tables, held_out: Any = None, parts: Any = (), rows: Any = None, weigh=True
-    ) -> MaxEntClassifier:
-        name = engines.choose(self._engine(), found.layout, len(found.shares))
-        solver = self._solver(name)
-        before = self._before(found, tables) if self.warm_start else None
-        chains = getattr(self, "chains_", None) if before is not None else None
-        self._remember(tables, found.n)
-        self.__dict__.pop("replicates_", None)  # they are of another fit
-        self.listed_ = list(found.layout.listed)
-        self.terms_ = [tuple(tables.domain.attributes[a] for a in term) for term in found.layout.terms]
-        self.engine_, self.chains_ = name, None
-        self.penalty_theta_, self.choice_ = self.penalty_theta, None
-        if self.penalty_theta is None:
-            self.penalty_theta_ = usual_penalties(len(tables.domain))
-        if isinstance(self.penalty_theta, str):
-            self.penalty_theta_, self.choice_ = self._chosen(found, parts, tables)
-        penalties = self._penalties(found)
+        listed = sparse_terms_of(parts) if self._uses_sparse_terms(parts) else None
+        by_part = [_read(t, settings, listed) for t in parts]
+        stats, schema = added(by_part), Schema.of(parts[0])
+        settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
+        begin = self._begin(stats, schema) if self.warm_start else None
+        penalty, choice = self._penalty(stats, schema, settings, by_part)
+        if self.checkpoint:
+            settings = replace(settings, checkpoint=self.checkpoint, key=self._key(parts[0]))
         if rows is not None:
-            self._fit_rows(found, rows)
-        elif solver == "lbfgs":
-            self._fit_lbfgs(found, penalties, before)
+            model = train_on_rows(stats, schema, settings, penalty, rows)
         else:
-            self._fit_steps(found, penalties, before, chains, tables, held_out)
-        if weigh and found.noisy and rows is None:
-            self._weigh(found, penalties)
+            model = train(stats, schema, settings, penalty, begin, held_out)
+        self._remember(parts[0], stats.n)
+        self._keep(model)
+        self.penalty_theta_, self.choice_ = penalty, choice
+        self.__dict__.pop("replicates_", None)  # they are of another fit
         return self
 
-    def _chosen(self, found: Sufficient, parts: Sequence[Sufficient], tables: Tables) -> tuple[tuple, dict]:
+    def _settings(self) -> Settings:
+        """What the parameters say, checked."""
+        engines.check_name(self.engine)
+        given = options_of(self.options)
+        return Settings(
+            self.engine,
+            self.device,
+            given.resolved(),
+            penalty_mu=PAPER_MU if given.preset == "paper" else self.penalty_mu,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        )
+
+    def _penalty(
+        self, stats: SufficientStatistics, schema: Schema, settings: Settings, parts: Sequence[SufficientStatistics]
+    ) -> tuple[Any, dict | None]:
+        """The penalty of theta as given, by default, or chosen; and what was tried."""
+        if self.penalty_theta is None:
+            return usual_penalties(len(schema.domain)), None
+        if not isinstance(self.penalty_theta, str):
+            return self.penalty_theta, None
         checks.choice(self.penalty_theta, "penalty_theta", ("auto",))
-        if not self.margins:
+        if not settings.options.margins:
             raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
-        return choose_penalties(self, found, parts, tables)
+        return penalty_search(stats, schema, settings, parts)
+
+    def _uses_sparse_terms(self, parts: Sequence[Any]) -> bool:
+        """Whether tables that are held sparse are used so: the sampler here and on Spark can."""
+        sampled = self.engine in ("auto", *SAMPLING) and self.device == "cpu"
+        return sampled and all(isinstance(t, Tables) for t in parts)
+
+    def _begin(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
+        """Where the last fit ended, if there is one of the same shape."""
+        if not hasattr(self, "theta_") or self.domain_ != schema.domain:
+            return None
+        last = self.model_
+        mine, theirs = last.layout.sparse_terms(), stats.layout.sparse_terms()
+        same = last.parameters.theta.shape == stats.data.sums.shape and len(last.schema.classes) == len(stats.shares)
+        same = same and mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
+        return Start.of(last) if same else None
+
+    def _keep(self, model: LogLinearModel) -> None:
+        self.mu_, self.theta_, self.offsets_ = model.parameters.mu, model.parameters.theta, model.parameters.offsets
+        self.listed_ = list(model.layout.listed)
+        self.terms_ = [model.schema.names(term) for term in model.layout.terms]
+        self.engine_, self.chains_, self.fit_ = model.engine, model.chains, model.fit
+        self.blocks_ = list(model.blocks)
+
+    def _key(self, tables: Tables) -> str:
+        free = ("verbose", "n_jobs", "checkpoint", "options")
+        params = {k: v for k, v in self.get_params().items() if k not in free}
+        return fingerprint(tables, {**params, **vars(replace(options_of(self.options), master=None))})
+
+    @property
+    def model_(self) -> LogLinearModel:
+        """The fitted model by itself: parameters, where they are, and what they are about."""
+        self._fitted("theta_")
+        return LogLinearModel(
+            Schema(self.domain_, self.encoding_, self.label_, self.classes_),
+            layout_of(self.domain_, self.terms_, getattr(self, "listed_", None)),
+            Parameters(self.mu_, self.theta_, self.offsets_),
+            self.n_,
+            self.engine_,
+            self.chains_,
+            tuple(tuple(b) for b in getattr(self, "blocks_", ())),
+            self.fit_,
+        )
+
+    def _distribution(self) -> LogLinearModel:
+        """The fitted model, if it has a distribution of features."""
+        model = self.model_
+        if model.engine == "rows":
+            raise DataError(
+                "The model was trained with rows in place of a distribution of features.", hint="fit without rows."
+            )
+        return model
+
+    def _rng(self, random_state: Any) -> np.random.Generator:
+        return checks.generator(self.random_state if random_state is None else random_state)
+
+    def _scores(self, codes: np.ndarray) -> np.ndarray:
+        return self.model_.scores(codes)
+
+    # --- what the model says
+
+    def coefficients(self) -> pd.DataFrame:
+        """Return theta as a pandas frame: table, levels, class, coefficient."""
+        return coefficient_frame(self.model_)
 
     def to_logistic(self, path: str | os.PathLike | None = None) -> dict[str, Any]:
         """Return the model as plain weights, for a bidder or any program that adds up; written to `path` as JSON too.
@@ -256,54 +312,199 @@ class MaxEntClassifier(Trained):
         >>> plain["weights"][0]["features"], plain["weights"][0]["levels"]
         (['x1', 'x2'], [0, 0])
         """
-        self._fitted("theta_")
-        weights = logistic_weights(self)
+        weights = logistic_weights(self.model_)
         if path is not None:
             write_weights(weights, path)
         return weights
 
-    def coefficients(self) -> Any:
-        """Return theta as a pandas frame: table, levels, class, coefficient."""
-        self._fitted("theta_")
-        return coefficient_frame(self)
+    def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:
+        """Draw synthetic individuals from the fitted distribution: a frame of levels, and the label.
 
-    def _check(self) -> None:
-        engines.check_name(self.engine)
-        checks.choice(self.solver, "solver", ("auto", "steps", "lbfgs"))
-        checks.choice(self.precondition, "precondition", ("effects", "diagonal", None))
-        checks.choice(self.preset, "preset", (None, "paper"))
-        checks.choice(self.noise, "noise", ("aware", "ignore"))
-        checks.at_least(self.max_iter, "max_iter", 1)
-        checks.at_least(self.tol, "tol", 0, whole_number=False)
-        if self.n_chains != "tenth":
-            checks.at_least(self.n_chains, "n_chains", FEWEST_CHAINS)
+        Parameters
+        ----------
+        n : int, default 1000
+        random_state : int, Generator or None
+            None continues from the fit's own ``random_state``.
+        """
+        return queries.sample_rows(self._distribution(), n, self._rng(random_state))
 
-    def _lists(self, parts: Sequence[Any]) -> bool:
-        """Whether tables that are held sparse are used so: the sampler here and on Spark can."""
-        sampled = self.engine in ("auto", *SAMPLING) and not self._on_device()
-        return sampled and all(isinstance(t, Tables) for t in parts)
+    def log_density(self, frame: Any, labels: Any = None) -> np.ndarray:
+        """Return log p(x), or log p(x, y) with labels, up to a constant that is the same for all rows.
 
-    def _engine(self) -> str:
-        """The engine as given; on a device it is sampling."""
-        if not self._on_device():
-            return self.engine
-        checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
-        find_device(self.device)
-        return "gibbs"
+        No sampling is involved, so differences between rows are exact. A level that no table has drops its terms.
 
-    def _solver(self, name: str) -> str:
-        if name in SAMPLING and self.solver == "lbfgs":
-            raise DataError(f"L-BFGS needs exact gradients; engine is {name!r}.", hint="use solver='steps'.")
-        if self.solver != "auto":
-            return self.solver
-        return "steps" if name in SAMPLING or self.preset else "lbfgs"
+        Parameters
+        ----------
+        frame : data frame of individuals
+        labels : sequence of classes, optional
+        """
+        model = self._distribution()
+        logs = model.log_density(model.schema.codes(frame))
+        if labels is None:
+            return log_sum(logs, axis=1)
+        return logs[np.arange(len(logs)), model.schema.label_codes(labels, len(logs))]
 
-    def _before(self, found: Sufficient, tables: Tables) -> Parameters | None:
-        """Parameters of the last fit, where there is one of the same shape."""
-        if not hasattr(self, "theta_") or self.domain_ != tables.domain:
-            return None
-        same = self.theta_.shape == found.data.sums.shape and len(self.offsets_) == len(found.shares)
-        mine = self._layout().listing_by_term()
-        theirs = found.layout.listing_by_term()
-        same = same and mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
-        return self._parameters().copy() if same else None
+    def expected(
+        self, attributes: Any, level: float = 0.95, n: int = queries.DRAWS, random_state: Any = None
+    ) -> Estimate:
+        """Expected counts of any table over features and the label, with the Monte Carlo interval.
+
+        Parameters
+        ----------
+        attributes : str or sequence of str
+            Features, whether or not they shared a table.
+        level : float, default 0.95
+        n : int, default 20_000
+            Rows drawn; none are where the joint table can be enumerated, and the interval then has no width.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Estimate
+            Of shape (levels of each attribute, classes); it sums to the population.
+        """
+        return queries.expected_table(self._distribution(), attributes, level, n, self._rng(random_state))
+
+    def held_out_score(
+        self, tables: Tables, n: int = queries.DRAWS, level: float = 0.95, random_state: Any = None
+    ) -> Estimate:
+        """NLLH on other tables of the same population, without rows.
+
+        The label's part of the log-likelihood is linear in the tables and exact. The normaliser is the mean of
+        log(sum over classes of exp(score)) over individuals, which tables don't determine: it is taken over the model's
+        own draws, so the score is an estimate. The interval is that of the draws; where the model's distribution of x
+        is off, the score is too.
+
+        Parameters
+        ----------
+        tables : Tables
+            Tables over the attribute sets that the model was trained on, with label sums.
+        n : int, default 20_000
+            Rows drawn.
+        level : float, default 0.95
+        random_state : int, Generator or None
+        """
+        margins = options_of(self.options).margins
+        return queries.held_out_score(self._distribution(), tables, margins, n, level, self._rng(random_state))
+
+    # --- how far it may be off
+
+    def bootstrap(self, tables: Any, n: int = 30, random_state: Any = None) -> MaxEntClassifier:
+        """Refit n times to tables as another sample and other noise might have given them, n times for the penalties.
+
+        Of the latter, each has penalties that pull to drawn parameters in place of zero, which shows how much the
+        penalties shrink; how large the drawn ones are is estimated from the fitted ones (``replicates_["scale"]``, in
+        units of what the default penalties imply). Keeps parameters with both errors in ``replicates_``, for
+        `predict_interval`, `effect_intervals` and `coefficient_intervals`. Costs about as much as n fits.
+
+        Parameters
+        ----------
+        tables : Tables, or list of Tables
+            Those that the model was fitted to.
+        n : int, default 30
+            Number of refits of each kind; the error of an interval's width is about 1 / sqrt(2 n).
+        random_state : int, Generator or None
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> example = synthetic.xor(1000, random_state=0)
+        >>> model = MaxEntClassifier().fit(example.tables).bootstrap(example.tables, n=10, random_state=0)
+        >>> low, high = model.predict_interval({"x1": [0], "x2": [1], "x3": [1]})
+        >>> bool(low[0, 1] < model.predict_proba({"x1": [0], "x2": [1], "x3": [1]})[0, 1] < high[0, 1])
+        True
+        """
+        model, settings = self._distribution(), self._settings()
+        n = checks.at_least(n, "n", 2)
+        parts = parts_of(tables, "bootstrap")
+        stats = added([_read(t, settings, model.layout.sparse_terms()) for t in parts])
+        if parts[0].domain != self.domain_ or stats.data.sums.shape != self.theta_.shape:
+            raise DataError("The tables aren't those that the model was fitted to.")
+        if abs(stats.n - self.n_) > 1e-6 * self.n_:
+            raise DataError(
+                f"The tables count {stats.n:g}, those that the model was fitted to {self.n_:g}.", hint="give all parts."
+            )
+        rng = self._rng(random_state)
+        self.replicates_ = bootstrap.bootstrap(model, stats, settings, self.penalty_theta_, n, rng)
+        return self
+
+    def _bootstrapped(self) -> LogLinearModel:
+        model = self.model_
+        if not hasattr(self, "replicates_"):
+            raise NotFittedError("Intervals need refits: call bootstrap(tables) after fit.")
+        return model
+
+    def predict_interval(self, frame: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return the low and high ends of P(class | features), each (n_rows, n_classes); needs `bootstrap`.
+
+        They account for the sampling of individuals, the noise of tables and shrinkage, on the scale of log-odds, with
+        Student's t for the number of refits. They don't cover interactions that pairwise tables can't show.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+        level : float, default 0.95
+        """
+        return bootstrap.probability_intervals(self._bootstrapped(), self.replicates_, frame, level)
+
+    def coefficient_intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Return `coefficients` with columns ``low``, ``high`` and ``contraction``; needs `bootstrap`.
+
+        How much of a level's effect is in which table is decided by the penalties, and the intervals are for
+        coefficients split like that; `effect_intervals` has what doesn't depend on it. ``contraction`` is the share of
+        a coefficient's prior variance that the tables removed: near 0, its interval is mostly the prior's.
+        """
+        return bootstrap.coefficient_intervals(self._bootstrapped(), self.replicates_, level)
+
+    def effect_intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the effects of levels and of their crosses on log-odds, with intervals; needs `bootstrap`.
+
+        The effect of a level is against the average individual, that of a pair against what its two levels do on their
+        own; averages are over the levels' shares. So written, coefficients are identified by the predictions alone.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``table``, ``levels``, ``class``, ``effect``, ``low``, ``high``, ``contraction``: the share of the
+            effect's prior variance that the tables removed. Effects of rare levels have little of it, and their
+            intervals are mostly the prior's. With more than two classes an effect is against the mean over classes.
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> tables = synthetic.xor(5000, random_state=0).tables
+        >>> found = MaxEntClassifier().fit(tables).bootstrap(tables, n=5, random_state=0).effect_intervals()
+        >>> found.sort_values("effect").iloc[-1][["table", "levels"]].tolist()
+        [('x3',), (1,)]
+        """
+        return bootstrap.effect_intervals(self._bootstrapped(), self.replicates_, level)
+
+
+def _read(tables: Any, settings: Settings, listed: Any) -> SufficientStatistics:
+    """Statistics of the tables; as if exact where their noise is to be ignored."""
+    stats = sufficient_statistics(tables, settings.options.margins, listed)
+    if settings.options.noise == "aware":
+        return stats
+    return replace(stats, noise=Moments(*(np.zeros_like(v) for v in stats.noise)))
+
+
+def _changed(options: Any, given: Mapping[str, Any]) -> SolverOptions:
+    for name in given:
+        checks.known(name, NAMES, "option")
+    return replace(options_of(options), **given)
+
+
+def _with_deprecated(options: Any, given: Mapping[str, Any]) -> SolverOptions:
+    for name in given:
+        if name not in NAMES:
+            raise TypeError(f"MaxEntClassifier() got an unexpected keyword argument {name!r}")
+    written = ", ".join(f"{k}={v!r}" for k, v in given.items())
+    warnings.warn(
+        f"MaxEntClassifier({written}) is now written MaxEntClassifier(options=SolverOptions({written})); the old "
+        "keywords go in version 0.3.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return _changed(options, given)

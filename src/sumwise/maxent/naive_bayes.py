@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.maxent.individuals import term_scores
+from sumwise.maxent.kernels.loglinear import class_scores, layout
 from sumwise.maxent.kernels.table_logistic import fit_softmax
-from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -49,7 +49,7 @@ class NaiveBayesTables(TablesClassifier):
 
     def fit(self, tables: Tables) -> NaiveBayesTables:
         """Learn from tables of any orders: they are summed onto single features."""
-        found = sufficient(tables, margins=True)
+        found = sufficient_statistics(tables, margins=True)
         smoothing = checks.at_least(self.smoothing, "smoothing", 0, whole_number=False)
         parts = []
         for a in range(len(tables.domain)):
@@ -66,23 +66,19 @@ class NaiveBayesTables(TablesClassifier):
         return self
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
-        sizes = self.domain_.shape
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        scores = term_scores(codes, [(a,) for a in range(len(sizes))], starts, sizes, self.log_ratios_)
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-        return scores + self.offsets_
+        lay = layout(self.domain_.shape, [(a,) for a in range(len(self.domain_))])
+        return class_scores(lay, self.log_ratios_, self.offsets_, codes)
 
 
-def one_way(found: Sufficient, attribute: int) -> tuple[np.ndarray, np.ndarray]:
+def one_way(found: SufficientStatistics, attribute: int) -> tuple[np.ndarray, np.ndarray]:
     """Counts (S,) and class counts (S, K) of an attribute's levels; noisy counts are cut at 0.
 
     Examples
     --------
     >>> from sumwise.maxent.naive_bayes import one_way
-    >>> from sumwise.maxent.sufficient_statistics import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
     >>> from sumwise.tables import Tables
-    >>> found = sufficient(Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1))
+    >>> found = sufficient_statistics(Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1))
     >>> one_way(found, 0)[1]
     array([[1., 0.],
            [1., 1.]])

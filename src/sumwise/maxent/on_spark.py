@@ -16,10 +16,8 @@ from sumwise.maxent.engines import Parameters, strong_trees
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import log_weights, project, spread
-from sumwise.maxent.sufficient_statistics import Sufficient
+from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.spark import broken_workers, spark_session
-
-__all__ = ["SparkGibbs", "Sums", "merge", "summed"]
 
 GATHER = 20  # sweeps between two gatherings: what a lost executor costs at most
 KEPT = 2**30  # bytes of parameters that executors keep until then, in case a partition must be swept again
@@ -106,12 +104,14 @@ class SparkGibbs:
 
     sampled = True
 
-    def __init__(self, found: Sufficient, chains: gibbs.Chains, blocks: Any, master: str | None, marginal: bool):
-        self.layout, self.n, self.blocks = found.layout, found.n, blocks
-        self.n_scores = len(found.data.sums)
+    def __init__(
+        self, stats: SufficientStatistics, chains: gibbs.Chains, blocks: Any, master: str | None, marginal: bool
+    ):
+        self.layout, self.n, self.blocks = stats.layout, stats.n, blocks
+        self.n_scores = len(stats.data.sums)
         self.session, self._stop = spark_session(master)
         context = self.session.sparkContext
-        plan = gibbs.plan(found.layout, blocks, strong_trees(found))
+        plan = gibbs.plan(stats.layout, blocks, strong_trees(stats))
         self._fixed = context.broadcast((plan, marginal))
         self._sent: list[Any] = []
         self._rdd: Any = None

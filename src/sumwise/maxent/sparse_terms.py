@@ -1,4 +1,4 @@
-"""Which tables of a model list their cells: those that are held sparse, and nothing else tells more of."""
+"""Which tables of a model list their cells: those that are held sparse, and that no full table covers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from sumwise.sparse_table import SparseTable
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["Listing", "full_table", "listed_values", "listing_of", "margins_of", "tie_of"]
-
-Listing = Mapping[tuple[int, ...], np.ndarray]  # attribute positions, ascending, to cells in use
+SparseTerms = Mapping[tuple[int, ...], np.ndarray]  # attribute positions, ascending, to cells in use
 
 
-def listing_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray]:
+def sparse_terms_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray]:
     """Cells in use of every table that all parts hold sparse, by the positions of its attributes.
 
     A table that some part holds in full, or that lies within one that is held in full, is not listed.
@@ -25,11 +23,11 @@ def listing_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray]:
     Examples
     --------
     >>> from sumwise import Domain, Tables
-    >>> from sumwise.maxent.sparse_terms import listing_of
+    >>> from sumwise.maxent.sparse_terms import sparse_terms_of
     >>> from sumwise.sparse_table import SparseTable
     >>> domain = Domain({"site": 1000, "page": 1000})
     >>> table = SparseTable(("page", "site"), (1000, 1000), [5, 1002], [3, 4])
-    >>> listing_of([Tables([table], domain)])
+    >>> sparse_terms_of([Tables([table], domain)])
     {(0, 1): array([2001, 5000])}
     """
     place = {a: i for i, a in enumerate(parts[0].domain.attributes)}
@@ -48,7 +46,7 @@ def listing_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray]:
     return {s: np.unique(np.concatenate(cells)) for s, cells in kept.items()}
 
 
-def margins_of(table: SparseTable, tables: Tables, listed: Listing) -> list[Table]:
+def margins_of(table: SparseTable, tables: Tables, listed: SparseTerms) -> list[Table]:
     """Tables over fewer attributes that a sparse one implies, largest first; without those that are listed."""
     axes = tuple(sorted(tables.domain.axes(table.attributes)))
     wanted = [s for s in subsets(axes) if 0 < len(s) < len(axes) and s not in listed]
@@ -72,7 +70,7 @@ def full_table(lay: Layout, t: int, values: np.ndarray, fill: float | None = Non
 
     fill None: the value of their common place.
     """
-    shape, kept = lay.shape(lay.terms[t]), lay.listing(t)
+    shape, kept = lay.shape(lay.terms[t]), lay.sparse_cells(t)
     if kept is None:
         return values.reshape(shape)
     out = np.full(int(np.prod(shape)), values[-1] if fill is None else fill)
@@ -80,14 +78,14 @@ def full_table(lay: Layout, t: int, values: np.ndarray, fill: float | None = Non
     return out.reshape(shape)
 
 
-def tie_of(cells: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> float:
+def association(cells: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> float:
     """Mutual information over the smaller entropy, 0 to 1, of a table of two attributes, by its filled cells.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.maxent.sparse_terms import tie_of
-    >>> tie_of(np.array([0, 3]), np.array([5.0, 5.0]), (2, 2))
+    >>> from sumwise.maxent.sparse_terms import association
+    >>> association(np.array([0, 3]), np.array([5.0, 5.0]), (2, 2))
     1.0
     """
     inside = counts > 0

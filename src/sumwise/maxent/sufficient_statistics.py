@@ -12,19 +12,17 @@ from sumwise.errors import DataError
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout, layout
 from sumwise.maxent.kernels.reconcile import Agreed, reconcile, subsets
-from sumwise.maxent.sparse_terms import Listing, listed_values, margins_of, tie_of
+from sumwise.maxent.sparse_terms import SparseTerms, association, listed_values, margins_of
 from sumwise.noise import Exact, Poisson
 from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-__all__ = ["Sufficient", "added", "parts_of", "sufficient"]
-
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 
 
 @dataclass(frozen=True)
-class Sufficient:
+class SufficientStatistics:
     """Counts and label sums of every term of a log-linear model.
 
     layout : where parameters are.
@@ -54,14 +52,14 @@ class Sufficient:
 
     def cells(self, t: int) -> np.ndarray:
         """The cells of term `t`'s table that have parameters of their own, in their order."""
-        kept = self.layout.listing(t)
+        kept = self.layout.sparse_cells(t)
         return np.arange(self.part(t).stop - self.part(t).start) if kept is None else kept
 
-    def tie(self, t: int) -> float:
+    def association(self, t: int) -> float:
         """Mutual information over the smaller entropy, 0 to 1, of the two attributes of term `t`."""
         cells = self.cells(t)
         counts = self.data.counts[self.part(t)][: len(cells)]
-        return tie_of(cells, counts, self.layout.shape(self.layout.terms[t]))
+        return association(cells, counts, self.layout.shape(self.layout.terms[t]))
 
     def margin(self, attribute: int) -> np.ndarray:
         """Shares of an attribute's levels, from the smallest table that holds it; uniform where nothing is seen."""
@@ -73,10 +71,12 @@ class Sufficient:
         return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1.0 / len(found))
 
 
-def sufficient(tables: Tables, margins: bool = True, listed: Listing | None = None) -> Sufficient:
+def sufficient_statistics(
+    tables: Tables, margins: bool = True, listed: SparseTerms | None = None
+) -> SufficientStatistics:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
 
-    Tables that are `listed` (see `listing_of`) have parameters for those cells only: all their others share a last
+    Tables that are `listed` (see `sparse_terms_of`) have parameters for those cells only: all their others share a last
     place whose parameter is 0, for a cell that nobody was counted in and few could be has next to none.
 
     Noisy tables that overlap are reconciled by least squares (see `sumwise.maxent.kernels.reconcile`): what several
@@ -85,10 +85,10 @@ def sufficient(tables: Tables, margins: bool = True, listed: Listing | None = No
 
     Examples
     --------
-    >>> from sumwise.maxent.sufficient_statistics import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
     >>> from sumwise.tables import Tables
     >>> t = Tables.from_frame({"a": [0, 0, 1], "b": [1, 0, 1], "y": [1, 0, 1]}, ["a", "b"], label="y")
-    >>> sufficient(t).data.counts  # of a x b, then a, then b
+    >>> sufficient_statistics(t).data.counts  # of a x b, then a, then b
     array([1., 1., 0., 1., 2., 1., 1., 2.])
     """
     _check_tables(tables)
@@ -116,20 +116,20 @@ def sufficient(tables: Tables, margins: bool = True, listed: Listing | None = No
     for c, kept in enumerate(lay.listed):
         if kept is not None:
             known.counts[lay.starts[c + 1] - 1] = known.sums[:, lay.starts[c + 1] - 1] = False
-    return Sufficient(
+    return SufficientStatistics(
         lay, data, Moments(*(k.astype(float) for k in known)), n, shares, Moments(spread, np.stack(sums_spread))
     )
 
 
-def added(parts: Sequence[Sufficient]) -> Sufficient:
-    """Sufficient statistics of several parts of the data taken together.
+def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
+    """SufficientStatistics statistics of several parts of the data taken together.
 
     Examples
     --------
-    >>> from sumwise.maxent.sufficient_statistics import added, sufficient
+    >>> from sumwise.maxent.sufficient_statistics import added, sufficient_statistics
     >>> from sumwise.tables import Tables
     >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
-    >>> added([sufficient(t), sufficient(t)]).data.counts
+    >>> added([sufficient_statistics(t), sufficient_statistics(t)]).data.counts
     array([4., 2.])
     """
     first = parts[0]
@@ -145,7 +145,9 @@ def added(parts: Sequence[Sufficient]) -> Sufficient:
     n = sum(p.n for p in parts)
     total = [Moments(*(np.sum(m, axis=0) for m in zip(*(getattr(p, k) for p in parts)))) for k in ("data", "noise")]
     seen = Moments(*(np.prod(m, axis=0) for m in zip(*(p.seen for p in parts))))
-    return Sufficient(first.layout, total[0], seen, n, np.sum([p.n * p.shares for p in parts], axis=0) / n, total[1])
+    return SufficientStatistics(
+        first.layout, total[0], seen, n, np.sum([p.n * p.shares for p in parts], axis=0) / n, total[1]
+    )
 
 
 def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
@@ -210,7 +212,7 @@ def _channel(seen: list[_Read], lay: Layout, values: list, total: float | None):
 
 
 def _put(table: SparseTable, tables: Tables, lay: Layout, channels: list) -> None:
-    """Write what a sparse table tells of itself and of listed tables within it, where nothing is written yet."""
+    """Write the values of a sparse table and of listed tables within it, where nothing is written yet."""
     axes = set(tables.domain.axes(table.attributes))
     scores = [] if table.cell_sums is None else scores_of(table.cell_sums, 1)
     for c, kept in enumerate(lay.listed):
@@ -259,10 +261,10 @@ def _check_label_totals(seen: list[_Read], agreed: Sequence[float], tables: Tabl
     """Refuse noisy label sums whose totals are far from what all tables agree on."""
     names = tables.domain.attributes
     for k, total in enumerate(agreed):
-        told = [r for r in seen if r.sums and r.variance > 0 and not np.isnan(r.sums[k]).any()]
-        totals = np.array([r.sums[k].sum() for r in told])
-        spread = np.array([np.sqrt(r.variance * r.sums[k].size) for r in told])
-        _refuse_far("Totals of the label", [tuple(names[a] for a in r.axes) for r in told], totals, spread, total)
+        labelled = [r for r in seen if r.sums and r.variance > 0 and not np.isnan(r.sums[k]).any()]
+        totals = np.array([r.sums[k].sum() for r in labelled])
+        spread = np.array([np.sqrt(r.variance * r.sums[k].size) for r in labelled])
+        _refuse_far("Totals of the label", [tuple(names[a] for a in r.axes) for r in labelled], totals, spread, total)
 
 
 def _refuse_far(what: str, attributes: list, totals: np.ndarray, spread: np.ndarray, goal: float) -> None:
@@ -318,7 +320,7 @@ def _class_shares(found: np.ndarray, tables: Tables) -> np.ndarray:
         classes = tables.classes or tuple(range(len(mean)))
         gone = [repr(classes[k]) for k in range(len(mean)) if mean[k] <= 0]
         raise DataError(
-            f"Class {', '.join(gone)} of {len(mean)} never occurs: the labels can't be told apart.",
+            f"Class {', '.join(gone)} of {len(mean)} never occurs: there is nothing to classify.",
             hint="a label needs two classes that occur.",
         )
     return mean / mean.sum()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sumwise.display import facts_html, facts_text
-from sumwise.maxent.noise_penalty import distrust, sampling_counts
-from sumwise.maxent.sparse_terms import listing_of
-from sumwise.maxent.sufficient_statistics import added, parts_of, sufficient
+from sumwise.maxent.penalties import noise_ratio, sampling_counts
+from sumwise.maxent.sparse_terms import sparse_terms_of
+from sumwise.maxent.sufficient_statistics import added, parts_of, sufficient_statistics
 from sumwise.noise import Gaussian, Laplace
 from sumwise.table import Table, title
 
@@ -103,11 +103,11 @@ def can_support(tables: Any) -> Support:
     ('Cells of pairs hold 0.5 of the rarest class where the average individual is; 5 or more are wanted.',)
     """
     parts = parts_of(tables, "can_support")
-    listed = listing_of(parts)
-    found = added([sufficient(part, listed=listed) for part in parts])
+    listed = sparse_terms_of(parts)
+    found = added([sufficient_statistics(part, listed=listed) for part in parts])
     lay, names = found.layout, parts[0].domain.attributes
     counts = sampling_counts(found) if found.noisy else np.maximum(found.data.counts, 0.0)
-    less = distrust(found).sums.mean(axis=0)
+    less = noise_ratio(found).sums.mean(axis=0)
     rarest = float(found.shares.min())
     lines = []
     for t, term in enumerate(lay.terms):

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
+from sumwise.errors import DataError
 from sumwise.estimator import Estimator
-from sumwise.maxent.individuals import codes_of
 from sumwise.tables import Tables
-
-__all__ = ["TablesClassifier"]
 
 
 class TablesClassifier(Estimator):
@@ -74,3 +73,49 @@ class TablesClassifier(Estimator):
         self.label_ = tables.label
         self.classes_ = np.array(tables.classes)
         self.n_ = n
+
+
+def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np.ndarray:
+    """Codes (n_rows, D) of individuals; -1 where a value is missing or a level that the domain lacks.
+
+    Attributes without a rule in the encoding are looked up among the domain's levels.
+
+    Examples
+    --------
+    >>> from sumwise.domain import Domain
+    >>> from sumwise.maxent.tables_classifier import codes_of
+    >>> codes_of({"a": ["x", "z"], "b": [1, 0]}, Domain({"a": ["x", "y"], "b": 2}))
+    array([[ 0,  1],
+           [-1,  0]])
+    """
+    ruled = [a for a in domain.attributes if encoding is not None and a in encoding]
+    found = encoding.project(ruled).codes(frame, unseen="code") if encoding is not None and ruled else {}
+    bare = [a for a in domain.attributes if a not in found]
+    table = frames.to_pandas(frame, tuple(bare)) if bare else {}
+    found |= {a: _codes(table[a], domain.levels(a), a) for a in bare}
+    return np.column_stack([found[a] for a in domain.attributes])
+
+
+def _codes(column: Any, levels: tuple, name: str) -> np.ndarray:
+    import pandas as pd
+
+    frames.scalars_only(column, name)
+    position = {level: i for i, level in enumerate(levels)}
+    codes, found = pd.factorize(column)
+    lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
+    if len(found) and (lookup < 0).all():
+        _refuse_other_type(found, levels, name)
+    return np.where(codes >= 0, lookup[codes], position.get(None, -1))
+
+
+def _refuse_other_type(values: Any, levels: tuple, name: str) -> None:
+    """Refuse a column none of whose values is a level, though some would be if they were text, or numbers."""
+    text = {str(level): level for level in levels}
+    for value in map(checks.plain, values):
+        if str(value) in text:
+            meant = text[str(value)]
+            raise DataError(
+                f"No value of column {name!r} is a level of the tables: it has {value!r} ({type(value).__name__}), "
+                f"they have {meant!r} ({type(meant).__name__}).",
+                hint="convert the column.",
+            )

@@ -2,9 +2,10 @@
 
 If each individual fell in the first part with chance `share`, a count y would become share * y + z in the first part
 and (1 - share) * y - z in the rest, with z of variance share (1 - share) y, and the two would be independent. Counts
-thinned one by one would not be: a margin of the first part from one table tells of the same margin of the rest from
-another. The deviations z of all tables hang together as individuals do, so they are taken from individuals: rows drawn
-from a model of the tables, split at random. Tables of either part then agree on all that they share.
+thinned one by one would not be: a margin of the first part from one table is informative about the same margin of
+the rest from another. The deviations z of all tables are correlated through individuals, so they are taken from
+individuals: rows drawn from a model of the tables, split at random. Tables of either part then agree on all that they
+share.
 
 A noisy count has variance y + v. With noise of variance share (1 - share) v added to z its parts are uncorrelated
 again, and each is a count of its part with noise of variance share * v, or (1 - share) * v.
@@ -17,15 +18,13 @@ import numpy as np
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.kernels.reconcile import built, effect, subsets
-from sumwise.maxent.sufficient_statistics import Sufficient
-
-__all__ = ["jittered", "redrawn", "thin"]
+from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 
 def thin(
-    found: Sufficient, codes: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator
-) -> tuple[Sufficient, Sufficient]:
-    """Sufficient statistics of a part of the individuals, `share` of every class, and of the rest.
+    stats: SufficientStatistics, codes: np.ndarray, labels: np.ndarray, share: float, rng: np.random.Generator
+) -> tuple[SufficientStatistics, SufficientStatistics]:
+    """SufficientStatistics statistics of a part of the individuals, `share` of every class, and of the rest.
 
     codes (m, D) and labels (m,): rows drawn from a model of the tables, whose deviations are scaled to the population.
 
@@ -33,59 +32,63 @@ def thin(
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient_statistics import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
     >>> from sumwise.maxent.thinning import thin
     >>> rows = np.array([[0, 0], [0, 1], [1, 1], [1, 0]] * 25)
     >>> y = np.array([1, 0, 0, 1] * 25)
     >>> t = Tables.from_frame({"a": rows[:, 0], "b": rows[:, 1], "y": y}, ["a", "b"], label="y")
-    >>> train, rest = thin(sufficient(t), rows, y, 0.8, np.random.default_rng(0))
+    >>> train, rest = thin(sufficient_statistics(t), rows, y, 0.8, np.random.default_rng(0))
     >>> round(train.n), round(rest.n)
     (80, 20)
     """
-    lay, n_classes = found.layout, len(found.shares)
-    drift = _drift(labels, n_classes, share, rng) * np.sqrt(found.n / len(codes))
-    binary = len(found.data.sums) == 1
+    lay, n_classes = stats.layout, len(stats.shares)
+    drift = _drift(labels, n_classes, share, rng) * np.sqrt(stats.n / len(codes))
+    binary = len(stats.data.sums) == 1
     sides = [labels == k for k in range(1 if binary else 0, n_classes)]
     scale = np.sqrt(share * (1 - share))
-    counts = _sums(lay, codes, drift) + scale * _noise(found, found.noise.counts, rng)
+    counts = _sums(lay, codes, drift) + scale * _noise(stats, stats.noise.counts, rng)
     sums = np.stack([_sums(lay, codes, drift * side) for side in sides])
-    sums += scale * np.stack([_noise(found, v, rng) for v in found.noise.sums])
-    move = Moments(counts * found.seen.counts, sums * found.seen.sums)
+    sums += scale * np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    move = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
 
-    def part(p: float, sign: float) -> Sufficient:
-        data = Moments(*(p * d + sign * z for d, z in zip(found.data, move)))
-        noise = Moments(*(p * v for v in found.noise))
-        return Sufficient(lay, data, found.seen, p * found.n, found.shares, noise)
+    def part(p: float, sign: float) -> SufficientStatistics:
+        data = Moments(*(p * d + sign * z for d, z in zip(stats.data, move)))
+        noise = Moments(*(p * v for v in stats.noise))
+        return SufficientStatistics(lay, data, stats.seen, p * stats.n, stats.shares, noise)
 
     return part(share, 1.0), part(1.0 - share, -1.0)
 
 
-def redrawn(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Sufficient:
+def redrawn(
+    stats: SufficientStatistics, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator
+) -> SufficientStatistics:
     """Statistics of the rows (m, D) and labels (m,), scaled to the population, with new noise of the same variance.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient_statistics import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
     >>> from sumwise.maxent.thinning import redrawn
     >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
     >>> rng = np.random.default_rng(0)
-    >>> redrawn(sufficient(t), np.array([[0], [1], [1]]), np.array([0, 1, 1]), rng).data.counts
+    >>> redrawn(sufficient_statistics(t), np.array([[0], [1], [1]]), np.array([0, 1, 1]), rng).data.counts
     array([1., 2.])
     """
-    lay, n_classes = found.layout, len(found.shares)
-    weight = np.full(len(codes), found.n / len(codes))
-    sides = [labels == k for k in range(1 if len(found.data.sums) == 1 else 0, n_classes)]
-    counts = _sums(lay, codes, weight) + _noise(found, found.noise.counts, rng)
+    lay, n_classes = stats.layout, len(stats.shares)
+    weight = np.full(len(codes), stats.n / len(codes))
+    sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
+    counts = _sums(lay, codes, weight) + _noise(stats, stats.noise.counts, rng)
     sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
-    sums += np.stack([_noise(found, v, rng) for v in found.noise.sums])
+    sums += np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
     shares = np.bincount(labels, minlength=n_classes) / len(labels)
-    data = Moments(counts * found.seen.counts, sums * found.seen.sums)
-    return Sufficient(lay, data, found.seen, found.n, shares, found.noise)
+    data = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
+    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise)
 
 
-def jittered(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> Sufficient:
+def jittered(
+    stats: SufficientStatistics, codes: np.ndarray, labels: np.ndarray, rng: np.random.Generator
+) -> SufficientStatistics:
     """Statistics as another sample of individuals, and other noise, might have given them.
 
     The deviations have the covariances of the rows (m, D) and labels (m,), scaled to the population, and noise its own.
@@ -94,24 +97,25 @@ def jittered(found: Sufficient, codes: np.ndarray, labels: np.ndarray, rng: np.r
     --------
     >>> import numpy as np
     >>> from sumwise import Tables
-    >>> from sumwise.maxent.sufficient_statistics import sufficient
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
     >>> from sumwise.maxent.thinning import jittered
     >>> t = Tables.from_frame({"a": [0, 0, 1], "y": [1, 0, 1]}, ["a"], label="y", order=1)
     >>> rng = np.random.default_rng(0)
-    >>> jittered(sufficient(t), np.array([[0], [0], [1]]), np.array([1, 0, 1]), rng).data.counts.sum().round(9)
+    >>> other = jittered(sufficient_statistics(t), np.array([[0], [0], [1]]), np.array([1, 0, 1]), rng)
+    >>> other.data.counts.sum().round(9)
     np.float64(3.0)
     """
-    lay, n_classes = found.layout, len(found.shares)
+    lay, n_classes = stats.layout, len(stats.shares)
     weight = rng.standard_normal(len(codes))
-    weight = (weight - weight.mean()) * np.sqrt(found.n / len(codes))
-    sides = [labels == k for k in range(1 if len(found.data.sums) == 1 else 0, n_classes)]
-    counts = _sums(lay, codes, weight) + _noise(found, found.noise.counts, rng)
+    weight = (weight - weight.mean()) * np.sqrt(stats.n / len(codes))
+    sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
+    counts = _sums(lay, codes, weight) + _noise(stats, stats.noise.counts, rng)
     sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
-    sums += np.stack([_noise(found, v, rng) for v in found.noise.sums])
-    data = Moments(found.data.counts + counts * found.seen.counts, found.data.sums + sums * found.seen.sums)
-    shares = found.shares + np.bincount(labels, weights=weight, minlength=n_classes) / found.n
-    shares = np.maximum(shares, 1.0 / (found.n + 1.0))
-    return Sufficient(lay, data, found.seen, found.n, shares / shares.sum(), found.noise)
+    sums += np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    data = Moments(stats.data.counts + counts * stats.seen.counts, stats.data.sums + sums * stats.seen.sums)
+    shares = stats.shares + np.bincount(labels, weights=weight, minlength=n_classes) / stats.n
+    shares = np.maximum(shares, 1.0 / (stats.n + 1.0))
+    return SufficientStatistics(lay, data, stats.seen, stats.n, shares / shares.sum(), stats.noise)
 
 
 def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -134,16 +138,16 @@ def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return out
 
 
-def _noise(found: Sufficient, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _noise(stats: SufficientStatistics, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Deviations (P,) of noise: every effect of a table has its own, so that tables agree."""
     if not variance.any():
         return np.zeros_like(variance)
-    lay = found.layout
+    lay = stats.layout
     effects: dict[tuple[int, ...], np.ndarray] = {(): np.zeros(())}
     out = np.zeros_like(variance)
     for t in sorted(range(len(lay.terms)), key=lambda t: len(lay.terms[t])):
-        term, at = lay.terms[t], found.part(t)
-        if lay.listing(t) is not None:
+        term, at = lay.terms[t], stats.part(t)
+        if lay.sparse_cells(t) is not None:
             continue  # sparse tables are exact
         draw = (np.sqrt(variance[at]) * rng.standard_normal(at.stop - at.start)).reshape(lay.shape(term))
         whole = all(s in effects for s in subsets(term) if len(s) < len(term))

@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from sumwise import checks
 from sumwise.maxent.naive_bayes import one_way, split_classes
-from sumwise.maxent.sufficient_statistics import Sufficient, sufficient
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -45,7 +45,7 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
     def fit(self, tables: Tables) -> TreeAugmentedNaiveBayes:
         """Learn from tables of pairs (larger ones are summed onto pairs)."""
         smoothing = float(checks.at_least(self.smoothing, "smoothing", 0, whole_number=False))
-        found = sufficient(tables, margins=True)
+        found = sufficient_statistics(tables, margins=True)
         d, names = len(tables.domain), tables.domain.attributes
         pairs = {t: _pair_counts(found, t) for t in found.layout.terms if len(t) == 2}
         parent = _tree(d, pairs)
@@ -74,12 +74,12 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
             plain = self.log_levels_[a][np.maximum(own, 0)]
             if p is not None:
                 tied = self.log_conditionals_[a][np.maximum(other, 0), np.maximum(own, 0)]
-                plain = np.where((other >= 0)[:, None], tied, plain)  # a parent of unknown level tells nothing
+                plain = np.where((other >= 0)[:, None], tied, plain)  # a parent of unknown level is left out
             scores += np.where((own >= 0)[:, None], plain, 0.0)
         return scores
 
 
-def _pair_counts(found: Sufficient, pair: tuple[int, ...]) -> np.ndarray:
+def _pair_counts(found: SufficientStatistics, pair: tuple[int, ...]) -> np.ndarray:
     lay = found.layout
     t = lay.terms.index(pair)
     part = slice(lay.term_starts[t], lay.term_starts[t + 1])

@@ -97,6 +97,8 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     if tag == "noun":
         return _build(cls, decoder.named(body["fields"], where), where)
     attributes = decoder.named(body["attributes"], where)
+    if hasattr(cls, "_migrated"):  # how an estimator reads what an earlier version of it wrote
+        attributes = cls._migrated(attributes)
     check_attributes(cls, attributes, where)
     estimator = cls()  # its defaults: a parameter that the saving version didn't have yet
     vars(estimator).update(attributes)

@@ -11,7 +11,7 @@ def test_every_factor_reads_its_clique_with_the_drawn_attribute_last():
     made = plan(lay)
     assert made.visits.tolist() == [[0, -1], [1, -1], [2, -1]]
     assert len(made.gather) == (12 + 8 + 6) * 4  # rows of 2, 3 and 4 levels, each in a block of four
-    begin = int(made.base[0])
+    begin = int(made.factors.base[0])
     first = made.gather[begin : begin + 48].reshape(3, 4, 4)
     np.testing.assert_array_equal(first[..., :2], np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0))
     assert np.all(first[..., 2:] == lay.n_cells)  # padding has a cell of its own, of weight 0

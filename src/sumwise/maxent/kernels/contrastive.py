@@ -12,8 +12,6 @@ import numpy as np
 
 from sumwise.maxent.kernels.loglinear import Layout
 
-__all__ = ["Centring", "Moments", "centring", "gradients", "misfit", "preconditioned", "shared_pace", "steps"]
-
 CROWD = 3.0  # tables that list their cells, at one attribute, whose steps add up without harm
 LONGEST = 2.0  # no parameter moves by more than this before the step size is applied
 
@@ -44,7 +42,7 @@ def centring(lay: Layout) -> Centring:
         parts, n = [], 0
         for c, clique in enumerate(lay.cliques):
             shape = lay.shape(clique)
-            if axis >= len(shape) or len(shape) < 2 or lay.listing(c) is not None:
+            if axis >= len(shape) or len(shape) < 2 or lay.sparse_cells(c) is not None:
                 line = np.full(int(lay.starts[c + 1] - lay.starts[c]), -1, dtype=np.int64)
             else:
                 flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
@@ -60,9 +58,9 @@ def _speeds(lay: Layout) -> np.ndarray:
     """How fast each cell may go at what is its own: less where an attribute is in many tables that list their cells.
 
     Such a table is taken for its own altogether: what its listed cells have in common is how far they outweigh the
-    others, which nothing else tells. But a level's main effect is in there too, once per table.
+    others, which nothing else determines. But a level's main effect is in there too, once per table.
     """
-    speed, listing = np.ones(lay.n_cells), lay.listing_by_term()
+    speed, listing = np.ones(lay.n_cells), lay.sparse_terms()
     for c, clique in enumerate(lay.cliques):
         if clique in listing:
             most = max(sum(a in other for other in listing) for a in clique)

@@ -15,8 +15,6 @@ import numpy as np
 from sumwise.maxent.kernels.contrastive import LONGEST
 from sumwise.maxent.kernels.loglinear import Layout
 
-__all__ = ["Lines", "Pace", "Problem", "State", "centring_lines", "project", "spread", "take_step"]
-
 TOGETHER = 8  # lines across contiguous cells that one program takes: a sector of memory
 Tensor = Any
 

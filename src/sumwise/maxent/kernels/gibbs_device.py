@@ -21,8 +21,6 @@ from sumwise.maxent.kernels.loglinear import Layout
 if TYPE_CHECKING:
     from sumwise.maxent.kernels.gibbs_plan import Jump  # which loads Numba
 
-__all__ = ["DeviceChains", "DevicePlan", "bytes_needed", "cell_sums", "device_plan", "sweep_halves", "to_device"]
-
 EMPTY = -60_000.0  # log-weight beyond the last level of a row; the lowest whole thousands of half precision
 GATHERED = 2**24  # entries that a plain gather may hold at once
 STACKED = 18  # tensors of all parameters that a step holds at once

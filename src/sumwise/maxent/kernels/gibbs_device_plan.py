@@ -14,8 +14,6 @@ import numpy as np
 
 from sumwise.maxent.kernels.loglinear import Layout
 
-__all__ = ["Counting", "Site", "counting", "sites"]
-
 FUSED_ROWS = 1024  # a factor over several attributes has at most this many rows
 FEW_CELLS = 8192  # a clique up to this size is counted in several copies, so that chains seldom meet in one
 COPIES = 32

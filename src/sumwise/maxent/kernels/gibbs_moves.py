@@ -10,22 +10,6 @@ from numba import njit
 from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick
 from sumwise.maxent.kernels.row_products import multiply_rows
 
-__all__ = [
-    "FAST",
-    "class_shares",
-    "draw_class",
-    "exact",
-    "jump",
-    "listed_pair",
-    "multiply",
-    "multiply_logs",
-    "pair",
-    "pair_logs",
-    "pick",
-    "pick_logs",
-    "uniform",
-]
-
 HALF = 1.0 / 2**53
 FAST = {
     "reassoc",

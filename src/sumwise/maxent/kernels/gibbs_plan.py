@@ -11,8 +11,6 @@ from sumwise.maxent.kernels.gibbs_sparse import SparsePlan, sparse_plan
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.kernels.row_products import padded
 
-__all__ = ["Jump", "Plan", "plan"]
-
 
 class Factors(NamedTuple):
     """Rows of `Plan.gather` that visits multiply.
@@ -110,7 +108,7 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jum
         for drawn in ((first,), (second,), (first, second)):
             begin = len(factors)
             for c, clique in enumerate(lay.cliques):
-                if lay.listing(c) is not None:
+                if lay.sparse_cells(c) is not None:
                     continue
                 inside = tuple(a for a in (first, second) if a in clique)
                 if inside == drawn and -1 not in drawn:

@@ -1,6 +1,6 @@
-"""Gibbs moves on tables that list their cells: a row is 1 but for a few cells, and two tied attributes move together.
+"""Gibbs moves on tables that list their cells: a row is 1 but for a few cells, and correlated pairs move together.
 
-Where most cells of a table are empty, the weight of a listed cell is told as a ratio to that of all the others, which
+Where most cells of a table are empty, the weight of a listed cell is kept as a ratio to that of all the others, which
 cancels. A row of the table then multiplies a few levels only. Two attributes with such a table are redrawn together at
 the cost of their levels and of the listed cells, not of their product: with A and B the weights of their levels by all
 other tables, row v has the mass A[v] (sum of B + sum over its listed cells of (ratio - 1) B).
@@ -17,8 +17,6 @@ from numba import njit
 
 from sumwise.errors import DataError
 from sumwise.maxent.kernels.loglinear import Layout
-
-__all__ = ["SparsePlan", "apply_logs", "apply_ratios", "cell_of", "joint_pick", "ratios", "sparse_plan"]
 
 
 class SparsePlan(NamedTuple):
@@ -51,7 +49,7 @@ class SparsePlan(NamedTuple):
 
 def sparse_plan(lay: Layout, visits: Sequence[tuple[int, int]]) -> SparsePlan:
     """Lay out the listed cells for a sweep that makes these visits (first attribute, second or -1)."""
-    listing = [c for c in range(len(lay.cliques)) if lay.listing(c) is not None]
+    listing = [c for c in range(len(lay.cliques)) if lay.sparse_cells(c) is not None]
     factors: list[tuple] = []
     parts, joint = np.zeros((len(visits), 2, 2), np.int64), np.full(len(visits), -1, np.int64)
     for i, visit in enumerate(visits):

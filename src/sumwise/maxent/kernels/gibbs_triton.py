@@ -11,8 +11,6 @@ from sumwise.maxent.kernels.gibbs_device_plan import COPIES
 if find_spec("triton") is not None:
     import triton  # pyright: ignore[reportMissingImports]
     import triton.language as tl  # pyright: ignore[reportMissingImports]
-__all__ = ["clique_sums", "count_cells", "fill_rows", "redraw", "without_means"]
-
 TILE = 1024  # levels times chains that one program of a redraw takes
 CHAINS = 128  # chains that one program takes where it goes through cliques
 

@@ -15,19 +15,6 @@ import numpy as np
 
 from sumwise.errors import DataError
 
-__all__ = [
-    "ENUMERABLE",
-    "Expectation",
-    "Layout",
-    "class_shares",
-    "enumerate_cells",
-    "found_in",
-    "layout",
-    "log_weights",
-    "project",
-    "spread",
-]
-
 ENUMERABLE = 4_000_000  # cells of the joint table, classes included, beyond which enumeration is refused
 
 
@@ -72,20 +59,33 @@ class Layout(NamedTuple):
         """Whether any clique lists its cells."""
         return any(cells is not None for cells in self.listed)
 
-    def listing(self, t: int) -> np.ndarray | None:
+    def sparse_cells(self, t: int) -> np.ndarray | None:
         """The cells that term `t` has places for; None where it has one for each."""
         return self.listed[t] if t < len(self.listed) else None
 
-    def listing_by_term(self) -> dict[tuple[int, ...], np.ndarray]:
+    def sparse_terms(self) -> dict[tuple[int, ...], np.ndarray]:
         """The cells of every clique that lists them."""
         return {c: cells for c, cells in zip(self.cliques, self.listed) if cells is not None}
 
     def parameters(self, t: int, cells: np.ndarray) -> np.ndarray:
         """Where the parameters of cells (C order) of term `t`'s table are."""
-        kept = self.listing(t)
+        kept = self.sparse_cells(t)
         if kept is None:
             return self.term_starts[t] + cells
         return self.term_starts[t] + found_in(kept, cells)
+
+    def own_places(self) -> np.ndarray:
+        """Whether a parameter is a cell's own (P,), not that of all cells that a table doesn't list."""
+        own = np.ones(self.n_params, dtype=bool)
+        own[[self.starts[c + 1] - 1 for c, kept in enumerate(self.listed) if kept is not None]] = False
+        return own
+
+    def term_cells(self, t: int) -> Iterable[tuple[int, ...]]:
+        """Levels of each cell that term `t` has a parameter of its own for, in their order."""
+        kept, shape = self.sparse_cells(t), self.shape(self.terms[t])
+        if kept is None:
+            return np.ndindex(*shape)
+        return (tuple(map(int, at)) for at in zip(*np.unravel_index(kept, shape)))
 
     def clique_cells(self, c: int) -> np.ndarray:
         """Flat positions of the cells of clique `c`, shaped like its table; not for one that lists its cells."""
@@ -218,3 +218,23 @@ def class_shares(log_mass: np.ndarray) -> np.ndarray:
     """Shares of the classes from their log-masses (K,)."""
     mass = np.exp(log_mass - log_mass.max())
     return mass / mass.sum()
+
+
+def term_scores(lay: Layout, codes: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Sum of every term's parameters (C, P) at the cells of level codes (n, D): (n, C).
+
+    Terms with an unknown level, -1, drop out.
+    """
+    out = np.zeros((len(codes), len(theta)))
+    for t, term in enumerate(lay.terms):
+        columns = [codes[:, a] for a in term]
+        known = np.logical_and.reduce([c >= 0 for c in columns])
+        cell = np.ravel_multi_index(tuple(np.maximum(c, 0) for c in columns), lay.shape(term))
+        out += np.where(known[:, None], theta[:, lay.parameters(t, cell)].T, 0.0)
+    return out
+
+
+def class_scores(lay: Layout, theta: np.ndarray, offsets: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Log-probabilities of the classes up to a constant per row, (n, K), of level codes (n, D)."""
+    scores = term_scores(lay, codes, theta)
+    return (np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if len(theta) == 1 else scores) + offsets

@@ -8,8 +8,6 @@ import numpy as np
 
 from sumwise.maxent.kernels.loglinear import Expectation, Layout, class_shares, log_sum
 
-__all__ = ["bp_cells", "trw_cells"]
-
 
 class _Graph(NamedTuple):
     lay: Layout

@@ -10,8 +10,6 @@ from sumwise.errors import DataError
 from sumwise.kernels.junction import junction_tree
 from sumwise.maxent.kernels.loglinear import Expectation, Layout, class_shares, log_sum
 
-__all__ = ["TREE_CELLS", "tree_cells", "tree_size"]
-
 TREE_CELLS = 4_000_000  # cells of all tree cliques together beyond which the tree is refused
 
 

@@ -1,4 +1,4 @@
-"""Logistic regression whose label sums are told with noise: weighted least squares on the sums, effect by effect."""
+"""Logistic regression on label sums observed with noise: weighted least squares on the sums, effect by effect."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 from sumwise.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import log_sum
 
-__all__ = ["NoisySums", "fit_noisy_sums"]
-
 FLOOR = 0.25  # least sampling variance of a sum, so that cells without rows have a finite weight
 
 
@@ -20,7 +18,8 @@ class NoisySums(NamedTuple):
 
     sums (C, P) of one class for two classes, else of each; variance (C, P) of their noise, infinite where unknown;
     ratio (P,) by which the rows' own sums are multiplied, since rows have too many or too few of a cell; n: the
-    population; shares (K,) of the classes; centred: (C, P) to (C, P), takes out of every table what smaller ones tell.
+    population; shares (K,) of the classes; centred: (C, P) to (C, P), takes out of every table what smaller ones
+    determine.
     """
 
     sums: np.ndarray
@@ -32,9 +31,9 @@ class NoisySums(NamedTuple):
 
 
 def fit_noisy_sums(
-    design, weights: np.ndarray, told: NoisySums, penalty: np.ndarray, begin=None, max_iter: int = 150, centre=None
+    design, weights: np.ndarray, observed: NoisySums, penalty: np.ndarray, begin=None, max_iter: int = 150, centre=None
 ):
-    """Minimise half the sum of (expected - told sum)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
+    """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
 
     The gradient weighs residuals by how the sums answer to theta. Where noise is large this is the likelihood of the
     sums; dividing each cell's residual by its own variance alone would forget that cells answer together.
@@ -43,13 +42,13 @@ def fit_noisy_sums(
     begin: (theta, offsets) to start from; centre (C, P), of zeros if None. Returns theta (C, P), offsets (K,), the
     loss, the number of iterations, and whether it ended by itself.
     """
-    shape, weight = told.sums.shape, weights[:, None]
+    shape, weight = observed.sums.shape, weights[:, None]
     kept = slice(1, 2) if shape[0] == 1 else slice(None)
     turned = design.T.tocsr()
-    rates = told.shares[kept][:, None]
+    rates = observed.shares[kept][:, None]
     sampled = np.maximum((turned @ weights) * rates * (1 - rates), FLOOR)
-    trust = 1.0 / (told.variance + sampled)
-    goal, whole = told.centred(told.sums), 1.0 / (told.n * told.shares[kept])
+    trust = 1.0 / (observed.variance + sampled)
+    goal, whole = observed.centred(observed.sums), 1.0 / (observed.n * observed.shares[kept])
     pace = 1.0 / np.sqrt(2 * penalty + sampled**2 * trust)
     centre = np.zeros(shape) if centre is None else centre
 
@@ -59,18 +58,18 @@ def fit_noisy_sums(
         if shape[0] == 1:
             score = np.column_stack([np.zeros(len(score)), score])
         p = np.exp(score - log_sum(score, axis=1)[:, None])[:, kept]
-        off = told.centred(told.ratio * (turned @ (weight * p)).T) - goal
-        total = (weight * p).sum(axis=0) - told.n * told.shares[kept]
+        off = observed.centred(observed.ratio * (turned @ (weight * p)).T) - goal
+        total = (weight * p).sum(axis=0) - observed.n * observed.shares[kept]
         value = 0.5 * np.sum(trust * off**2) + 0.5 * np.sum(whole * total**2) + np.sum(penalty * (theta - centre) ** 2)
-        pull = design @ (told.ratio * told.centred(trust * off)).T + whole * total
+        pull = design @ (observed.ratio * observed.centred(trust * off)).T + whole * total
         pull = weight * p * (pull - np.sum(p * pull, axis=1, keepdims=True))
         gradient = (turned @ pull).T + 2 * penalty * (theta - centre)
         return value, np.concatenate([(gradient * pace).ravel(), pull.sum(axis=0)])
 
     if begin is None:
-        begin = np.zeros(shape), np.log(told.shares / told.shares[0])
+        begin = np.zeros(shape), np.log(observed.shares / observed.shares[0])
     first = np.concatenate([(begin[0] / pace).ravel(), (begin[1] - begin[1][0])[kept]])
-    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-6 * told.n, "ftol": 1e-7, "maxcor": 15}
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-6 * observed.n, "ftol": 1e-7, "maxcor": 15}
     result = minimise(loss, first, jac=True, method="L-BFGS-B", options=options)
     theta, offsets = result.x[: pace.size].reshape(shape) * pace, result.x[pace.size :]
     offsets = np.concatenate([[0.0], offsets]) if shape[0] == 1 else offsets - offsets[0]

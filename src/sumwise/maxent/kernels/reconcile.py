@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Agreed", "built", "effect", "reconcile", "subsets"]
-
 
 class Agreed(NamedTuple):
     """values[S]: the agreed sums onto the attributes S, ascending; variances[S]: of one cell of the effect of S."""
@@ -41,7 +39,7 @@ def reconcile(tables: Sequence[tuple[tuple[int, ...], np.ndarray, float]], total
     """Find the tables nearest to all given ones that agree with each other.
 
     tables: (attributes ascending, values shaped by their levels, variance of one cell); a variance of 0 is exact, and
-    where an exact table tells an effect, noisy ones are not asked. total: the sum over all cells, where it is known.
+    where an exact table has an effect, noisy ones are not used. total: the sum over all cells, where it is known.
     """
     found: dict[tuple[int, ...], list[tuple[np.ndarray, float]]] = {}
     for axes, values, variance in tables:

@@ -11,8 +11,6 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["WIDTH", "multiply_rows", "padded"]
-
 WIDTH = 4  # doubles in a register that every processor with AVX2 has; others do it in two steps
 
 

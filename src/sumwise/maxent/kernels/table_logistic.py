@@ -8,8 +8,6 @@ from scipy.sparse import csr_matrix
 from sumwise.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import found_in, log_sum
 
-__all__ = ["cell_design", "fit_softmax", "fit_sums"]
-
 
 def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes, listed=()) -> csr_matrix:
     """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
@@ -60,7 +58,7 @@ def fit_softmax(design, counts: np.ndarray, penalty: np.ndarray, max_iter: int =
 
 
 def fit_sums(design, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500):
-    """Logistic regression whose rows have no labels: their sums are told instead.
+    """Logistic regression whose rows have no labels: their sums are observed instead.
 
     Minimises n mean over rows of log(sum over classes of exp(score)) - sums . theta - n shares . offsets + sum penalty
     theta^2. design (m, P); sums (1 or K, P) label sums; shares (K,) of the classes; penalty (1 or K, P). Returns theta,

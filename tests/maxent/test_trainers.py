@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
+from maxent_settings import classifier
 from sumwise import DataError, NotConverged, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, trained
+from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def quietly(model, tables):
 def test_one_and_two_threads_learn_the_same(people):
     _, _, tables = people
     options = {"engine": "gibbs", "n_chains": 1000, "max_iter": 10, "random_state": 3}
-    one, two = (quietly(MaxEntClassifier(n_jobs=j, **options), tables) for j in (1, 2))
+    one, two = (quietly(classifier(n_jobs=j, **options), tables) for j in (1, 2))
     assert np.array_equal(one.theta_, two.theta_)
     assert np.array_equal(one.mu_, two.mu_)
 
@@ -36,10 +37,10 @@ def test_one_and_two_threads_learn_the_same(people):
 def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeypatch):
     _, _, tables = people
     options = {"engine": "gibbs", "n_chains": 500, "max_iter": 30, "random_state": 3, "tol": 0.0}
-    whole = quietly(MaxEntClassifier(**options), tables)
+    whole = quietly(classifier(**options), tables)
     path = tmp_path / "state"
-    monkeypatch.setattr(trained, "SECONDS", 0.0)
-    real, calls = trained.Checkpoint.save, []
+    monkeypatch.setattr(trainers, "SECONDS", 0.0)
+    real, calls = trainers.Checkpoint.save, []
 
     def interrupted(self, state):
         real(self, state)
@@ -48,11 +49,11 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeyp
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(trained.Checkpoint, "save", interrupted)
+        patch.setattr(trainers.Checkpoint, "save", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            MaxEntClassifier(**options, checkpoint=path).fit(tables)
+            classifier(**options, checkpoint=path).fit(tables)
     assert path.exists()
-    resumed = quietly(MaxEntClassifier(**options, checkpoint=path), tables)
+    resumed = quietly(classifier(**options, checkpoint=path), tables)
     assert np.array_equal(resumed.theta_, whole.theta_)
     assert resumed.fit_.n_iter == whole.fit_.n_iter == 30
     assert not path.exists()
@@ -60,18 +61,20 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeyp
 
 def test_a_checkpoint_of_other_data_is_refused(people, tmp_path, monkeypatch):
     frame, names, tables = people
-    monkeypatch.setattr(trained, "SECONDS", 0.0)
-    monkeypatch.setattr(trained.Checkpoint, "clear", lambda self: None)
+    monkeypatch.setattr(trainers, "SECONDS", 0.0)
+    monkeypatch.setattr(trainers.Checkpoint, "clear", lambda self: None)
     options = {"engine": "gibbs", "n_chains": 200, "max_iter": 10, "random_state": 0, "checkpoint": tmp_path / "state"}
-    quietly(MaxEntClassifier(**options), tables)
+    quietly(classifier(**options), tables)
     other = Tables.from_frame(frame.head(5000), names, label="label", domain=tables.domain)
     with pytest.raises(DataError, match="was written for other data or parameters"):
-        MaxEntClassifier(**options).fit(other)
+        classifier(**options).fit(other)
 
 
 def test_warm_start_goes_on_from_the_last_fit(people):
     _, _, tables = people
-    model = MaxEntClassifier(engine="gibbs", n_chains=500, max_iter=40, random_state=0, warm_start=True)
+    model = MaxEntClassifier(
+        engine="gibbs", options=SolverOptions(n_chains=500, max_iter=40), random_state=0, warm_start=True
+    )
     quietly(model, tables)
     first = model.fit_.history["misfit"]
     quietly(model, tables)

@@ -1,14 +1,23 @@
 """Intervals: how often they cover the truth, what widens them, what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sumwise import DataError, Domain, Table, Tables
-from sumwise.maxent import MaxEntClassifier
+from sumwise import DataError, Domain, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent.bootstrap import prior_variance, suggested_scale
 from sumwise.maxent.effects import effects_of
+from sumwise.maxent.fitted_model import Schema
+from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import layout
+from sumwise.maxent.penalties import penalties_of
+from sumwise.maxent.penalty_search import train_quietly
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.trainers import Settings
 from sumwise.noise import Gaussian
 
 SHARES = np.array([0.1, 0.2, 0.1, 0.25, 0.15, 0.2])
@@ -67,7 +76,7 @@ def test_intervals_cover_what_large_penalties_take():
     assert 0.85 < np.mean(alone) < 1.0
 
 
-def test_told_is_high_for_frequent_levels_and_low_for_one_that_nobody_has():
+def test_contraction_is_high_for_frequent_levels_and_low_for_one_that_nobody_has():
     data, _ = drawn(0)
     counts, sums = (np.vstack([v, np.zeros((1, 4))]) for v in (data["a", "b"].counts, data["a", "b"].label_sums))
     rare = Tables([Table(("a", "b"), counts, sums)], Domain({"a": 6, "b": 4}))
@@ -75,8 +84,8 @@ def test_told_is_high_for_frequent_levels_and_low_for_one_that_nobody_has():
     for frame, at_least in ((model.effect_intervals(), 0.9), (model.coefficient_intervals(), 0.5)):
         alone = frame[frame["table"] == ("a",)]
         unseen = alone["levels"] == (5,)
-        assert alone["told"][~unseen].min() > at_least
-        assert alone["told"][unseen].max() < 0.8
+        assert alone["contraction"][~unseen].min() > at_least
+        assert alone["contraction"][unseen].max() < 0.8
         assert ((frame["high"] - frame["low"]) > 0).all()
 
 
@@ -88,7 +97,7 @@ def test_effects_of_three_classes_are_against_their_mean():
     found = MaxEntClassifier().fit(data).bootstrap(data, n=3, random_state=0).effect_intervals()
     assert len(found) == 3 * (3 + 2 + 6)
     np.testing.assert_allclose(found.groupby(["table", "levels"])["effect"].sum(), 0.0, atol=1e-12)
-    assert found["told"].between(0.0, 1.0).all()
+    assert found["contraction"].between(0.0, 1.0).all()
 
 
 def test_noise_widens_intervals_and_coefficients_have_them():
@@ -121,3 +130,48 @@ def test_refits_of_another_fit_are_forgotten_and_a_part_of_the_tables_is_refused
     assert not hasattr(model.fit([data, data]), "replicates_")
     with pytest.raises(DataError, match="The tables count 3000, those that the model was fitted to 6000"):
         model.bootstrap(data)
+
+
+def test_variances_are_those_of_the_usual_penalties_less_what_large_attributes_raise():
+    given, usual = np.array([[2.0, 50.0, 0.0]]), np.array([[4.0, 5.0, 1.0]])
+    found = prior_variance(Moments(np.array([2.0, 0.1, 0.0]), given * [1.0, 3.0, 1.0]), given, usual)
+    np.testing.assert_allclose(found.sums, [[1 / 8, 1 / 30, 0.0]])
+    np.testing.assert_allclose(found.counts, [0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_scale_is_found_where_parameters_are_informative_and_two_where_they_are_not(scale):
+    rng = np.random.default_rng(0)
+    sampled, answered = rng.uniform(0.1, 1.0, 4000), rng.uniform(0.5, 2.0, 4000)
+    values = rng.standard_normal(4000) * np.sqrt(sampled + scale * answered)
+    assert suggested_scale(values, sampled, answered, np.ones(4000)) == pytest.approx(scale, rel=0.1)
+    assert suggested_scale(values, sampled, 1e-9 * answered, np.ones(4000)) == pytest.approx(2.0, rel=0.05)
+
+
+WAYS = {
+    "lbfgs": {},
+    "steps": {"options": {"solver": "steps", "decay": 0.0}},
+    "device": {"device": "cpu:0", "options": {"n_chains": 4000, "max_iter": 150}, "random_state": 0},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_penalty_that_pulls_elsewhere_is_a_shifted_one(way):
+    """Label sums moved by 2 penalty * centre have the same optimum."""
+    if way == "device":
+        pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
+    tables = synthetic.rows(5000, sizes=[3, 2, 4], rate=0.3, correlation=0.5, random_state=0).tables()
+    found, rng = sufficient_statistics(tables), np.random.default_rng(1)
+    centre = Moments(*(0.5 * rng.standard_normal(v.shape) for v in found.data))
+    penalties = penalties_of(found, (50.0, 400.0), 1.0)
+    moved = Moments(*(d + 2 * p * c for d, p, c in zip(found.data, penalties, centre)))
+
+    def effects(data, options=None, **settings):
+        how = Settings(options=SolverOptions(rescale=False, **(options or {})), **settings)
+        model = train_quietly(data, Schema.of(tables), how, (50.0, 400.0))
+        even = [np.full(k, 1.0 / k) for k in found.layout.sizes]
+        return np.concatenate(effects_of(found.layout, model.parameters.theta[0], even))
+
+    pulled, plain = effects(replace(found, centre=centre), **WAYS[way]), effects(found)
+    np.testing.assert_allclose(pulled, effects(replace(found, data=moved)), atol=0.2 if way == "device" else 0.02)
+    assert np.sqrt(np.mean((pulled - plain) ** 2)) > 0.2

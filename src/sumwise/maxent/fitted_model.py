@@ -1,0 +1,141 @@
+"""LogLinearModel: a fitted maximum entropy model, its parameters and what they say of individuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from sumwise import checks
+from sumwise.domain import Domain
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError
+from sumwise.fit import Fit
+from sumwise.maxent.engines import Parameters
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.loglinear import (
+    ENUMERABLE,
+    Layout,
+    class_scores,
+    layout,
+    log_sum,
+    log_weights,
+    spread,
+    term_scores,
+)
+from sumwise.maxent.sparse_terms import full_table
+from sumwise.maxent.tables_classifier import codes_of
+from sumwise.tables import Tables
+
+BURN_IN = 20  # sweeps from where training left the chains
+COLD_START = 200  # sweeps from independent attributes
+
+
+class Schema(NamedTuple):
+    """What parameters are about: features with their levels, how raw columns become levels, the label's classes."""
+
+    domain: Domain
+    encoding: Encoding | None
+    label: str | None
+    classes: np.ndarray
+
+    @classmethod
+    def of(cls, tables: Tables) -> Schema:
+        """The schema of tables."""
+        return cls(tables.domain, tables.encoding, tables.label, np.array(tables.classes))
+
+    def names(self, term: Any) -> tuple[str, ...]:
+        """Names of attributes by their positions."""
+        return tuple(self.domain.attributes[a] for a in term)
+
+    def codes(self, frame: Any) -> np.ndarray:
+        """Level codes (n_rows, D) of individuals; -1 where a level is unknown."""
+        return codes_of(frame, self.domain, self.encoding)
+
+    def label_codes(self, labels: Any, n_rows: int) -> np.ndarray:
+        """Class codes (n_rows,) of labels."""
+        position = {checks.plain(c): k for k, c in enumerate(self.classes)}
+        given = [checks.plain(v) for v in np.asarray(labels)]
+        if len(given) != n_rows:
+            raise DataError(f"There are {len(given)} labels for {n_rows} rows.", hint="give one for each row.")
+        for v in given:
+            checks.known(v, position, "class")
+        return np.array([position[v] for v in given])
+
+
+@dataclass(frozen=True)
+class LogLinearModel:
+    """A fitted model: p(x, y) proportional to exp(offset_y + phi(x) . (mu + y theta)).
+
+    schema : what the parameters are about; layout : where they are.
+    n : individuals that were counted.
+    engine : what the model was trained with; "rows" has no distribution of features.
+    chains, blocks : where the sampler ended, and the pairs that it redraws together.
+    fit : how training went.
+    """
+
+    schema: Schema
+    layout: Layout
+    parameters: Parameters
+    n: float
+    engine: str = "exact"
+    chains: dict[str, np.ndarray] | None = None
+    blocks: tuple = ()
+    fit: Fit | None = None
+
+    def predict_proba(self, frame: Any) -> np.ndarray:
+        """P(class | features) of individuals, (n_rows, K)."""
+        return softmax(self.scores(self.schema.codes(frame)), axis=1)
+
+    def scores(self, codes: np.ndarray, parameters: Parameters | None = None) -> np.ndarray:
+        """Log-probabilities up to a constant per row, (n, K), of level codes (n, D)."""
+        now = parameters or self.parameters
+        return class_scores(self.layout, now.theta, now.offsets, codes)
+
+    def log_density(self, codes: np.ndarray) -> np.ndarray:
+        """log p(x, y) (n, K) up to a constant."""
+        return term_scores(self.layout, codes, self.parameters.mu[None]) + self.scores(codes)
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether the joint table is small enough to go through."""
+        return self.schema.domain.size() * len(self.schema.classes) <= ENUMERABLE
+
+    def joint(self) -> np.ndarray:
+        """p(y, x), of shape (K, levels of each attribute)."""
+        lay, d = self.layout, len(self.schema.domain)
+        weights = log_weights(spread(lay, self.parameters.mu), spread(lay, self.parameters.theta))
+        joint = np.zeros((len(weights), *lay.sizes)) + self.parameters.offsets.reshape(-1, *[1] * d)
+        for c, clique in enumerate(lay.cliques):
+            shape = [lay.sizes[a] if a in clique else 1 for a in range(d)]
+            part = weights[:, lay.starts[c] : lay.starts[c + 1]]
+            joint += np.stack([full_table(lay, c, w) for w in part]).reshape(-1, *shape)
+        return np.exp(joint - log_sum(joint))
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Level codes (n, D) and class codes (n,) of individuals drawn from the model."""
+        if self.enumerable:
+            joint = self.joint()
+            cells = rng.choice(joint.size, size=n, p=joint.ravel())
+            labels, *codes = np.unravel_index(cells, joint.shape)
+            return np.column_stack(codes), labels
+        lay = self.layout
+        chains = gibbs.draw_chains(n, [np.full(s, 1.0 / s) for s in lay.sizes], len(self.schema.classes), rng)
+        if self.chains is not None:
+            picked = rng.permutation(np.resize(np.arange(len(self.chains["labels"])), n))
+            chains.codes[:], chains.labels[:] = self.chains["codes"][picked], self.chains["labels"][picked]
+        plan = gibbs.plan(lay, self.blocks if self.chains is not None else ())
+        theta = spread(lay, self.parameters.theta)
+        weights = log_weights(spread(lay, self.parameters.mu), theta)
+        for _ in range(COLD_START if self.chains is None else BURN_IN):
+            gibbs.sweep(chains, plan, weights, theta, self.parameters.offsets)
+        return chains.codes.astype(np.int64), chains.labels.astype(np.int64)
+
+
+def layout_of(domain: Domain, terms: Any, listed: Any) -> Layout:
+    """The layout of tables over named attributes, `listed` being the cells (or None) of each."""
+    axes = [tuple(domain.axes(term)) for term in terms]
+    kept = listed or [None] * len(axes)
+    return layout(domain.shape, axes, {term: cells for term, cells in zip(axes, kept) if cells is not None})

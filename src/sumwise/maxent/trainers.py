@@ -1,0 +1,318 @@
+"""From sufficient statistics to a fitted model: by steps on chains, by L-BFGS, or on unlabelled rows."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.checkpoint import Checkpoint
+from sumwise.errors import DataError
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.maxent import device_training, engines, on_spark
+from sumwise.maxent.engines import Parameters
+from sumwise.maxent.fitted_model import LogLinearModel, Schema
+from sumwise.maxent.kernels import gibbs
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import class_scores
+from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit
+from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
+from sumwise.maxent.penalties import penalties_of
+from sumwise.maxent.sufficient_statistics import SufficientStatistics
+from sumwise.maxent.training import CALM, SETTLED, StepOptions, TrainingState, by_lbfgs, by_steps, start
+from sumwise.networks.tensors import find_device
+from sumwise.progress import Progress
+
+SAMPLING = ("gibbs", "spark")  # engines that run chains
+FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
+BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
+SECONDS = 1.0  # at least, between two checkpoints
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are trained, whatever the tables and penalties: the parameters of `MaxEntClassifier`, checked."""
+
+    engine: str = "auto"
+    device: str = "cpu"
+    options: SolverOptions = field(default_factory=SolverOptions)
+    penalty_mu: Any = 1.0
+    n_jobs: int = 1
+    checkpoint: Any = None
+    key: str | None = None  # of the checkpoint
+    verbose: int = 0
+    random_state: Any = None
+    brief: bool = False  # whether L-BFGS may end near the optimum, as refits do
+
+    @property
+    def on_device(self) -> bool:
+        """Whether chains are on a torch device."""
+        return self.device != "cpu"
+
+    def engine_for(self, stats: SufficientStatistics) -> str:
+        """The engine's name; "auto" by the size of the tables, on a device always sampling."""
+        if not self.on_device:
+            return engines.choose(self.engine, stats.layout, len(stats.shares))
+        checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
+        find_device(self.device)
+        return "gibbs"
+
+    def solver_for(self, engine: str) -> str:
+        """ "steps" or "lbfgs"."""
+        if engine in SAMPLING and self.options.solver == "lbfgs":
+            raise DataError(f"L-BFGS needs exact gradients; engine is {engine!r}.", hint="use solver='steps'.")
+        if self.options.solver != "auto":
+            return self.options.solver
+        return "steps" if engine in SAMPLING or self.options.preset else "lbfgs"
+
+    def n_chains(self, stats: SufficientStatistics) -> int:
+        """Number of chains."""
+        n = self.options.n_chains
+        return max(FEWEST_CHAINS, round(stats.n / 10)) if n == "tenth" else int(n)
+
+    def briefly(self, max_iter: int, seed: int, n_chains: Any = None) -> Settings:
+        """The settings of a short training with its own seed, without checkpoint or messages."""
+        options = replace(self.options, max_iter=max_iter, n_chains=n_chains or self.options.n_chains)
+        return replace(self, options=options, checkpoint=None, verbose=0, random_state=seed)
+
+
+class Start(NamedTuple):
+    """Where training starts: parameters, and chains where there are any."""
+
+    parameters: Parameters
+    chains: dict[str, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, model: LogLinearModel) -> Start:
+        """Where another training ended."""
+        return cls(model.parameters, model.chains)
+
+
+class Problem(NamedTuple):
+    """One training: statistics, what they are about, the penalties of mu and theta, and the engine."""
+
+    stats: SufficientStatistics
+    schema: Schema
+    penalties: Moments
+    engine: str
+
+
+def train(
+    stats: SufficientStatistics,
+    schema: Schema,
+    settings: Settings,
+    penalty_theta: Any,
+    begin: Start | None = None,
+    held_out: Any = None,
+    weigh: bool = True,
+) -> LogLinearModel:
+    """Train a model at given penalties.
+
+    begin: where to start; None is independence. held_out: (frame, labels) to score while training. weigh: whether
+    theta is refitted to all noisy label sums at once.
+    """
+    name = settings.engine_for(stats)
+    trainer = TRAINERS[settings.solver_for(name)]
+    problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
+    model = trainer(problem, settings, begin, held_out)
+    return _weighed(problem, settings, model, penalty_theta) if weigh and stats.noisy else model
+
+
+def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, aware: bool = True) -> Moments:
+    """Penalties of mu and theta; without `aware`, as they would be on tables without noise."""
+    return penalties_of(stats, penalty_theta, settings.penalty_mu, aware, settings.options.shrink_large)
+
+
+def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, _: Any = None) -> LogLinearModel:
+    """L-BFGS on the penalised likelihood, with exact expectations."""
+    stats, options = problem.stats, settings.options
+    engine = engines.ExactMoments(problem.engine, stats)
+    first = begin.parameters.copy() if begin else start(stats).parameters
+    limits = {"ftol": BRIEF} if settings.brief else {}
+    answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, max(options.max_iter, 1000), **limits)
+    distance = history["misfit"][-1]
+    fit = Fit(
+        answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= options.tol, history=history
+    )
+    if not fit.converged:
+        warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=5)
+    return _model(problem, answer, fit=fit)
+
+
+def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None) -> LogLinearModel:
+    """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
+    stats, options = problem.stats, settings.options
+    state = start(stats)
+    if begin is not None:
+        state.parameters, state.mean = begin.parameters.copy(), begin.parameters.copy()
+    scorer = None if held_out is None else _scorer(problem, held_out)
+    kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
+    how = step_options(problem, options)
+    with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
+        state, converged = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
+        model = _model(problem, state.mean, engine)
+    distance = state.history["misfit"][-1]
+    history = {k: np.array(v) for k, v in state.history.items()}
+    if not converged:
+        early = f"that must last for {CALM} steps after the first {SETTLED}; raise max_iter."
+        hint = early if distance < options.tol else None
+        warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=5)
+    return replace(model, fit=Fit(objective=distance, n_iter=state.n_iter, converged=converged, history=history))
+
+
+TRAINERS = {"lbfgs": train_by_lbfgs, "steps": train_by_steps}
+
+
+def train_on_rows(
+    stats: SufficientStatistics, schema: Schema, settings: Settings, penalty_theta: Any, rows: Any
+) -> LogLinearModel:
+    """Unlabelled individuals in place of the model of x, which isn't learned."""
+    plain = penalties_for(stats, settings, penalty_theta, aware=False)
+    theta, offsets, loss, n_iter, converged = fit_on_rows(stats, schema.codes(rows), plain.sums)
+    if not converged:
+        warn_not_converged(n_iter, float("nan"), settings.options.tol, stacklevel=4)
+    parameters = Parameters(np.zeros(theta.shape[1]), theta, offsets)
+    fit = Fit(objective=loss, n_iter=n_iter, converged=converged)
+    return _model(Problem(stats, schema, plain, "rows"), parameters, fit=fit)
+
+
+def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalty_theta: Any) -> LogLinearModel:
+    """Take theta half from training, half from all noisy label sums at once; then let the model of x follow."""
+    stats, now = problem.stats, model.parameters
+    codes, _ = model.draw(n_rows(stats, settings.n_chains(stats)), checks.generator(settings.random_state))
+    plain = penalties_for(stats, settings, penalty_theta, aware=False)
+    theta, offsets, *_ = noisy_label_fit(stats, codes, plain.sums, (now.theta, now.offsets), settings.options.rescale)
+    mean = Parameters(now.mu, 0.5 * (now.theta + theta), 0.5 * (now.offsets + offsets))
+    state = start(stats)
+    state.parameters, state.mean = mean.copy(), mean.copy()
+    how = replace(step_options(problem, settings.options), step_theta=0.0, tol=0.0)
+    with closing(_engine(problem, settings, model.chains)) as engine:
+        state, _ = _run(stats, engine, how, state, Checkpoint(None, key=None), settings, FOLLOW)
+        return replace(_model(problem, state.mean, engine), fit=model.fit)
+
+
+def _run(
+    stats: SufficientStatistics,
+    engine: Any,
+    how: StepOptions,
+    state: TrainingState,
+    kept: Checkpoint,
+    settings: Settings,
+    max_iter: int,
+    scorer: Any = None,
+) -> tuple[TrainingState, bool]:
+    """Train from `state`, or from where the checkpoint is."""
+    saved = kept.load()
+    if saved is not None:
+        state = TrainingState.from_dict(saved["state"])
+        engine.restore(saved["chains"])
+    run: Any = by_steps
+    if settings.on_device:
+        state = device_training.DeviceState.of(state, stats, how, engine)
+        run = partial(device_training.by_steps, max_iter=max_iter)
+    with Progress("MaxEntClassifier", total=max_iter, verbose=settings.verbose) as progress:
+        progress.step(state.n_iter)
+
+        def after(now: TrainingState) -> bool:
+            progress.step(misfit=now.history["misfit"][-1])
+            if kept.due(now.n_iter):
+                kept.save({"state": now.to_dict(), "chains": engine.state()})
+            return now.n_iter >= max_iter
+
+        converged = state.n_iter < max_iter and run(stats, engine, how, state, after, scorer)
+    kept.clear()
+    return state, bool(converged)
+
+
+def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fit | None = None) -> LogLinearModel:
+    stats = problem.stats
+    common = ~stats.layout.own_places()
+    parameters = parameters.copy()
+    parameters.mu[common] = parameters.theta[:, common] = 0.0  # of no cell in particular, so added to none
+    sampled = problem.engine in SAMPLING
+    return LogLinearModel(
+        problem.schema,
+        stats.layout,
+        parameters,
+        stats.n,
+        problem.engine,
+        chains=engine.named() if sampled else None,
+        blocks=tuple(engine.blocks) if sampled else (),
+        fit=fit,
+    )
+
+
+def step_options(problem: Problem, options: SolverOptions) -> StepOptions:
+    """How steps are made, with the default sizes of steps."""
+    k = len(problem.stats.layout.terms)
+    default = (0.15, 0.2) if options.precondition == "effects" else (1.0 / k, 5.0 / k)
+    return StepOptions(
+        problem.penalties,
+        rescale=options.rescale,
+        precondition=options.precondition,
+        step_theta=default[0] if options.step is None else float(checks.positive(options.step, "step")),
+        step_mu=default[1] if options.step_mu is None else float(checks.positive(options.step_mu, "step_mu")),
+        decay=float(options.decay),
+        average=options.average,
+        tol=options.tol,
+    )
+
+
+def _engine(problem: Problem, settings: Settings, before: dict | None) -> Any:
+    """The engine that moments come from; chains go on from those before where they are as many."""
+    stats = problem.stats
+    if problem.engine not in SAMPLING:
+        return engines.ExactMoments(problem.engine, stats)
+    rng, n = checks.generator(settings.random_state), settings.n_chains(stats)
+    margins = [stats.margin(a) for a in range(len(stats.layout.sizes))]
+    chains = gibbs.draw_chains(n, margins, len(stats.shares), rng)
+    chains.labels[:] = rng.choice(len(stats.shares), size=n, p=stats.shares)
+    if before is not None and len(before["labels"]) == n:
+        chains.codes[:], chains.labels[:] = before["codes"], before["labels"]
+    options = settings.options
+    blocks = _named_blocks(problem.schema, options.blocks) if options.blocks != "auto" else engines.strong_pairs(stats)
+    if settings.on_device:
+        seed = int(rng.integers(0, 2**62))
+        return device_training.DeviceGibbs(stats, chains, blocks, settings.device, options.marginalise, seed)
+    if problem.engine == "spark":
+        return on_spark.SparkGibbs(stats, chains, blocks, options.master, options.marginalise)
+    return engines.Gibbs(stats, chains, blocks, n_threads(settings.n_jobs), options.marginalise)
+
+
+def _named_blocks(schema: Schema, given: Any) -> tuple[tuple[int, int], ...]:
+    pairs = [tuple(sorted(schema.domain.axes(checks.listing(p, "A block")))) for p in checks.listing(given, "blocks")]
+    members = [a for p in pairs for a in p]
+    if any(len(p) != 2 for p in pairs) or len(set(members)) < len(members):
+        raise DataError("blocks must be pairs of attributes, each attribute in one block.")
+    return tuple(pairs)  # type: ignore[return-value]
+
+
+def _scorer(problem: Problem, held_out: Any) -> Any:
+    """NLLH of parameters on held-out individuals."""
+    if not isinstance(held_out, (tuple, list)) or len(held_out) != 2:
+        raise DataError(f"held_out is a {type(held_out).__name__}.", hint="give (frame, labels).")
+    codes = problem.schema.codes(held_out[0])
+    y = problem.schema.label_codes(held_out[1], len(codes))
+    shares = np.bincount(y, minlength=len(problem.schema.classes)) / len(y)
+    entropy = -float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
+
+    def score(parameters: Parameters) -> float:
+        z = class_scores(problem.stats.layout, parameters.theta, parameters.offsets, codes)
+        log_p = z[np.arange(len(y)), y] - np.logaddexp.reduce(z, axis=1)
+        return float(1 + log_p.mean() / entropy)
+
+    return score
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Number of threads that `n_jobs` asks for."""
+    if n_jobs in (None, 1):
+        return 1
+    if isinstance(n_jobs, int) and n_jobs < 0:
+        return os.cpu_count() or 1
+    return int(checks.at_least(n_jobs, "n_jobs", 1))
