@@ -113,7 +113,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
     "CollectiveEM": {"max_iter": 5},
-    "MaxEntClassifier": {"engine": "gibbs", "n_chains": 200, "max_iter": 60},
+    "MaxEntClassifier": {"engine": "gibbs", "options": {"n_chains": 200, "max_iter": 60}},
 }
 
 
@@ -210,7 +210,7 @@ def check_seed(kind: type[Estimator], case: Case, folder: Path) -> None:
 def check_record(kind: type[Estimator], case: Case, folder: Path) -> None:
     """An iterative fit leaves its record."""
     estimator = fitted_once(kind, case)
-    iterative = {"max_iter", "tol", "n_iter", "draws"} & set(estimator.get_params(deep=False))
+    iterative = {"max_iter", "tol", "n_iter", "draws", "options"} & set(estimator.get_params(deep=False))
     if iterative or hasattr(estimator, "fit_"):
         assert isinstance(estimator.fit_, Fit)
         assert isinstance(estimator.fit_.converged, (bool, np.bool_))

@@ -145,4 +145,4 @@ def test_three_tied_attributes_are_one_group():
 
 def test_the_paper_shrinks_nothing():
     assert SolverOptions(preset="paper").resolved().shrink_large is False
-    assert MaxEntClassifier()._setting("shrink_large") is True
+    assert SolverOptions().resolved().shrink_large is True

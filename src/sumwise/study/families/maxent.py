@@ -10,6 +10,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.maxent import SolverOptions
 from sumwise.readers import read_tables, read_tables_folder
 from sumwise.report.summary import Summary
 from sumwise.report.text.maxent import tell
@@ -159,6 +160,15 @@ class MaxEnt(Study):
         if method == "MaxEntClassifier":
             made.set_params(verbose=1)
         return made
+
+    def configured(self, method: str) -> Any:
+        """The estimator with the options of the problem file; solver options are written beside the others."""
+        estimator = self.seeded(self.make(method))
+        own = estimator.get_params(deep=False)
+        inner = vars(SolverOptions()) if "options" in own else {}
+        self.problem.check_keys(("options",), self.problem.options, {**own, **inner})
+        given = {f"options__{k}" if k in inner else k: v for k, v in self.problem.options.items()}
+        return estimator.set_params(**given)
 
     def train(self, estimator: Any) -> Any:
         """Fit to the tables; long training keeps its state with the steps of the run."""
