@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -11,7 +12,7 @@ import sumwise
 from sumwise import Bags, synthetic
 from sumwise.errors import DataError, NotConverged
 from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
-from sumwise.proportions import CardinalityClassifier, at_least_one, intervals
+from sumwise.proportions import BagKFold, CardinalityClassifier, at_least_one, covariance, intervals
 
 COEF = np.array([1.5, -1.0])
 
@@ -259,3 +260,32 @@ def test_bad_parameters_and_absent_classes_are_refused(params, counts, words):
     bags, _, good = people(5)
     with pytest.raises(DataError, match=words):
         CardinalityClassifier(**{"penalty": 1.0, **params}).fit(bags, good if counts is None else counts)
+
+
+def test_sample_weight_counts_a_bag_as_often():
+    bags, _, counts = people(60)
+    weights = np.r_[np.full(20, 2.0), np.ones(30), np.zeros(10)]
+    order = np.r_[np.arange(20), np.arange(50)]
+    twice = CardinalityClassifier(penalty=1.0).fit(bags[order], counts[order])
+    weighted = CardinalityClassifier(penalty=1.0).fit(bags, counts, sample_weight=weights)
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-3)
+    score = weighted.score(bags, counts, sample_weight=weights)
+    assert score == pytest.approx(weighted.score(bags[order], counts[order]))
+    with pytest.raises(DataError, match="negative"):
+        CardinalityClassifier().fit(bags, counts, sample_weight=-weights)
+    with pytest.raises(DataError, match="The fit gave bags a sample_weight"):
+        covariance(weighted, bags, counts)
+    with pytest.raises(DataError, match="All bags have sample_weight 0"):
+        CardinalityClassifier().fit(bags, counts, sample_weight=0 * weights)
+
+
+def test_sample_weight_is_routed():
+    bags, _, counts = people(60)
+    weights = np.r_[np.ones(30), np.full(30, 3.0)]
+    with config_context(enable_metadata_routing=True):
+        clf = CardinalityClassifier(penalty=1.0).set_fit_request(sample_weight=True)
+        clf = clf.set_score_request(sample_weight=True)
+        found = cross_validate(clf, bags, counts, cv=BagKFold(3), params={"sample_weight": weights})
+    train, test = next(BagKFold(3).split(bags))
+    one = CardinalityClassifier(penalty=1.0).fit(bags[train], counts[train], sample_weight=weights[train])
+    assert found["test_score"][0] == pytest.approx(one.score(bags[test], counts[test], sample_weight=weights[test]))

@@ -1,7 +1,9 @@
 """Transformers on rows: bags in, bags out; pipelines and grids."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -59,3 +61,17 @@ def test_unfitted_and_matrix_are_refused(problem):
         on_instances(PCA(1)).transform(bags)
     with pytest.raises(DataError, match="bags is a ndarray"):
         on_instances(PCA(1)).fit(bags.values)
+
+
+def test_columns_are_taken_by_name_and_text_as_text():
+    frame = pd.DataFrame({"b": [1, 1, 2, 2], "job": ["x", "y", "x", "y"], "age": [1.0, 2.0, 3.0, 4.0]})
+    bags = Bags.from_frame(frame, bag="b")
+    step = on_instances(make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"]))).fit(bags)
+    out = step.transform(bags)
+    assert list(out.features) == step.get_feature_names_out().tolist()
+    assert list(out.features) == ["standardscaler__age", "onehotencoder__job_x", "onehotencoder__job_y"]
+    assert out.values[:, 1].tolist() == [1, 0, 1, 0]
+    shuffled = frame[["age", "b", "job"]]
+    np.testing.assert_array_equal(step.transform(shuffled), out.values)
+    with pytest.raises(DataError, match="StandardScaler can't transform these rows, of which 'job' are text"):
+        on_instances(StandardScaler()).fit(bags)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax
+from sklearn.utils.metadata_routing import UNUSED
 
+from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
@@ -24,6 +26,8 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal dist
 class BagClassifier(Estimator):
     """Base of the classifiers that learn from bags and counts; a subclass gives `fit` and `_logits`."""
 
+    __metadata_request__fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}  # they are X and y, and not routed
+    __metadata_request__score: ClassVar = {"bags": UNUSED, "counts": UNUSED}
     inference = "auto"
     noise = None
     totals = "match"
@@ -199,13 +203,34 @@ class BagClassifier(Estimator):
         q = value.posterior
         return np.column_stack([1.0 - q, q]) if q.ndim == 1 else q
 
-    def score(self, bags: Bags, counts: Any) -> float:
-        """Mean log-likelihood per bag (empty bags are left out, with a warning)."""
+    def score(self, bags: Bags, counts: Any, sample_weight: Any = None) -> float:
+        """Mean log-likelihood per bag (empty bags are left out, with a warning).
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array, as in `fit`
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts.
+        """
         self._fitted()
         bags = self.design(bags)
+        weights = bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = drop_empty(bags, bags.align(counts))
         likelihood = self._likelihood(bags, counts)
-        return float(likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob.mean())
+        log_prob = likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob
+        return float(np.average(log_prob, weights=weights))
+
+
+def bag_weights(bags: Bags, given: Any) -> np.ndarray:
+    """How much each bag counts, (n_bags,): as given, or 1."""
+    if given is None:
+        return np.ones(len(bags))
+    weights = checks.counts(bags.align(given, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
+    checks.same_length(bags=bags, sample_weight=weights)
+    if not weights.any():
+        raise DataError("All bags have sample_weight 0.", hint="give one bag at least some weight.")
+    return weights
 
 
 def _refuse_cross_val_predict(X: Any) -> None:

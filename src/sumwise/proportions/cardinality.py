@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.base import BagClassifier, bag_weights
 from sumwise.proportions.counts import Observed, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.identify import warn_of_few_bags
@@ -166,22 +166,29 @@ class CardinalityClassifier(BagClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, bags: Bags, counts: Any) -> CardinalityClassifier:
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CardinalityClassifier:
         """Fit to bags and their counts.
 
         Parameters
         ----------
         bags : Bags
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
+            A pandas Series or frame is put into the order of the bags by its index.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts: a power of its likelihood. Weight 2 is the same as giving the bag twice.
         """
         self._check()
+        weights = None if sample_weight is None else bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, self.noise, self.totals)
         _refuse_absent(observed, bags)
         if self.random_intercept and not observed.exact:
             raise DataError("A random intercept needs exact counts.", hint="random_intercept=False for noisy counts.")
         rng = checks.generator(self.random_state)
-        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
+        powers, self.sample_weighted_ = self.bag_powers(bags), weights is not None
+        if weights is not None:
+            powers = weights if powers is None else weights * powers
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference, powers)
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         before = self._before(bags, observed)
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.features import Features
 
 
 class OnInstances(Estimator):
@@ -44,8 +45,9 @@ class OnInstances(Estimator):
         if not isinstance(bags, Bags):
             raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         fresh: Any = None if self.transformer is None else clone(self.transformer)
-        self.transformer_ = None if fresh is None else fresh.fit(bags.values)
+        self.features_ = Features.learn(bags)
         self.n_features_in_ = bags.n_features
+        self.transformer_ = None if fresh is None else self._with_rows(fresh.fit, bags)
         return self
 
     def fit_transform(self, bags: Bags, counts: Any = None) -> Bags:
@@ -53,27 +55,61 @@ class OnInstances(Estimator):
         return self.fit(bags, counts).transform(bags)
 
     def transform(self, bags: Any) -> Any:
-        """Transform the rows of bags, or of a matrix of individuals.
+        """Transform the rows of bags, or of a matrix or frame of individuals.
 
         Returns
         -------
         Bags where bags were given, else an array
         """
         self._fitted("n_features_in_")
-        values = bags.values if isinstance(bags, Bags) else bags
         if self.transformer_ is None:
             return bags
-        out = self.transformer_.transform(values)
+        rows = self.features_.rows(bags)
+        out = self._with_rows(self.transformer_.transform, rows)
+        names = self._names(rows, out.shape[1])
         out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
-        return bags.with_values(out, self._names(bags, out.shape[1])) if isinstance(bags, Bags) else out
+        return rows.with_values(out, names) if isinstance(bags, Bags) else out
 
-    def _names(self, bags, width):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the transformed columns."""
+        del input_features
+        self._fitted("n_features_in_")
+        get = getattr(self.transformer_, "get_feature_names_out", None)
+        if self.transformer_ is None or get is None:
+            return np.array([str(name) for name in self.features_.columns], dtype=object)
+        return np.asarray(get(), dtype=object)
+
+    def _with_rows(self, call: Any, bags: Bags) -> Any:
+        """Call a transformer with the rows: a frame with text as text where columns have names, else the matrix."""
+        if not self.features_.named:
+            return call(bags.values)
+        import pandas as pd
+
+        columns: dict = {}
+        for j, name in enumerate(bags.features):
+            values = bags.values[:, j]
+            if name in bags.levels:
+                levels = np.array([*bags.levels[name], None], dtype=object)
+                values = levels[np.where(np.isnan(values), len(levels) - 1, values).astype(np.int64)]
+            columns[str(name)] = values
+        try:
+            return call(pd.DataFrame(columns))
+        except (ValueError, TypeError) as error:
+            if not bags.levels:
+                raise
+            listed = ", ".join(repr(str(name)) for name in list(bags.levels)[:3])
+            raise DataError(
+                f"{type(self.transformer).__name__} can't transform these rows, of which {listed} are text: {error}",
+                hint="ColumnTransformer takes each column by its name.",
+            ) from error
+
+    def _names(self, bags: Bags, width: int) -> list | tuple | None:
         """The transformer's own names, where it has them."""
         get = getattr(self.transformer_, "get_feature_names_out", None)
         if get is None:
             return bags.features if width == bags.n_features else None
         try:
-            return [str(name) for name in get(list(bags.features))]
+            return [str(name) for name in get([str(name) for name in bags.features])]
         except (ValueError, TypeError):  # it makes names of its own
             return [str(name) for name in get()]
 
@@ -99,5 +135,11 @@ def on_instances(transformer: Any) -> OnInstances:
     >>> pipeline = make_pipeline(on_instances(PCA(2)), CardinalityClassifier())
     >>> pipeline.set_params(oninstances__transformer__n_components=3).steps[0][1].transformer
     PCA(n_components=3)
+
+    Columns of bags that have names are taken by name, text as text:
+
+    >>> from sklearn.compose import make_column_transformer
+    >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    >>> prepared = on_instances(make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"])))
     """
     return OnInstances(transformer)

@@ -107,12 +107,12 @@ class Oracle(ShareClassifier):
         self._learn(rows)
         return self
 
-    def score(self, bags: Bags, counts: Any) -> float:
+    def score(self, bags: Bags, counts: Any, sample_weight: Any = None) -> float:
         """Mean log-likelihood per bag of its counts, given as counts or as `label_bags`."""
         if np.asarray(counts).dtype == object:
             marks = np.eye(self._fitted().n_classes_)[_flat(bags, counts)] * bags.weights[:, None]
             counts = np.add.reduceat(marks, bags.offsets[:-1], axis=0)
-        return super().score(bags, counts)
+        return super().score(bags, counts, sample_weight)
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         problem = LinearProblem(data.rows, ShareLikelihood(data.shares, data.weights), penalty, data.n_classes)

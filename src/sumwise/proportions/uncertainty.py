@@ -179,6 +179,11 @@ def covariance(
             f"The coefficients of a {name} have no information matrix here.",
             hint="bootstrap(model, bags, counts) takes any classifier of bags.",
         )
+    if vars(model).get("sample_weighted_", False):
+        raise DataError(
+            "The fit gave bags a sample_weight, and intervals are for bags that count once.",
+            hint="fit without sample_weight; for weights of rows give them to the bags.",
+        )
     counts = bags.align(counts) if isinstance(bags, Bags) else counts
     bags = model.design(bags)
     codes = None if groups is None else _grouped(bags.align(groups, "groups"), bags)
