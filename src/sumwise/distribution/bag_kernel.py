@@ -133,6 +133,7 @@ class BagKernel(Estimator):
         bags = check_bags(bags, least=2)
         checks.choice(self.combine, "combine", ("sum", "product"))
         self.columns_ = Columns.learn(bags, bool(self.standardize))
+        bags = self.columns_.check(bags)
         self._learn(bags)
         kept = self._represent(bags)
         if isinstance(self.gamma, str):

@@ -93,7 +93,7 @@ class BagBoosting(BagRegressor):
         if self.task == "regression":
             return super().fit(bags, y, groups)
         bags = check_bags(bags, least=3)
-        labels = np.asarray(checks.listing(y, "y"))
+        labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
         checks.same_length(bags=bags, y=labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -157,6 +157,6 @@ class BagBoosting(BagRegressor):
         """Return R squared, the mean over outputs; of a classification, the accuracy."""
         if self.task != "classification":
             return super().score(bags, y)
-        predicted, truth = self.predict(bags), np.asarray(checks.listing(y, "y"))
+        predicted, truth = self.predict(bags), np.asarray(checks.listing(bags.align(y, "y"), "y"))
         checks.same_length(bags=bags, y=truth)
         return float(np.mean(predicted == truth))

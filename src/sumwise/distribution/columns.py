@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import refuse_missing
+from sumwise.features import MISSING
 
 __all__ = ["Columns", "check_bags"]
 
@@ -41,12 +41,15 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
         raise DataError(
             f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."
         )
-    return refuse_missing(bags, "Distribution regression")
+    return bags
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which columns are numbers, their centre and scale, and the levels of the others; learned from training bags.
+
+    Missing numbers are replaced by the mean of their column, and a column that had some in training is joined by its
+    indicator of missing values; missing categories are a level of their own.
 
     Parameters
     ----------
@@ -57,6 +60,10 @@ class Columns:
         Subtracted from and divided into those columns.
     levels : dict
         Levels by name, for columns that hold codes.
+    fill : array (n_given,), optional
+        What missing numbers are replaced by, for each column of the bags as given.
+    gaps : tuple
+        Names of the columns of numbers with missing values in training.
 
     Examples
     --------
@@ -72,10 +79,21 @@ class Columns:
     centre: np.ndarray
     scale: np.ndarray
     levels: dict
+    fill: np.ndarray | None = None
+    gaps: tuple = ()
+
+    @property
+    def given(self) -> tuple:
+        """Columns of the bags as given, before indicators of missing values were added."""
+        return self.features[: len(self.features) - len(self.gaps)]
 
     @classmethod
     def learn(cls, bags: Bags, standardize: bool = True) -> Columns:
-        """Learn from training bags, each counted the same; constant columns are left out, and said."""
+        """Learn from training bags, each counted the same; constant columns are left out with a warning."""
+        gone = np.isnan(bags.values)
+        gaps = tuple(n for n, some in zip(bags.features, gone.any(axis=0)) if some and n not in bags.levels)
+        fill = _means_of_known(bags, gone) if gone.any() else None
+        bags = _filled(bags, gaps, fill, _levels_with_missing(bags, gone))
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
         weights = bags.weights if bags.weighted else None
         moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
@@ -93,7 +111,7 @@ class Columns:
             )
         kept = ~constant
         scale = scale[kept] if standardize else np.ones(int(kept.sum()))
-        return cls(bags.features, numeric[kept], moments[kept], scale, dict(bags.levels))
+        return cls(bags.features, numeric[kept], moments[kept], scale, dict(bags.levels), fill, gaps)
 
     @property
     def dimension(self) -> int:
@@ -102,21 +120,46 @@ class Columns:
 
     def check(self, bags: Any) -> Bags:
         """Return bags whose columns are those of training, codes of categories translated to its levels."""
-        bags = check_bags(bags)
-        if bags.n_features != len(self.features):
-            raise DataError(f"The bags have {bags.n_features} columns; those of training had {len(self.features)}.")
-        if bags.features != self.features:
-            raise DataError(
-                f"The bags have the columns {list(bags.features)}; those of training were {list(self.features)}.",
-                hint="give the same columns in the same order.",
-            )
-        if bags.levels == self.levels:
+        bags = self._in_order(check_bags(bags))
+        if self.gaps or bags.levels != self.levels or _has_missing(bags.values):
+            bags = self._prepared(bags, np.isnan(bags.values))
+        return bags
+
+    def _in_order(self, bags: Bags) -> Bags:
+        """Return the bags with the columns of training in their order, by name."""
+        if bags.n_features != len(self.given):
+            raise DataError(f"The bags have {bags.n_features} columns; those of training had {len(self.given)}.")
+        if bags.features == self.given:
             return bags
+        if set(bags.features) != set(self.given):
+            raise DataError(
+                f"The bags have the columns {list(bags.features)}; those of training were {list(self.given)}.",
+                hint="give columns of the same names.",
+            )
+        order = [bags.features.index(name) for name in self.given]
+        return bags.with_values(np.asarray(bags.values)[:, order], self.given, bags.levels)
+
+    def _prepared(self, bags: Bags, gone: np.ndarray) -> Bags:
+        """Return the bags with missing values filled and codes of categories translated."""
+        new = [n for n, some in zip(bags.features, gone.any(axis=0)) if some and n not in (*self.gaps, *self.levels)]
+        if new:
+            warnings.warn(
+                f"Column {new[0]!r} has missing values, which training had not: its mean takes their place.",
+                ModelWarning,
+                stacklevel=5,
+            )
+        known = np.zeros(len(self.given))
+        known[self.numeric[self.numeric < len(known)]] = self.centre[self.numeric < len(known)]
         values = np.array(bags.values)
-        for name, known in self.levels.items():
-            j = self.features.index(name)
-            values[:, j] = _translated(values[:, j], bags.levels.get(name), known, name)
-        return bags.with_values(values, self.features, self.levels)
+        for name, levels in self.levels.items():
+            j = self.given.index(name)
+            mine = bags.levels.get(name)
+            codes = values[:, j]
+            if gone[:, j].any():
+                mine, codes = (*(mine or ()), MISSING), np.where(gone[:, j], len(mine or ()), codes)
+            values[:, j] = _translated(codes, mine, levels, name)
+        bags = bags.with_values(values, self.given, self.levels)
+        return _filled(bags, self.gaps, known if self.fill is None else self.fill, self.levels)
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """Return the columns of numbers, centred and scaled; rows may be any part of all rows."""
@@ -132,6 +175,33 @@ class Columns:
             counts = cells.reshape(len(bags), len(levels))
             parts.append(counts / counts.sum(axis=1, keepdims=True))
         return np.hstack(parts)
+
+
+def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
+    return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
+
+
+def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
+    """Weighted means of what is known of every column; 0 where nothing is."""
+    weights = np.where(gone, 0.0, bags.weights[:, None])
+    total = weights.sum(axis=0)
+    return np.where(gone, 0.0, bags.values * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
+
+
+def _levels_with_missing(bags: Bags, gone: np.ndarray) -> dict:
+    some = dict(zip(bags.features, gone.any(axis=0)))
+    return {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
+
+
+def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:
+    """Return bags without missing values, with an indicator for each column of `gaps`."""
+    gone = np.isnan(bags.values)
+    if fill is None or not (gone.any() or gaps):
+        return bags
+    missing = np.array([len(levels[n]) - 1 if n in levels else f for n, f in zip(bags.features, fill)])
+    indicators = gone[:, [bags.features.index(name) for name in gaps]].astype(float)
+    values = np.hstack([np.where(gone, missing, bags.values), indicators])
+    return bags.with_values(values, (*bags.features, *(f"{name} ({MISSING})" for name in gaps)), levels)
 
 
 def _centre_of(moments: np.ndarray, numeric: np.ndarray, bags: Bags) -> np.ndarray:

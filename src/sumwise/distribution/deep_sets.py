@@ -27,8 +27,8 @@ from sumwise.distribution.set_training import (
 )
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.fit import Fit, warn_not_converged
 from sumwise.features import centre_and_scale
+from sumwise.fit import Fit, warn_not_converged
 from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
@@ -200,6 +200,7 @@ class DeepSets(BagRegressor):
         bags = usable(bags)
         settings = self._settings(bags)
         target = self._begin(bags, y)
+        bags = self.columns_.check(bags)
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
@@ -239,6 +240,7 @@ class DeepSets(BagRegressor):
         device, begun = find_device(self.device), hasattr(self, "passes_")
         if not begun:
             target = self._begin(bags, y, classes)
+            bags = self.columns_.check(bags)
             self.passes_ = 0
             seed = int(checks.generator(self.random_state).integers(2**62))
             network = fresh_network(self._plan(), np.random.default_rng(seed), device)
@@ -326,9 +328,9 @@ class DeepSets(BagRegressor):
         """Return R squared (mean over responses); of a classification, the share of bags that are right."""
         if self.task != "classification":
             return super().score(bags, y)
-        said, truth = self.predict(bags), np.asarray(checks.listing(y, "y"))
+        predicted, truth = self.predict(bags), np.asarray(checks.listing(bags.align(y, "y"), "y"))
         checks.same_length(bags=bags, y=truth)
-        return float(np.mean(said == truth))
+        return float(np.mean(predicted == truth))
 
     def _settings(self, bags: Bags) -> Settings:
         checks.choice(self.task, "task", TASKS)
@@ -371,6 +373,7 @@ class DeepSets(BagRegressor):
     def _begin(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
         learned = Columns.learn(bags)
+        bags = learned.check(bags)
         centre, scale = centre_and_scale(bags.values, bags.weights if bags.weighted else None)
         self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])
         self.response_ = Response.learn(self.task, bags, y, classes)

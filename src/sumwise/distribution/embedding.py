@@ -59,6 +59,7 @@ class Embedding(Estimator):
         """
         bags = check_bags(bags)
         self.columns_ = Columns.learn(bags, bool(self.standardize))
+        bags = self.columns_.check(bags)
         if self.columns_.dimension:
             self._learn(bags)
         return self

@@ -173,7 +173,7 @@ class BagLogistic(Estimator):
         if np.ndim(y) == 0 or len(y) != len(bags):
             n = len(y) if np.ndim(y) else 0
             raise DataError(f"There are {len(bags)} bags and {n} responses.", hint="give one response per bag.")
-        array = np.asarray(y)
+        array = y = bags.align(y, "y")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             checks.finite(array, "y")
         self.shares_given_ = self.target == "proportions" or (self.target == "auto" and _looks_like_shares(array))
@@ -242,8 +242,8 @@ class BagLogistic(Estimator):
         predicted = self.predict(bags)
         if not self.shares_given_:
             checks.same_length(bags=bags, y=y)
-            return float(np.mean(predicted == np.asarray(y)))
-        truth = checks.finite(y, "y")
+            return float(np.mean(predicted == bags.align(y, "y")))
+        truth = checks.finite(bags.align(y, "y"), "y")
         if truth.shape != predicted.shape:
             raise DataError(f"y has shape {truth.shape}; the predictions have {predicted.shape}.")
         spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)

@@ -128,7 +128,7 @@ def recommend(
     """
     bags = check_bags(bags, least=2 * int(checks.at_least(n_folds, "n_folds", 2)))
     checks.choice(task, "task", tuple(SCORES))
-    truth = np.asarray(checks.listing(y, "y"))
+    truth = np.asarray(checks.listing(bags.align(y, "y"), "y"))
     checks.same_length(bags=bags, y=truth)
     _check_responses(truth, task)
     rng = checks.generator(random_state)

@@ -31,6 +31,7 @@ def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]
     sumwise.errors.DataError: There are 3 bags and 2 responses. Hint: give one response per bag, in the same order.
     """
     bags = check_bags(bags, least)
+    y = bags.align(y, "y")
     array = checks.finite(y, "y", labels=[bags.ids] if np.shape(y)[:1] == (len(bags),) else None, allow_bool=True)
     if array.ndim not in (1, 2) or not array.size:
         raise DataError(f"y has shape {array.shape}.", hint="one response per bag: (n_bags,) or (n_bags, n_outputs).")

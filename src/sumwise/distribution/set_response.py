@@ -71,7 +71,7 @@ class Response:
     def encode(self, bags: Bags, y: Any) -> np.ndarray:
         """Return responses as the network sees them: (n_bags, n_outputs) numbers, or (n_bags,) class numbers."""
         if self.task == "classification":
-            labels = np.asarray(checks.listing(y, "y"))
+            labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
             checks.same_length(bags=bags, y=labels)
             place = np.clip(np.searchsorted(self.classes, labels), 0, len(self.classes) - 1)
             for label in labels[self.classes[place] != labels][:1]:
