@@ -5,21 +5,39 @@ from hypothesis import strategies as st
 
 from sumwise import noise
 from sumwise.errors import DataError
-from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson, check_fits
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson, Summed, check_fits
 
 SMOOTH = [Poisson(0.7), Gaussian(2.0)]
 KINKED = [Laplace(2.0), Geometric(2.0)]
-MODELS = [*SMOOTH, *KINKED, Exact()]
+SUMS = [Summed(Laplace(2.0), 2), Summed(Laplace(2.0), 3), Summed(Geometric(2.0), 2), Summed(Geometric(2.0), 5)]
+MODELS = [*SMOOTH, *KINKED, *SUMS, Exact()]
 
 
-@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+def _whole(model):
+    return isinstance(getattr(model, "noise", model), (Poisson, Geometric))
+
+
+def test_sums_of_geometric_noise_have_the_convolved_distribution():
+    k = np.arange(-400, 401).astype(float)
+    one = np.exp(Geometric(3.0).log_density(k, 0.0))
+    brute = np.convolve(np.convolve(one, one, "same"), one, "same")
+    assert np.allclose(np.exp(Summed(Geometric(3.0), 3).log_density(k, 0.0))[200:-200], brute[200:-200], atol=1e-12)
+
+
+@pytest.mark.parametrize("given", [(Gaussian(1.0), 2), (Laplace(np.ones(3)), 2), (Laplace(1.0), 1)])
+def test_only_draws_of_one_scale_are_summed(given):
+    with pytest.raises(DataError):
+        Summed(*given)
+
+
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS])
 def test_gradient_is_the_slope_of_the_log_density(model):
     y, n, h = np.array([0.0, 3.0, 8.0]), np.array([2.0, 5.0, 6.5]), 1e-6
     slope = (model.log_density(y, n + h) - model.log_density(y, n - h)) / (2 * h)
     assert np.allclose(model.gradient(y, n), slope, atol=1e-6)
 
 
-@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS])
 @pytest.mark.parametrize("y", [0.0, 1.0, 7.0])
 def test_conjugate_is_the_supremum(model, y):
     n = np.linspace(0.0 if isinstance(model, Poisson) else -300.0, 300.0, 600_001)
@@ -58,9 +76,9 @@ def test_unobserved_cells_carry_no_information(model):
     assert model.conjugate(y, np.array([0.1, 0.0]))[0] == np.inf
 
 
-@pytest.mark.parametrize("model", [*SMOOTH, *KINKED])
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS])
 def test_densities_sum_to_one(model):
-    if isinstance(model, (Poisson, Geometric)):
+    if _whole(model):
         total = np.exp(model.log_density(np.arange(-500, 501).astype(float), 9.0)).sum()
     else:
         y = np.linspace(-200, 200, 400_001)
@@ -77,7 +95,7 @@ def test_samples_have_the_stated_mean_and_variance_and_seed(model):
     assert y.mean() == pytest.approx(mean, abs=4 * spread / np.sqrt(len(y)) + 1e-12)
     assert y.var() == pytest.approx(float(model.variance(12.0)), rel=0.03, abs=1e-12)
     assert np.array_equal(y, model.sample(true, random_state=3))
-    if isinstance(model, (Poisson, Geometric, Exact)):
+    if _whole(model) or isinstance(model, Exact):
         assert np.array_equal(y, np.round(y))
 
 

@@ -107,7 +107,7 @@ def test_release_gives_noise_to_empty_cells_too():
     from sumwise.privacy import release
 
     table = SparseTable(("a", "b"), (130, 130), [5], [4.0])
-    noisy = release(Tables([table], Domain({"a": 130, "b": 130})), epsilon=1.0)
+    noisy = release(Tables([table], Domain({"a": 130, "b": 130})), epsilon=1.0, bounds=1, budget=None)
     assert not isinstance(noisy[0], SparseTable)  # which cells are empty is private
     assert np.count_nonzero(noisy[0].counts) > 1000
 

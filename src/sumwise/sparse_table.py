@@ -64,12 +64,12 @@ class SparseTable(Table):
             object.__setattr__(self, name, value)
 
         put("attributes", attribute_names(attributes))
-        told = f"The counts of {title(self.attributes)}"
+        what = f"The counts of {title(self.attributes)}"
         put("_shape", _checked_shape(shape, self.attributes))
-        places = _checked_cells(cells, self.n_cells, told)
-        counts = checks.counts(cell_counts, told, ndim=1)
+        places = _checked_cells(cells, self.n_cells, what)
+        counts = checks.counts(cell_counts, what, ndim=1)
         if len(counts) != len(places):
-            raise DataError(f"{told}: there are {len(counts)} for {len(places)} cells.", hint="give one per cell.")
+            raise DataError(f"{what}: there are {len(counts)} for {len(places)} cells.", hint="give one per cell.")
         order = np.argsort(places, kind="stable")
         sums = None if cell_sums is None else _checked_sums(cell_sums, counts, places, self)
         order = order[counts[order] > 0]
@@ -78,6 +78,7 @@ class SparseTable(Table):
         put("cell_sums", None if sums is None else checks.frozen(sums[order]))
         put("noise", Exact())
         put("bounds", None)
+        put("label_noise", None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"A table is frozen: {name!r} can't be set.")
@@ -271,27 +272,27 @@ def _checked_shape(given: Any, attributes: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(int(checks.at_least(s, "A number of levels", 1)) for s in shape)
 
 
-def _checked_cells(given: Any, size: int, told: str) -> np.ndarray:
+def _checked_cells(given: Any, size: int, what: str) -> np.ndarray:
     cells = np.asarray(given)
     if not cells.size:
         cells = cells.astype(np.int64)
     if cells.ndim != 1 or cells.dtype.kind not in "iu":
-        raise DataError(f"{told}: cells have shape {cells.shape} and dtype {cells.dtype}.", hint="give whole numbers.")
+        raise DataError(f"{what}: cells have shape {cells.shape} and dtype {cells.dtype}.", hint="give whole numbers.")
     cells = cells.astype(np.int64)
     if len(cells) and not (cells.min() >= 0 and cells.max() < size):
-        raise DataError(f"{told}: cells go from {cells.min()} to {cells.max()}; there are {size}.")
+        raise DataError(f"{what}: cells go from {cells.min()} to {cells.max()}; there are {size}.")
     if len(np.unique(cells)) < len(cells):
-        raise DataError(f"{told}: a cell is listed twice.", hint="add its counts up.")
+        raise DataError(f"{what}: a cell is listed twice.", hint="add its counts up.")
     return cells
 
 
 def _checked_sums(given: Any, counts: np.ndarray, cells: np.ndarray, table: SparseTable) -> np.ndarray:
-    told = f"The label sums of {title(table.attributes)}"
-    sums = checks.counts(given, told)
+    what = f"The label sums of {title(table.attributes)}"
+    sums = checks.counts(given, what)
     if sums.ndim not in (1, 2) or len(sums) != len(counts) or (sums.ndim == 2 and sums.shape[1] < 2):
         raise DataError(
-            f"{told} have shape {sums.shape}; there are {len(counts)} cells.",
+            f"{what} have shape {sums.shape}; there are {len(counts)} cells.",
             hint="give one per cell, or one row of two classes or more per cell.",
         )
-    check_exact_sums(counts, sums, told, lambda i: np.unravel_index(cells[i[0]], table.shape))
+    check_exact_sums(counts, sums, what, lambda i: np.unravel_index(cells[i[0]], table.shape))
     return sums

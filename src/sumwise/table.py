@@ -32,9 +32,12 @@ class Table:
     label_sums : array, optional
         The sum of a 0/1 label per cell (shape of `counts`), or of each of K classes (one more axis).
     noise : Noise, default Exact()
-        p(observed | true), for counts and label sums alike and independently.
+        p(observed | true) of the counts, and of the label sums unless `label_noise` is given.
     bounds : pair of arrays, optional
         For cells that were withheld (NaN): the lowest and highest count that they may have.
+    label_noise : Noise, optional
+        p(observed | true) of the label sums where it differs: a release by class has less noise on the sum of each
+        class than on the counts, which are their sum. Default: `noise`.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Table:
     label_sums: np.ndarray | None = None
     noise: Noise = field(default_factory=Exact)
     bounds: tuple[np.ndarray, np.ndarray] | None = None
+    label_noise: Noise | None = None
 
     if TYPE_CHECKING:  # callers may give more kinds than are stored
 
@@ -61,16 +65,24 @@ class Table:
             label_sums: Any = None,
             noise: Any = ...,
             bounds: Any = None,
+            label_noise: Any = None,
         ) -> None: ...
 
     def __post_init__(self):
         object.__setattr__(self, "attributes", attribute_names(self.attributes))
         read = checks.counts if isinstance(self.noise, (Exact, Poisson)) else checks.finite
-        told = f"The counts of {title(self.attributes)}"
-        counts = read(self.counts, told, ndim=len(self.attributes), allow_nan=True)
+        what = f"The counts of {title(self.attributes)}"
+        counts = read(self.counts, what, ndim=len(self.attributes), allow_nan=True)
         if not counts.size:
-            raise DataError(f"{told} have shape {counts.shape}: there is no cell.")
+            raise DataError(f"{what} have shape {counts.shape}: there is no cell.")
         check_fits(self.noise, counts.shape)
+        if self.label_noise is not None:
+            check_fits(self.label_noise, counts.shape)
+            if self.label_sums is None or isinstance(self.noise, Exact) != isinstance(self.label_noise, Exact):
+                raise DataError(
+                    f"{what} have a noise of their label sums, {self.label_noise!r}, that can't be.",
+                    hint="it needs label sums, and counts and label sums are exact together or not at all.",
+                )
         object.__setattr__(self, "counts", checks.frozen(counts))
         object.__setattr__(self, "label_sums", _label_sums(self.label_sums, self))
         object.__setattr__(self, "bounds", _cell_bounds(self.bounds, counts))
@@ -84,6 +96,11 @@ class Table:
     def total(self) -> float:
         """The sum of the observed cells."""
         return float(np.nansum(self.counts))
+
+    @property
+    def noise_of_sums(self) -> Noise:
+        """The noise of the label sums: `label_noise`, or `noise` where none of their own is given."""
+        return self.noise if self.label_noise is None else self.label_noise
 
     @property
     def n_cells(self) -> int:
@@ -138,7 +155,8 @@ class Table:
 
         sums = None if self.label_sums is None else turn(self.label_sums)
         bounds = None if self.bounds is None else (turn(self.bounds[0]), turn(self.bounds[1]))
-        return Table(wanted, turn(self.counts), sums, _map_noise(self.noise, turn), bounds)
+        label_noise = None if self.label_noise is None else _map_noise(self.label_noise, turn)
+        return Table(wanted, turn(self.counts), sums, _map_noise(self.noise, turn), bounds, label_noise)
 
     def project(self, attributes: str | Sequence[str]) -> Table:
         """Return the table summed onto some of its attributes.
@@ -155,7 +173,8 @@ class Table:
             return self.transpose(wanted)
         sums = None if self.label_sums is None else self.label_sums.sum(axis=drop)
         noise = _summed_noise(self.noise, self.shape, drop)
-        return Table(kept, self.counts.sum(axis=drop), sums, noise).transpose(wanted)
+        label_noise = None if self.label_noise is None else _summed_noise(self.label_noise, self.shape, drop)
+        return Table(kept, self.counts.sum(axis=drop), sums, noise, label_noise=label_noise).transpose(wanted)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: attributes, shape, total, noise, and how many cells are empty or unobserved."""
@@ -177,7 +196,8 @@ class Table:
             (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
             for a, b in zip(mine, theirs)
         )
-        return arrays and self.attributes == other.attributes and bool(self.noise == other.noise)
+        noises = bool(self.noise == other.noise) and bool(self.noise_of_sums == other.noise_of_sums)
+        return arrays and noises and self.attributes == other.attributes
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -196,10 +216,10 @@ class Table:
 
 def attribute_names(given: Any) -> tuple[str, ...]:
     """Return one or several attribute names as a tuple of distinct ones."""
-    told = (given,) if isinstance(given, str) else given
-    if not isinstance(told, (tuple, list)) or not told or not all(isinstance(a, str) for a in told):
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(a, str) for a in names):
         raise DataError(f"The attributes are {given!r}.", hint="give a name, or a sequence of names.")
-    return checks.unique(tuple(told), "attributes")
+    return checks.unique(tuple(names), "attributes")
 
 
 def title(attributes: Sequence[str]) -> str:
@@ -210,22 +230,22 @@ def title(attributes: Sequence[str]) -> str:
 def _label_sums(given: Any, table: Table) -> np.ndarray | None:
     if given is None:
         return None
-    counts, told = table.counts, f"The label sums of {title(table.attributes)}"
+    counts, what = table.counts, f"The label sums of {title(table.attributes)}"
     read = checks.counts if isinstance(table.noise, (Exact, Poisson)) else checks.finite
-    sums = read(given, told, allow_nan=True)
+    sums = read(given, what, allow_nan=True)
     if sums.shape != counts.shape and sums.shape[:-1] != counts.shape:
         raise DataError(
-            f"{told} have shape {sums.shape}; the counts have {counts.shape}.",
+            f"{what} have shape {sums.shape}; the counts have {counts.shape}.",
             hint="label sums have the shape of the counts, or one more axis for K classes.",
         )
     if sums.ndim > counts.ndim and sums.shape[-1] < 2:
-        raise DataError(f"{told} have {sums.shape[-1]} classes; there must be at least 2.")
+        raise DataError(f"{what} have {sums.shape[-1]} classes; there must be at least 2.")
     if isinstance(table.noise, Exact):
-        check_exact_sums(counts, sums, told)
+        check_exact_sums(counts, sums, what)
     return checks.frozen(sums)
 
 
-def check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str, cell: Any = lambda at: at) -> None:
+def check_exact_sums(counts: np.ndarray, sums: np.ndarray, name: str, cell: Any = lambda at: at) -> None:
     """Refuse label sums above exact counts, or of all classes other than them; cell(index) names an entry's cell."""
     binary = sums.ndim == counts.ndim
     whole = sums if binary else sums.sum(axis=-1)
@@ -234,7 +254,7 @@ def check_exact_sums(counts: np.ndarray, sums: np.ndarray, told: str, cell: Any 
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
         what = "exceed the counts" if binary else "over all classes differ from the counts"
         raise DataError(
-            f"{told} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, cell(at)))} has "
+            f"{name} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, cell(at)))} has "
             f"{whole[at]:.10g} against {counts[at]:.10g}.",
             hint="correct them, or state the noise of the table.",
         )

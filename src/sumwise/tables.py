@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sumwise.display import facts_html, facts_text, shortened
 from sumwise.domain import Domain
 from sumwise.errors import DataError, UnknownName
 from sumwise.noise import Exact
+from sumwise.provenance import Provenance
 from sumwise.table import Table, attribute_names, title
 
 __all__ = ["Table", "Tables"]
@@ -38,6 +39,9 @@ class Tables:
         The names of the K classes; default 0, 1, ...
     encoding : Encoding, optional
         How raw columns became levels; applied again to individuals at prediction.
+    provenance : Provenance, optional
+        Whether rows had weights, how many a person had, whether levels were read from them, and which noise was
+        added: what `sumwise.privacy.release` needs to know. Default: nothing is stated. Equality ignores it.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Tables:
     label: str | None = None
     classes: tuple | None = None
     encoding: Any = None
+    provenance: Provenance = field(default_factory=Provenance)
 
     if TYPE_CHECKING:
 
@@ -69,6 +74,7 @@ class Tables:
             label: str | None = None,
             classes: Sequence | None = None,
             encoding: Any = None,
+            provenance: Provenance = ...,
         ) -> None: ...
 
     def __post_init__(self):
@@ -85,6 +91,8 @@ class Tables:
             raise DataError(f"{self.label!r} is the label and an attribute.", hint="name it once.")
         if self.encoding is not None and not callable(getattr(self.encoding, "transform", None)):
             raise DataError(f"The encoding is a {type(self.encoding).__name__}.", hint="give an Encoding.")
+        if not isinstance(self.provenance, Provenance):
+            raise DataError(f"The provenance is a {type(self.provenance).__name__}.", hint="give a Provenance.")
         _check_label_totals(tables)
         object.__setattr__(self, "tables", tables)
         object.__setattr__(self, "n", _population(tables, self.n))
@@ -127,8 +135,8 @@ class Tables:
         return [t.transpose(attributes) for t in self.tables if sorted(t.attributes) == wanted]
 
     def with_tables(self, tables: Sequence[Table]) -> Tables:
-        """Return other tables on the same domain, with the same label, classes, encoding and n."""
-        return Tables(tables, self.domain, self.n, self.label, self.classes, self.encoding)
+        """Return other tables on the same domain, with the same label, classes, encoding, provenance and n."""
+        return replace(self, tables=tables)  # type: ignore[arg-type]
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: how many tables of which order, cells, noise, population, label."""
@@ -143,6 +151,7 @@ class Tables:
             "classes": None if self.classes is None else list(self.classes),
             "noise": sorted({type(t.noise).__name__ for t in self.tables}),
             "encoded": self.encoding is not None,
+            "provenance": self.provenance.describe(),
         }
 
     def __getitem__(self, key: Any) -> Table:
@@ -154,8 +163,8 @@ class Tables:
             listed = shortened([" x ".join(t.attributes) for t in self.tables])
             raise UnknownName(f"There is no table over {title(wanted)}.", hint=f"there are {listed}.")
         if len(found) > 1:
-            told = ", ".join(repr(a) for a in wanted)
-            raise DataError(f"There are {len(found)} tables over {title(wanted)}.", hint=f"use tables.on({told}).")
+            names = ", ".join(repr(a) for a in wanted)
+            raise DataError(f"There are {len(found)} tables over {title(wanted)}.", hint=f"use tables.on({names}).")
         return found[0]
 
     def __contains__(self, key: object) -> bool:

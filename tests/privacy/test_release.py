@@ -1,13 +1,16 @@
 """release: the right noise on the right tables, from a budget that is then spent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sumwise import Domain, Table, Tables
 from sumwise.aggregate import aggregate
 from sumwise.errors import DataError, MissingExtra
-from sumwise.noise import Gaussian, Geometric, Laplace
+from sumwise.noise import Gaussian, Geometric, Laplace, Summed
 from sumwise.privacy import Budget, PersonBounds, mechanisms, plan_release, release
+from sumwise.provenance import Provenance
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 
@@ -21,12 +24,14 @@ def tables():
         "c": rng.integers(0, 3, 300),
         "y": rng.integers(0, 2, 300),
     }
-    return Tables.from_frame(rows, ["a", "b", "c"], label="y")
+    return Tables.from_frame(rows, ["a", "b", "c"], label="y", domain=Domain({"a": 5, "b": 4, "c": 3}))
 
 
 @pytest.fixture
 def unlabelled():
-    return Tables.from_frame({"a": [0, 1, 1, 2], "b": [0, 0, 1, 1]}, ["a", "b"], order=1)
+    return Tables.from_frame(
+        {"a": [0, 1, 1, 2], "b": [0, 0, 1, 1]}, ["a", "b"], order=1, domain=Domain({"a": 3, "b": 2})
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,52 +39,108 @@ def unlabelled():
     [("geometric", Geometric, {}), ("laplace", Laplace, {}), ("gaussian", Gaussian, {"delta": 1e-6})],
 )
 def test_noise_travels_with_the_tables(tables, mechanism, noise, options):
-    noisy = release(tables, epsilon=2.0, mechanism=mechanism, **options)
+    noisy = release(tables, epsilon=2.0, mechanism=mechanism, budget=None, **options)
     plan = plan_release(tables, epsilon=2.0, mechanism=mechanism, **options)
     assert noisy.domain == tables.domain
     assert noisy.label == "y"
     assert noisy.n is None
     for t, original, scale in zip(noisy, tables, plan.scales):
-        assert t.noise == noise(scale)
+        assert t.label_noise == noise(scale)
+        assert t.noise == (Gaussian(scale * np.sqrt(2)) if noise is Gaussian else Summed(noise(scale), 2))
         assert not np.array_equal(t.counts, original.counts)
         assert not np.array_equal(t.label_sums, original.label_sums)
         assert not np.allclose(t.counts - original.counts, t.label_sums - original.label_sums)
         assert np.abs(t.counts - original.counts).max() < 60 * scale
 
 
-def test_sensitivity_counts_label_sums_and_rows(tables, unlabelled):
+def test_sensitivity_counts_rows_and_weights_and_no_label(tables, unlabelled):
     assert plan_release(unlabelled, 1.0).sensitivities == (1, 1)
-    assert plan_release(tables, 1.0).sensitivities == (2, 2, 2)
-    assert plan_release(tables, 1.0, bounds=3).sensitivities == (6, 6, 6)
-    assert plan_release(tables, 1.0, bounds=PersonBounds(rows=3, replace=True)).sensitivities == (12, 12, 12)
+    assert plan_release(tables, 1.0).sensitivities == (1, 1, 1)
+    assert plan_release(tables, 1.0, bounds=3).sensitivities == (3, 3, 3)
+    assert plan_release(tables, 1.0, bounds=PersonBounds(rows=3, replace=True)).sensitivities == (6, 6, 6)
     gaussian = plan_release(tables, 1.0, 1e-6, "gaussian", bounds=PersonBounds(rows=2, weight=1.5))
-    assert np.allclose(gaussian.sensitivities, 3 * np.sqrt(2))
+    assert np.allclose(gaussian.sensitivities, 3)
 
 
-def test_sensitivity_holds_by_enumeration(tables):
-    """Take out each row in turn: counts and label sums together never move by more than the plan says."""
-    rng = np.random.default_rng(1)
-    rows = {"a": rng.integers(0, 2, 12), "b": rng.integers(0, 3, 12), "y": rng.integers(0, 2, 12)}
-    domain = Domain({"a": 2, "b": 3})
-    whole = Tables.from_frame(rows, ["a", "b"], label="y", domain=domain)
-    pure = plan_release(whole, 1.0).sensitivities[0]
-    squared = plan_release(whole, 1.0, 1e-6, "gaussian").sensitivities[0] ** 2
-    moved = []
-    for i in range(12):
-        less = {k: np.delete(v, i) for k, v in rows.items()}
-        t = Tables.from_frame(less, ["a", "b"], label="y", domain=domain)[0]
-        moved.append(np.abs(whole[0].counts - t.counts).sum() + np.abs(whole[0].label_sums - t.label_sums).sum())
-    assert max(moved) == pure
-    assert max(moved) == pytest.approx(squared)
+def vectors(people, label, weighted):
+    """What a release adds noise to, of all tables: the counts by cell and class of some people's rows."""
+    rows = [r for person in people for r in person]
+    columns = {n: np.array([r[i] for r in rows]) for i, n in enumerate("abyw")}
+    kinds = {"binary": columns["y"] % 2, "classes": columns["y"], None: None}
+    frame = {n: columns[n] for n in ("a", "b", "w")}
+    domain = Domain({"a": 2, "b": 2})
+    if label is not None:
+        frame["y"] = kinds[label]
+    made = []
+    for subset in (["a"], ["b"], ["a", "b"]):
+        counts = np.zeros((*[domain[a] for a in subset], 3 if label == "classes" else 2 if label else 1))
+        for i in range(len(rows)):
+            k = 0 if label is None else int(frame["y"][i])
+            counts[(*(int(frame[a][i]) for a in subset), k)] += frame["w"][i] if weighted else 1
+        made.append(counts.ravel())
+    return made
+
+
+@pytest.mark.parametrize("label", [None, "binary", "classes"])
+@pytest.mark.parametrize(("rows", "weighted"), [(1, False), (2, False), (1, True), (2, True)])
+@pytest.mark.parametrize("replace", [False, True])
+def test_neighbours_by_brute_force_reach_the_stated_sensitivity(label, rows, weighted, replace):
+    """All data sets of one person against none, or against another person: no table moves by more, and some by it."""
+    from itertools import product
+
+    kinds = [(a, b, y, w) for a, b, y in product(range(2), range(2), range(3)) for w in ((1, 3) if weighted else (1,))]
+    persons = [p for k in range(1, rows + 1) for p in product(kinds, repeat=k)]
+    rng = np.random.default_rng(0)
+    chosen = [persons[i] for i in rng.choice(len(persons), min(60, len(persons)), replace=False)]
+    chosen += [(k,) * rows for k in kinds]  # all rows alike, as heavy as may be: the worst case
+    moved = [vectors([p], label, weighted) for p in chosen]
+    other = moved if replace else [[np.zeros_like(v) for v in moved[0]]]
+    frame = {"a": [0, 1], "b": [1, 0], "y": [0, 1], "w": [1, 3]}
+    tables = Tables.from_frame(
+        frame,
+        ["a", "b"],
+        None if label is None else "y",
+        weight="w" if weighted else None,
+        domain=Domain({"a": 2, "b": 2}),
+    )
+    bounds = PersonBounds(rows, 3 if weighted else None, replace)
+    reached = {1: 0.0, 2: 0.0}
+    for first in moved:
+        for second in other:
+            for u, v in zip(first, second):
+                for order in (1, 2):
+                    reached[order] = max(reached[order], float(np.linalg.norm(u - v, order)))
+    assert plan_release(tables, 1.0, bounds=bounds).sensitivities[0] == pytest.approx(reached[1])
+    assert plan_release(tables, 1.0, 1e-6, "gaussian", bounds).sensitivities[0] == pytest.approx(reached[2])
+
+
+def test_noise_is_on_the_counts_by_class(tables, monkeypatch):
+    """What the mechanism is handed: one number per cell and class, and nothing else."""
+    handed = []
+    monkeypatch.setattr(mechanisms.Mechanism, "add", lambda _, values, *__: handed.append(values) or values)
+    same = release(tables, budget=None)
+    assert [v.shape for v in handed] == [(5, 4, 2), (5, 3, 2), (4, 3, 2)]
+    assert np.array_equal(handed[0].sum(axis=-1), tables[0].counts)
+    assert np.array_equal(handed[0][..., 1], tables[0].label_sums)
+    assert np.array_equal(same[0].counts, tables[0].counts)
+    assert np.array_equal(same[0].label_sums, tables[0].label_sums)
+
+
+def test_classes_have_their_own_noise():
+    rows = {"a": [0, 1, 1, 2], "y": ["p", "q", "r", "p"]}
+    tables = Tables.from_frame(rows, ["a"], label="y", order=1, domain=Domain({"a": 3}))
+    noisy = release(tables, budget=None, public_levels=["y"])["a"]
+    assert noisy.noise == Summed(Geometric(1.0), 3)
+    assert np.array_equal(noisy.label_sums.sum(axis=-1), noisy.counts)
 
 
 def test_losses_add_up_to_what_was_asked(tables):
     plan = plan_release(tables, epsilon=3.0)
     assert plan.loss == pytest.approx(3)
-    assert plan.scales == pytest.approx((2, 2, 2))
+    assert plan.scales == pytest.approx((1, 1, 1))
     split = plan_release(tables, epsilon=3.0, split={("b", "a"): 4.0})
     assert split.losses == pytest.approx((2, 0.5, 0.5))
-    assert split.scales == pytest.approx((1, 4, 4))
+    assert split.scales == pytest.approx((0.5, 2, 2))
     listed = plan_release(tables, epsilon=3.0, split=[1, 1, 4])
     assert listed.losses == pytest.approx((0.5, 0.5, 2))
 
@@ -108,20 +169,21 @@ def test_nothing_is_drawn_when_the_budget_refuses(tables, monkeypatch):
 
 def test_released_tables_are_not_released_again(tables):
     with pytest.raises(DataError, match="already has noise"):
-        release(release(tables), epsilon=1.0)
+        release(release(tables, budget=None), epsilon=1.0, budget=None)
 
 
 def test_withheld_cells_are_refused():
-    small = aggregate({"a": [0, 1, 1]}, ["a"], order=1, suppress_below=2)
+    small = Tables([Table("a", [np.nan, 2])], Domain({"a": 2}))
     with pytest.raises(DataError, match="withheld cells"):
-        release(small)
+        release(small, bounds=1, budget=None)
 
 
 def test_weighted_tables_need_a_continuous_mechanism():
     weighted = Tables([Table("a", [0.5, 1.0])], Domain({"a": 2}))
     with pytest.raises(DataError, match="not whole"):
-        release(weighted)
-    assert release(weighted, mechanism="laplace", bounds=PersonBounds(weight=0.5))["a"].noise == Laplace(0.5)
+        release(weighted, bounds=1, budget=None)
+    noisy = release(weighted, mechanism="laplace", bounds=PersonBounds(weight=0.5), budget=None)
+    assert noisy["a"].noise == Laplace(0.5)
 
 
 def test_encoding_stays_with_the_tables():
@@ -129,7 +191,7 @@ def test_encoding_stays_with_the_tables():
 
     encoding = Encoding.fit({"x": [1.0, 2.0, 3.0]}, {"x": {"kind": "quantiles", "bins": 2}})
     counted = aggregate({"x": [1.0, 2.0, 3.0]}, ["x"], order=1, encoding=encoding)
-    assert release(counted).encoding == encoding
+    assert release(counted, budget=None, public_levels=True).encoding == encoding
 
 
 @pytest.mark.parametrize(
@@ -154,11 +216,99 @@ def test_encoding_stays_with_the_tables():
         ({"split": {5: 1}}, "no such table"),
         ({"epsilon": 1e-310}, "would have a scale of"),
         ({"budget": 1.0}, "budget is a float"),
+        ({"epsilon": 1e300}, "promises nothing"),
+        ({"mechanism": "gaussian", "delta": 0.5}, "promises nothing"),
+        ({"mechanism": "gaussian", "delta": 1e-3, "epsilon": 500}, "promises nothing"),
+        ({"public_levels": ["z"]}, "no attribute 'z'|attribute"),
     ],
 )
 def test_release_refuses(tables, options, words):
+    given = replace(tables, provenance=Provenance(weighted=False, learned=("a",) if "public_levels" in options else ()))
     with pytest.raises(DataError, match=words):
-        release(tables, **options)
+        release(given, **{"budget": None, **options})
+
+
+def test_a_budget_must_be_said(tables):
+    with pytest.raises(DataError, match="budget is not said"):
+        release(tables)
+
+
+def test_delta_above_one_over_n_is_refused():
+    many = Tables([Table("a", [30_000, 70_000])], Domain({"a": 2}))
+    with pytest.raises(DataError, match="there are 100,000 rows"):
+        plan_release(many, 1.0, 1e-4, "gaussian", 1)
+
+
+# --- provenance
+
+
+def weighted_rows():
+    return {"a": [0, 1, 1], "w": [1, 100, 7]}
+
+
+@pytest.mark.parametrize("engine", ["frame", "duckdb"])
+def test_whole_weights_are_not_forgotten(engine, tmp_path):
+    """Counts of whole weights look like counts of rows; noise for weight 1 would break the promise."""
+    from sumwise import load, save
+
+    domain = Domain({"a": 2})
+    if engine == "frame":
+        tables = Tables.from_frame(weighted_rows(), ["a"], order=1, weight="w", domain=domain)
+    else:
+        tables = aggregate(weighted_rows(), ["a"], order=1, weight="w", domain=domain)
+    save(tables, tmp_path / "tables.sumwise")
+    for given in (tables, tables.with_tables(tables.tables), load(tmp_path / "tables.sumwise")):
+        with pytest.raises(DataError, match="counted with weights"):
+            release(given, budget=None)
+        with pytest.raises(DataError, match="counted with weights"):
+            release(given, bounds=1, budget=None)
+        assert release(given, bounds=PersonBounds(weight=100), budget=None)["a"].noise == Geometric(100.0)
+
+
+def test_tables_that_state_nothing_need_bounds():
+    stated = Tables([Table("a", [30, 70])], Domain({"a": 2}))
+    with pytest.raises(DataError, match="don't say whether rows had weights"):
+        release(stated, budget=None)
+    assert release(stated, bounds=1, budget=None)["a"].noise == Geometric(1.0)
+
+
+def test_rows_per_person_that_were_counted_are_the_default_and_the_least(tables):
+    given = replace(tables, provenance=Provenance(weighted=True, max_weight=2.0, rows_per_person=3, learned=()))
+    assert plan_release(given, mechanism="laplace").sensitivities[0] == 6
+    assert plan_release(given, bounds=4, mechanism="laplace").sensitivities[0] == 8
+    with pytest.raises(DataError, match="bounds say 2 rows of one person; up to 3 were counted"):
+        plan_release(given, bounds=2)
+    with pytest.raises(DataError, match="bounds say weights of up to 1; rows were counted with up to 2"):
+        plan_release(given, bounds=PersonBounds(rows=3, weight=1.0))
+
+
+def test_learned_levels_are_refused_by_name():
+    rows = {"village": ["Alp", "Bern", "Bern"], "sex": [0, 1, 0], "y": [0, 1, 1]}
+    tables = Tables.from_frame(rows, ["village", "sex"], label="y")
+    with pytest.raises(DataError, match="of 'village' x 'sex' were read from the rows"):
+        release(tables, budget=None)
+    with pytest.raises(DataError, match="of 'village' were read from the rows"):
+        release(tables, budget=None, public_levels=["sex"])
+    assert len(release(tables, budget=None, public_levels=True)) == 1
+
+
+def test_a_release_is_in_the_provenance(tables, tmp_path):
+    from sumwise import load, save
+
+    noisy = release(tables, 0.5, budget=None, bounds=2)
+    save(noisy, tmp_path / "noisy.sumwise")
+    (entry,) = load(tmp_path / "noisy.sumwise").provenance.releases
+    assert entry["epsilon"] == 0.5
+    assert entry["mechanism"] == "geometric"
+    assert "up to 2 rows of one person" in entry["neighbours"]
+
+
+def test_gain_is_shown(tables, unlabelled):
+    assert plan_release(tables, 1.0).gain() == {"by class": 2.0}
+    gain = plan_release(tables, 1.0, 1e-6, "gaussian").gain()
+    assert gain["by class"] == pytest.approx(np.sqrt(2))
+    assert gain["accounting"] == pytest.approx(1.27, abs=0.01)
+    assert plan_release(unlabelled, 1.0).gain() == {}
 
 
 def test_only_tables_are_released(tables):
@@ -198,50 +348,33 @@ def test_label_sums_that_are_not_whole_are_refused_before_the_budget_is_spent():
     halves = Tables([Table("a", [1, 2], [0.5, 1.0])], Domain({"a": 2}), label="y")
     budget = Budget(1.0)
     with pytest.raises(DataError, match="not whole"):
-        release(halves, budget=budget)
+        release(halves, bounds=1, budget=budget)
     assert budget.spent == 0
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-@pytest.mark.parametrize("bounds", [None, 2, PersonBounds(rows=2)])
+@pytest.mark.parametrize("bounds", [2, PersonBounds(rows=2)])
 def test_weighted_tables_need_a_bound_on_weights(mechanism, bounds):
     weighted = Tables([Table("a", [10.5, 200.25])], Domain({"a": 2}))
     delta = 1e-6 if mechanism == "gaussian" else 0.0
     with pytest.raises(DataError, match="rows had weights; bounds don't say how large"):
-        release(weighted, 1.0, delta, mechanism, bounds)
-    release(weighted, 1.0, delta, mechanism, PersonBounds(weight=10.0))
+        release(weighted, 1.0, delta, mechanism, bounds, budget=None)
+    release(weighted, 1.0, delta, mechanism, PersonBounds(weight=10.0), budget=None)
 
 
 def test_whole_weighted_tables_get_the_same_kind_of_noise_as_others():
     whole = Tables([Table("a", np.full(50, 10.0))], Domain({"a": 50}))
-    counts = release(whole, 1.0, 1e-6, "gaussian", PersonBounds(weight=2.0))["a"].counts
+    counts = release(whole, 1.0, 1e-6, "gaussian", PersonBounds(weight=2.0), None)["a"].counts
     assert np.any(counts != np.floor(counts))
-    counts = release(whole, 1.0, 1e-6, "gaussian")["a"].counts
+    counts = release(whole, 1.0, 1e-6, "gaussian", 1, None)["a"].counts
     assert np.array_equal(counts, np.floor(counts))
-
-
-def test_replaced_rows_move_tables_by_root_two_in_distance():
-    rows = [(a, y) for a in range(2) for y in range(2)]
-    domain = Domain({"a": 2})
-
-    def vector(row):
-        table = aggregate({"a": [row[0]], "y": [row[1]]}, ["a"], label="y", order=1, domain=domain)["a"]
-        return np.concatenate([table.counts, table.label_sums])
-
-    moved = [vector(r) - vector(q) for r in rows for q in rows]
-    tables = Tables([Table("a", [1, 0], [1, 0])], domain, label="y")
-    bounds = PersonBounds(replace=True)
-    pure = plan_release(tables, 1.0, bounds=bounds).sensitivities[0]
-    euclidean = plan_release(tables, 1.0, 1e-6, "gaussian", bounds).sensitivities[0]
-    assert pure == max(np.abs(m).sum() for m in moved)
-    assert euclidean == pytest.approx(max(np.linalg.norm(m) for m in moved))
 
 
 def test_counts_beyond_doubles_are_refused():
     with pytest.raises(DataError, match=r"beyond 2\*\*53"):
-        release(Tables([Table("a", [1e19, 3])], Domain({"a": 2})))
+        release(Tables([Table("a", [1e19, 3])], Domain({"a": 2})), bounds=1, budget=None)
 
 
 def test_numpy_numbers_are_numbers(tables):
-    assert plan_release(tables, 1.0, bounds=np.int64(3)).sensitivities == (6, 6, 6)
+    assert plan_release(tables, 1.0, bounds=np.int64(3)).sensitivities == (3, 3, 3)
     assert plan_release(tables, 3.0, split=np.array([1, 1, 4])).losses == pytest.approx((0.5, 0.5, 2))

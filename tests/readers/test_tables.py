@@ -206,3 +206,21 @@ def test_any_frame_gives_tables_or_a_sumwise_error(rows, absent):
     frame = pd.DataFrame(rows, columns=["a", "table", "count", "label_sum"], dtype=object)
     with suppress(SumwiseError):
         assert isinstance(read_tables(frame, absent=absent), Tables)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", [Gaussian, Geometric, Laplace])
+def test_noise_of_counts_and_label_sums_comes_back(tmp_path, kind, classes):
+    """A release by class: the counts are sums of as many draws as there are classes."""
+    from sumwise.noise import Summed
+
+    rng = np.random.default_rng(0)
+    sums = np.round(rng.normal(50, 5, (4, classes)))
+    of_counts = Gaussian(3.0 * np.sqrt(classes)) if kind is Gaussian else Summed(kind(3.0), classes)
+    table = Table("a", sums.sum(axis=1), sums[:, 1] if classes == 2 else sums, of_counts, label_noise=kind(3.0))
+    tables = Tables([table], Domain({"a": 4}), label="y")
+    write_tables(tables, tmp_path / "cells.parquet")
+    back = read_tables(tmp_path / "cells.parquet")
+    assert back["a"] == table
+    assert back["a"].label_noise == kind(3.0)
+    assert back.provenance.weighted is None

@@ -173,8 +173,8 @@ class SparkEngine:
         except (errors.PySparkException, java.Py4JError) as error:
             raise self._failure(str(error)) from None
 
-    def _failure(self, told: str) -> DataError:
-        lines = told.strip().split("\n")
+    def _failure(self, message: str) -> DataError:
+        lines = message.strip().split("\n")
         absent = [line for line in lines if line.startswith("ModuleNotFoundError")]
         if absent:
             return DataError(

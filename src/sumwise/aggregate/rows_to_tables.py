@@ -12,10 +12,11 @@ from sumwise.aggregate.counters import Counter, check_cells
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.encoding.learning import fitted_rule, parsed_spec
+from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.progress import Progress
+from sumwise.provenance import Provenance
 from sumwise.sparse_table import table_of_arrays
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -215,7 +216,17 @@ def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted:
     counted_here = [a for a in encoding.attributes if a in plan.attributes]  # without the parts of crosses alone
     domain = encoding.domain.project(counted_here) if plan.domain is None else plan.domain
     kept = None if plan.encoding is None else encoding
-    return Tables(tables, domain, n, plan.label, names, kept)
+    return Tables(tables, domain, n, plan.label, names, kept, _provenance(plan, classes))
+
+
+def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
+    """How the rows were counted, as far as it decides how much one person can change the tables."""
+    ruled = {} if plan.encoding is None else plan.encoding.rules
+    learned = [a for a in plan.attributes if a not in ruled and plan.domain is None]
+    if plan.encoding is not None:
+        learned += [a for a in plan.encoding.learned_by(plan.attributes) if a not in learned]
+    learned += [plan.label] if plan.label is not None and classes is not None else []
+    return Provenance(plan.weight is not None, learned=tuple(learned), withheld=bool(plan.suppress_below))
 
 
 def _suppressed(counts: np.ndarray, sums: np.ndarray, below: float) -> tuple[np.ndarray, np.ndarray, tuple]:
@@ -323,4 +334,4 @@ def fit_encoding(
             if name in columns:
                 summary = survey.EngineSummary(opened_engine, columns[name], clause[name in target], label)
             rules[name] = fitted_rule(name, a, summary)
-    return Encoding(rules)
+    return Encoding(rules, learned_names(asked))

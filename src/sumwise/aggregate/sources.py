@@ -76,7 +76,7 @@ def file_format(path: Any) -> str:
     ending = next((s for s in reversed(given.suffixes) if s not in (".gz", ".zst")), "")
     if ending.lower() not in FORMATS:
         raise DataError(
-            f"The file {str(given)!r} has no ending that tells its format.", hint=f"known: {', '.join(FORMATS)}."
+            f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {', '.join(FORMATS)}."
         )
     return FORMATS[ending.lower()]
 

@@ -376,7 +376,7 @@ def grouped(inner: str, subsets: Sequence[Sequence[int]], n_classes: int | None,
 
     The statement gives the codes (NULL where an attribute is not of the set) and ``n``, the counts, weighted where
     rows have weights ``w``; with a 0/1 label also ``s``, its sums; with classes the label ``y`` is grouped too.
-    Codes are never NULL themselves (-1 stands for a value without a level), so which codes are not NULL tells the
+    Codes are never NULL themselves (-1 stands for a value without a level), so which codes are not NULL shows the
     set of a line.
 
     Examples

@@ -65,7 +65,7 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         raise DataError(
             "There are no rows to count.", hint="look at the source, and at the conditions if there are any."
         )
-    for key, told in {
+    for key, what in {
         "no_label": f"The label {plan.label!r} is missing",
         "no_weight": f"The weight {plan.weight!r} is missing",
         "negative": f"The weight {plan.weight!r} is negative",
@@ -73,7 +73,7 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
     }.items():
         if found.get(key):
             raise DataError(
-                f"{told} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...]."
+                f"{what} in {int(found[key])} of {n} rows.", hint="correct such rows, or leave them out by where=[...]."
             )
     return n
 
@@ -187,7 +187,9 @@ def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ..
         levels = {**ranges, **distinct_values(engine, [a for a in plain if a not in ranges], where)}
     rules = {a: given.get(a) or Levels(a, levels[a]) for a in plan.attributes}
     parts = {p: given[p] for r in rules.values() if isinstance(r, Cross) for p in r.of if p not in rules}
-    return Encoding({**rules, **parts}), tuple(ranges)
+    learned = [] if plan.encoding is None else [a for a in plan.encoding.learned if a in rules or a in parts]
+    learned += plain if plan.domain is None else []
+    return Encoding({**rules, **parts}, learned), tuple(ranges)
 
 
 def _ranges(plan: CountPlan, plain: list[str], given: Any, engine: Any) -> dict[str, tuple]:
@@ -238,7 +240,7 @@ def without_empty_levels(
             if a in kept:
                 arrays = tuple(np.take(x, kept[a], axis=axis) for x in arrays)  # noqa: PLW2901
         out.append(arrays)
-    return Encoding(rules), out
+    return Encoding(rules, encoding.learned), out
 
 
 def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
@@ -300,10 +302,10 @@ def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> NoRetur
         found = engine.table(sql).to_pylist()
         if found:
             value, rows = canonical(found[0]["v"]), sum(int(f["n"]) for f in found)
-            told = "missing" if value is None else repr(value)
+            what = "missing" if value is None else repr(value)
             least = "at least " if len(found) == 1000 else ""
             raise UnknownName(
-                f"Attribute {name!r} has no level for {least}{rows} rows. Most often: {told}, {found[0]['n']} times.",
+                f"Attribute {name!r} has no level for {least}{rows} rows. Most often: {what}, {found[0]['n']} times.",
                 hint="add the level to the domain, or use an Encoding with an 'other' or 'missing' level.",
             )
     raise DataError("Some code is negative, and no attribute shows which.", hint="please report this.")

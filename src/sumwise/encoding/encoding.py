@@ -10,7 +10,14 @@ import numpy as np
 
 from sumwise import checks, frames
 from sumwise.display import facts_html
-from sumwise.encoding.learning import FrameSummary, fitted_rule, held_out_frame, held_out_rows, parsed_spec
+from sumwise.encoding.learning import (
+    FrameSummary,
+    fitted_rule,
+    held_out_frame,
+    held_out_rows,
+    learned_names,
+    parsed_spec,
+)
 from sumwise.encoding.merged import ALL_RULES
 from sumwise.encoding.rules import Cross, cross_cell
 from sumwise.errors import DataError, UnknownName
@@ -33,6 +40,12 @@ class Encoding:
         Attribute to one of the rules of :mod:`sumwise.encoding.rules`: ``Levels``, ``Cuts``, ``Hashed``, ``Target``
         or ``Cross``, or to ``Merged`` levels of one (:mod:`sumwise.encoding.merged`). A cross names attributes that
         have rules of their own. Usually made by :meth:`fit`.
+    learned : sequence of str, default ()
+        Attributes whose levels or cut points were read from rows, without noise. `sumwise.privacy.release` refuses
+        these where nobody says that they are public. Equality ignores it.
+    learned : sequence of str, default ()
+        Attributes whose levels or cut points were read from rows, without noise. `sumwise.privacy.release` refuses
+        these where nobody says that they are public. Equality ignores it.
 
     Notes
     -----
@@ -56,6 +69,7 @@ class Encoding:
     """
 
     rules: Mapping[str, Any]
+    learned: tuple[str, ...] = ()
 
     def __post_init__(self):
         if not isinstance(self.rules, Mapping) or not self.rules:
@@ -66,6 +80,9 @@ class Encoding:
                 raise DataError(f"An attribute's name must be text; got {name!r}.")
             if not isinstance(rule, tuple(ALL_RULES.values())):
                 raise DataError(f"Attribute {name!r} has {rule!r} for a rule.", hint="see Encoding.fit.")
+        object.__setattr__(self, "learned", tuple(checks.listing(self.learned, "learned", "give attributes.")))
+        for name in self.learned:
+            self._rule(name)
         for name, rule in self.rules.items():
             for part in rule.of if isinstance(rule, Cross) else ():
                 if part not in self.rules or isinstance(self.rules[part], Cross):
@@ -100,7 +117,7 @@ class Encoding:
         held_out : float, boolean array, index array or data frame, optional
             The rows that target encoding learns from: a share of the rows, which rows, or other rows. Don't
             count
-            them afterwards: :func:`held_out_rows` tells which rows a share picks.
+            them afterwards: :func:`held_out_rows` gives the rows that a share picks.
         random_state : int, Generator or None
             Picks the rows where ``held_out`` is a share.
 
@@ -134,7 +151,7 @@ class Encoding:
         frame = frames.to_pandas(df, tuple(wanted))
         kept = held_out_frame(frame, held_out, tuple(wanted), random_state) if target else frame
         summaries = {n: FrameSummary(kept if n in target else frame, c, label) for n, c in columns.items()}
-        return cls({n: fitted_rule(n, a, summaries.get(n)) for n, a in asked.items()})
+        return cls({n: fitted_rule(n, a, summaries.get(n)) for n, a in asked.items()}, learned_names(asked))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -173,7 +190,13 @@ class Encoding:
         for name in wanted:
             self._rule(name)
         needed = set(wanted) | {p for n in wanted if isinstance(self.rules[n], Cross) for p in self.rules[n].of}
-        return Encoding({n: r for n, r in self.rules.items() if n in needed})
+        return Encoding({n: r for n, r in self.rules.items() if n in needed}, [n for n in self.learned if n in needed])
+
+    def learned_by(self, attributes: Iterable[str]) -> tuple[str, ...]:
+        """Those of some attributes that depend on rows: learned themselves, or a cross of one that was."""
+        known = set(self.learned)
+        crosses = {n for n, r in self.crosses.items() if known & set(r.of)}
+        return tuple(a for a in attributes if a in known or a in crosses)
 
     def codes(self, df, unseen: str = "raise") -> dict[str, np.ndarray]:
         """Level codes of individuals, one int64 array per attribute.
@@ -246,12 +269,15 @@ class Encoding:
         >>> Encoding.from_dict(enc.to_dict()) == enc
         True
         """
-        return {name: _plain(rule) for name, rule in self.rules.items()}
+        known = set(self.learned)
+        return {n: {**_plain(r), **({"learned": True} if n in known else {})} for n, r in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
-        return cls({n: _rule_of(n, given) for n, given in checks.mapping(data, "The data of an encoding").items()})
+        rules = checks.mapping(data, "The data of an encoding")
+        learned = [n for n, given in rules.items() if isinstance(given, Mapping) and given.get("learned") is True]
+        return cls({n: _rule_of(n, given) for n, given in rules.items()}, learned)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.
@@ -336,6 +362,7 @@ def _rule_of(name: str, given: Any) -> Any:
     if not isinstance(given, Mapping) or given.get("kind") not in ALL_RULES:
         raise DataError(f"Attribute {name!r} has no known rule: {given!r}.", hint=f"kinds are {', '.join(ALL_RULES)}.")
     rule = ALL_RULES[given["kind"]]
+    given = {k: v for k, v in given.items() if k != "learned"}
     extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
     if extra:
         known = ", ".join(f.name for f in fields(rule))

@@ -84,6 +84,17 @@ def _parsed(name: Any, asked: Any) -> Any:
     return dict(asked)
 
 
+def learned_names(asked: Mapping[str, Any]) -> list[str]:
+    """Attributes whose rules depend on the rows: all but those given whole, and hashes and cut points as named."""
+    given = ("cross", "cuts", "hash")
+    return [
+        n
+        for n, a in asked.items()
+        if isinstance(a, dict)
+        and (a["kind"] not in given or (a["kind"] != "cross" and a.get("missing", "auto") == "auto"))
+    ]
+
+
 def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
     """The rule of attribute ``name`` as asked, learned from the summary of its raw column.
 

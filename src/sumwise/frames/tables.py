@@ -11,10 +11,9 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+from sumwise.provenance import Provenance
 from sumwise.sparse_table import table_of_cells
 from sumwise.table import Table, title
-
-__all__ = ["label_codes", "tables_from_frame"]
 
 LARGEST = 2**40  # cells of one table: it is held sparse
 
@@ -57,6 +56,7 @@ def tables_from_frame(
     table = frames.to_pandas(frame, columns)
     if not len(table):
         raise DataError("The frame has no rows, so there is nothing to count.")
+    given = domain is not None
     codes, domain = _codes(table, attributes, domain)
     y, classes = (None, None) if label is None else label_codes(table[label], label)
     w = None
@@ -64,7 +64,9 @@ def tables_from_frame(
         w = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")
     counted = [_count(subset, codes, domain, y, classes, w) for subset in combinations(attributes, order)]
     names = (0, 1) if y is not None and classes is None else classes
-    return cls(counted, domain, label=label, classes=names)
+    learned = [*([] if given else attributes), *([label] if classes is not None else [])]
+    provenance = Provenance(weighted=w is not None, learned=tuple(learned))
+    return cls(counted, domain, label=label, classes=names, provenance=provenance)
 
 
 def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:

@@ -75,7 +75,9 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
         own = [a for a in t.attributes if a not in gone]
         if own and len(own) < len(t.attributes) and not any(set(own) <= set(other.attributes) for other in left):
             left.append(t.project(own))
-    return Tables(left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding)
+    return Tables(
+        left, domain.project(kept), tables.n, tables.label, tables.classes, tables.encoding, tables.provenance
+    )
 
 
 def _beyond_chance(table: Table) -> float:

@@ -95,7 +95,7 @@ def merge_levels(
     rules = {a: encoding[a].levels for a in groups}
     domain = Domain({a: rules.get(a, tables.domain.levels(a)) for a in tables.domain.attributes})
     made = [_merged(t, {a: cells for a, (cells, _, _) in groups.items()}, domain) for t in tables]
-    return Tables(made, domain, tables.n, tables.label, tables.classes, encoding)
+    return Tables(made, domain, tables.n, tables.label, tables.classes, encoding, tables.provenance)
 
 
 def _checked(tables: Any, attributes: Any, min_count: Any, max_levels: Any, by: str, levels: int, other: Any) -> list:
@@ -194,7 +194,8 @@ def _encoding(tables: Tables, groups: dict[str, tuple]) -> Encoding:
         else:
             plain = Levels(a, tables.domain.levels(a)) if rule is None else rule
             rules[a] = Merged(plain, tuple(cells.tolist()), names, other)
-    return Encoding(rules)
+    learned = () if tables.encoding is None else tables.encoding.learned
+    return Encoding(rules, [n for n in learned if n in rules])
 
 
 def _merged(table: Table, cells: dict[str, np.ndarray], domain: Domain) -> Table:
@@ -212,7 +213,8 @@ def _merged(table: Table, cells: dict[str, np.ndarray], domain: Domain) -> Table
     if isinstance(table.noise, Exact) and table.complete and table.bounds is None:
         return table_of_arrays(table.attributes, counts, sums)
     bounds = None if table.bounds is None else tuple(_summed(b, axes) for b in table.bounds)
-    return Table(table.attributes, counts, sums, _noise(table, axes), bounds)
+    label_noise = None if table.label_noise is None else _noise(table, table.label_noise, axes)
+    return Table(table.attributes, counts, sums, _noise(table, table.noise, axes), bounds, label_noise)
 
 
 def _summed(values: np.ndarray, axes: list[tuple[int, np.ndarray]]) -> np.ndarray:
@@ -223,8 +225,7 @@ def _summed(values: np.ndarray, axes: list[tuple[int, np.ndarray]]) -> np.ndarra
     return values
 
 
-def _noise(table: Table, axes: list[tuple[int, np.ndarray]]) -> Any:
-    noise = table.noise
+def _noise(table: Table, noise: Any, axes: list[tuple[int, np.ndarray]]) -> Any:
     if isinstance(noise, Exact) or (isinstance(noise, Poisson) and np.ptp(np.asarray(noise.rate)) == 0):
         return noise
     if isinstance(noise, Gaussian):

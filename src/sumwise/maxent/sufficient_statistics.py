@@ -101,8 +101,10 @@ def sufficient_statistics(
     own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s} | set(listed)
     lay = layout(tables.domain.shape, sorted(own), listed)
     n_scores = 1 if tables.classes is None or len(tables.classes) == 2 else len(tables.classes)
-    channels = [_channel(seen, lay, [r.counts for r in seen], n)]
-    channels += [_channel(seen, lay, [r.sums[k] if r.sums else None for r in seen], None) for k in range(n_scores)]
+    variances, of_sums = ([getattr(r, name) for r in seen] for name in ("variance", "sums_variance"))
+    channels = [_channel(seen, lay, [r.counts for r in seen], variances, n)]
+    for k in range(n_scores):
+        channels.append(_channel(seen, lay, [r.sums[k] if r.sums else None for r in seen], of_sums, None))
     for t in sparse:
         _put(t, tables, lay, channels)
     (counts, *sums), (spread, *sums_spread), (_, *totals) = zip(*channels)
@@ -174,7 +176,7 @@ def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
 
 
 class _Read:
-    """A table with ascending axes: counts, label sums of every score, variance of a cell."""
+    """A table with ascending axes: counts, label sums of every score, the variances of either's noise."""
 
     def __init__(self, table: Table, place: dict[str, int]) -> None:
         axes = [place[a] for a in table.attributes]
@@ -184,17 +186,19 @@ class _Read:
         whole = np.broadcast_to(rate, table.shape)
         self.counts = np.transpose(table.counts / whole, order)
         self.sums = [np.transpose(s / whole, order) for s in binary_or_all(table) or []]
-        variance = table.noise.variance(np.maximum(np.nan_to_num(self.counts), 0.0))
-        self.variance = float(np.mean(np.broadcast_to(variance, self.counts.shape) / np.transpose(whole, order) ** 2))
+        self.variance, self.sums_variance = (
+            float(np.mean(np.broadcast_to(v, self.counts.shape) / np.transpose(whole, order) ** 2))
+            for v in (n.variance(np.maximum(np.nan_to_num(self.counts), 0.0)) for n in (table.noise, table.noise_of_sums))
+        )
         self.whole = table.complete
 
 
-def _channel(seen: list[_Read], lay: Layout, values: list, total: float | None):
+def _channel(seen: list[_Read], lay: Layout, values: list, variances: list[float], total: float | None):
     """Values and variances (P,) of all terms, and the total: whole tables made to agree, others averaged by cell.
 
     NaN is unknown.
     """
-    found = [(r.axes, v, r.variance) for r, v in zip(seen, values) if v is not None]
+    found = [(r.axes, v, s) for r, v, s in zip(seen, values, variances) if v is not None]
     whole = [part for part in found if not np.isnan(part[1]).any()]
     agreed = reconcile(whole, total) if whole else Agreed({}, {})
     out, spread = [], []
@@ -261,9 +265,9 @@ def _check_label_totals(seen: list[_Read], agreed: Sequence[float], tables: Tabl
     """Refuse noisy label sums whose totals are far from what all tables agree on."""
     names = tables.domain.attributes
     for k, total in enumerate(agreed):
-        labelled = [r for r in seen if r.sums and r.variance > 0 and not np.isnan(r.sums[k]).any()]
+        labelled = [r for r in seen if r.sums and r.sums_variance > 0 and not np.isnan(r.sums[k]).any()]
         totals = np.array([r.sums[k].sum() for r in labelled])
-        spread = np.array([np.sqrt(r.variance * r.sums[k].size) for r in labelled])
+        spread = np.array([np.sqrt(r.sums_variance * r.sums[k].size) for r in labelled])
         _refuse_far("Totals of the label", [tuple(names[a] for a in r.axes) for r in labelled], totals, spread, total)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +12,21 @@ import numpy as np
 from sumwise import checks
 from sumwise.display import facts_html, facts_text
 from sumwise.errors import DataError
-from sumwise.noise import Exact
+from sumwise.noise import Exact, Gaussian, Noise, Summed
 from sumwise.privacy import mechanisms
-from sumwise.privacy.budget import Budget, rho_of_epsilon
+from sumwise.privacy.accounting import check_promise, loose_rho, mu_of_epsilon
+from sumwise.privacy.budget import Budget
+from sumwise.privacy.ledger import fingerprint
 from sumwise.privacy.mechanisms import Mechanism
 from sumwise.progress import track
-from sumwise.table import Table
+from sumwise.provenance import Provenance
+from sumwise.table import Table, title
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PersonBounds", "ReleasePlan", "plan_release", "release"]
+UNSAID: Any = object()  # a budget that nobody decided on
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +86,15 @@ class ReleasePlan:
 
     Examples
     --------
-    >>> from sumwise import Tables
+    >>> from sumwise import Domain, Tables
     >>> from sumwise.privacy import plan_release
-    >>> tables = Tables.from_frame({"a": [0, 1, 1], "b": [0, 0, 1], "y": [1, 0, 1]}, ["a", "b"], label="y", order=1)
+    >>> rows, domain = {"a": [0, 1, 1], "b": [0, 0, 1], "y": [1, 0, 1]}, Domain({"a": 2, "b": 2})
+    >>> tables = Tables.from_frame(rows, ["a", "b"], label="y", order=1, domain=domain)
     >>> plan = plan_release(tables, epsilon=1.0)
     >>> plan.to_frame()
       table  cells  sensitivity  epsilon  scale
-    0     a      2          2.0      0.5    4.0
-    1     b      2          2.0      0.5    4.0
+    0     a      4          1.0      0.5    2.0
+    1     b      4          1.0      0.5    2.0
     """
 
     mechanism: Mechanism
@@ -102,6 +106,7 @@ class ReleasePlan:
     sensitivities: tuple[float, ...]
     losses: tuple[float, ...]
     scales: tuple[float, ...]
+    labelled: bool = False
 
     @property
     def unit(self) -> str:
@@ -139,11 +144,26 @@ class ReleasePlan:
             "delta": self.delta,
             "neighbours": f"up to {rows} of one person{weight}, {relation}",
             "tables": len(self.attributes),
-            "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, counts and label sums together",
+            "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, of the counts by cell and class",
             "largest sensitivity": max(self.sensitivities),
             self.unit: self.loss,
             "scales": (min(self.scales), max(self.scales)),
+            "gain": self.gain(),
         }
+
+    def gain(self) -> dict[str, float]:
+        """How much larger the scale would be, as a factor, without each of two savings.
+
+        ``"by class"``: counts by cell and class have half the L1 sensitivity of counts and label sums together (L2: by
+        the square root of two). ``"accounting"``: the analytic Gaussian mechanism, against rho-zCDP turned into epsilon
+        and delta by the formula of Bun and Steinke (2016).
+        """
+        factors = {}
+        if self.labelled:
+            factors["by class"] = 2.0 if self.mechanism.pure else math.sqrt(2.0)
+        if not self.mechanism.pure:
+            factors["accounting"] = math.sqrt(self.loss / loose_rho(self.epsilon, self.delta))
+        return factors
 
     def __repr__(self) -> str:
         return facts_text("ReleasePlan", self._facts())
@@ -163,12 +183,14 @@ def plan_release(
     mechanism: str = "geometric",
     bounds: PersonBounds | int | None = None,
     split: Any = "uniform",
+    *,
+    public_levels: Any = False,
 ) -> ReleasePlan:
     """Work out what :func:`release` would do, without spending or drawing anything.
 
     Parameters
     ----------
-    tables, epsilon, delta, mechanism, bounds, split
+    tables, epsilon, delta, mechanism, bounds, split, public_levels
         As in :func:`release`.
 
     Returns
@@ -187,16 +209,21 @@ def plan_release(
         raise DataError(f"tables is a {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
     chosen = mechanisms.mechanism(mechanism)
     total = _total_loss(chosen, epsilon, delta)
-    bounds = _bounds(bounds)
+    bounds = _bounds(bounds, tables.provenance)
+    _check_levels(tables, public_levels)
+    _check_delta(delta, tables.n)
     for t in tables:
         _check_table(t, chosen, bounds)
     shares = _shares(tables, split)
-    sensitivities = tuple(_sensitivity(t, bounds, chosen) for t in tables)
+    sensitivities = (bounds.reach if chosen.pure else bounds.euclidean_reach,) * len(tables)
     losses = tuple(total * s for s in shares)
     scales = tuple(chosen.scale(d, loss) for d, loss in zip(sensitivities, losses))
     names = tuple(t.attributes for t in tables)
-    cells = tuple(t.counts.size for t in tables)
-    return ReleasePlan(chosen, bounds, float(epsilon), float(delta), names, cells, sensitivities, losses, scales)
+    cells = tuple(t.n_cells * (t.n_classes or 1) for t in tables)
+    labelled = any(t.n_classes is not None for t in tables)
+    return ReleasePlan(
+        chosen, bounds, float(epsilon), float(delta), names, cells, sensitivities, losses, scales, labelled
+    )
 
 
 def release(
@@ -205,19 +232,19 @@ def release(
     delta: float = 0.0,
     mechanism: str = "geometric",
     bounds: PersonBounds | int | None = None,
-    budget: Budget | None = None,
+    budget: Budget | None = UNSAID,
     *,
     split: Any = "uniform",
+    public_levels: Any = False,
     what: str = "release",
     verbose: int = 0,
 ) -> Tables:
-    """Add noise to tables so that they tell little of any one person, and say in the tables which noise it was.
+    """Add noise to tables so that they reveal little about any one person, and state that noise in the tables.
 
     Parameters
     ----------
     tables : Tables
-        Exact tables, whole: a table that was released before, or has withheld cells, is refused. The levels must
-        not come from the data where a level by itself would tell of a person: give a domain when you count.
+        Exact, complete tables: a table that was released before, or has withheld cells, is refused.
     epsilon : float, default 1
         Privacy loss of the whole release.
     delta : float, default 0
@@ -226,14 +253,20 @@ def release(
         Geometric noise keeps whole counts whole; so does Gaussian noise on rows without weights (the discrete
         Gaussian).
     bounds : PersonBounds or int, optional
-        How much one person can contribute: rows and weight, or a number of rows. Default: one row without a weight.
-        Rows beyond it break the promise, and the tables can't tell: bound them before counting. If rows were
-        weighted, say how large a weight can be, as ``PersonBounds(weight=2.5)``.
-    budget : Budget, optional
-        Where to take epsilon from; refused if it isn't there. Without one, this release stands for itself.
+        How much one person can contribute: rows and weight, or a number of rows. Default: what the tables'
+        provenance says (see ``person=`` of :func:`sumwise.aggregate.aggregate`), else one row without a weight. Rows
+        beyond it break the promise. Where rows had weights, say how large a weight can be, as
+        ``PersonBounds(weight=2.5)``; where tables don't say whether they had, ``bounds`` must be given.
+    budget : Budget or None
+        Where to take epsilon from; refused if it isn't there. It must be said: ``None`` is a release of which no
+        ledger knows, and which nothing keeps from being repeated.
     split : "uniform" or mapping or sequence, default "uniform"
         How the budget is shared by the tables: equally, or in proportion to a number per table, as
         ``{("age", "city"): 3.0}`` (tables not named get 1) or one number per table in order.
+    public_levels : bool or sequence of str, default False
+        Attributes whose levels, classes or cut points were read from the rows and are no secret all the same: they are
+        public knowledge, or were learned from other data. True: all. Otherwise such levels are refused, since a level
+        by itself reveals that somebody has it; see ``domain=`` and :func:`sumwise.privacy.private_encoding`.
     what : str
         What the budget's ledger calls this release.
     verbose : int, default 0
@@ -242,36 +275,49 @@ def release(
     Returns
     -------
     Tables
-        On the same domain and encoding; each table carries its noise. Counts may be negative, and tables disagree.
-        The population ``n`` is no longer stated.
+        On the same domain and encoding; each table carries its noise, and the provenance the promise. Counts may be
+        negative, and tables disagree. The population ``n`` is no longer stated.
 
     Notes
     -----
-    One person moves the counts of a table by at most ``rows * weight`` in all, and its label sums by as much, so the
-    vector of both has an L1 sensitivity of twice that, and an L2 sensitivity of the square root of two times that.
-    Where rows are replaced rather than added or removed, L1 doubles, and L2 grows by the square root of two.
-    Pure mechanisms: scale = sensitivity / epsilon of the table. Gaussian: scale = sensitivity / sqrt(2 rho of the
-    table), where the whole release has the rho of zCDP that implies (epsilon, delta). OpenDP draws the noise from
+    A row is in one cell of a table and has one class, so the counts by cell and class change by at most
+    ``rows * weight`` in all, in L1 and in L2, when a person is added or removed. Where rows are replaced instead, L1
+    doubles, and L2 grows by the square root of two. The noise of a label sum is one draw; counts are sums over K
+    classes and have K draws (see :class:`sumwise.noise.Summed`).
+    Pure mechanisms: scale = sensitivity / epsilon of the table. Gaussian: the analytic Gaussian mechanism (Balle and
+    Wang 2018) for all tables together, scale = sensitivity / sqrt(2 rho of the table). OpenDP draws the noise from
     the system's own randomness, without a seed, so this function has no ``random_state``.
 
     Examples
     --------
-    >>> from sumwise import Tables
-    >>> from sumwise.privacy import release
-    >>> tables = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1)
-    >>> release(tables, epsilon=1.0)["a"].noise
+    >>> from sumwise import Domain, Tables
+    >>> from sumwise.privacy import Budget, release
+    >>> tables = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1, domain=Domain({"a": 2}))
+    >>> release(tables, epsilon=1.0, budget=Budget(1.0))["a"].noise
     Geometric(scale=1)
     """
-    plan = plan_release(tables, epsilon, delta, mechanism, bounds, split)
+    plan = plan_release(tables, epsilon, delta, mechanism, bounds, split, public_levels=public_levels)
     _check_weights(tables, plan)
+    if budget is UNSAID:
+        raise DataError(
+            "budget is not said, so nothing would keep this release from being repeated.",
+            hint="give budget=Budget(...), or budget=None for a release that no ledger knows of.",
+        )
+    if budget is not None and not isinstance(budget, Budget):
+        raise DataError(f"budget is a {type(budget).__name__}.", hint="give a Budget.")
     if budget is not None:
-        if not isinstance(budget, Budget):
-            raise DataError(f"budget is a {type(budget).__name__}.", hint="give a Budget.")
-        budget.spend(**{plan.unit: plan.loss}, what=what)
+        loss = {"epsilon": plan.loss} if plan.mechanism.pure else {"mu": math.sqrt(2 * plan.loss)}
+        budget.spend(**loss, what=what, data=None if budget.path is None else fingerprint(tables))
     noisy = [
         _noisy(t, scale, plan) for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
     ]
-    return Tables(noisy, tables.domain, None, tables.label, tables.classes, tables.encoding)
+    return replace(tables, tables=tuple(noisy), n=None, provenance=released(tables.provenance, plan))
+
+
+def released(provenance: Provenance, plan: ReleasePlan) -> Provenance:
+    """The provenance of tables that were released as planned."""
+    facts = plan.describe()
+    return provenance.with_release(**{k: facts[k] for k in ("mechanism", "epsilon", "delta", "neighbours", plan.unit)})
 
 
 def _total_loss(chosen: Mechanism, epsilon: Any, delta: Any) -> float:
@@ -280,6 +326,7 @@ def _total_loss(chosen: Mechanism, epsilon: Any, delta: Any) -> float:
     if epsilon <= 0:
         raise DataError(f"epsilon is {epsilon!r}; it must be above 0.", hint="smaller means more noise.")
     checks.at_least(delta, "delta", 0, whole_number=False)
+    check_promise(epsilon, 0.0)
     if chosen.pure:
         if delta:
             raise DataError(f"The {chosen.name} mechanism has no delta; {delta!r} was given.", hint="leave it out.")
@@ -288,19 +335,66 @@ def _total_loss(chosen: Mechanism, epsilon: Any, delta: Any) -> float:
         raise DataError(
             f"delta is {delta!r}; Gaussian noise needs one between 0 and 1.", hint="far below one over n, as 1e-6."
         )
-    return rho_of_epsilon(epsilon, delta)
+    check_promise(epsilon, delta)
+    return mu_of_epsilon(float(epsilon), float(delta)) ** 2 / 2
 
 
-def _bounds(given: Any) -> PersonBounds:
+def _check_delta(delta: float, n: float | None) -> None:
+    if n is not None and delta * n >= 1:
+        raise DataError(
+            f"delta is {delta:g}, and there are {n:,.0f} rows: it would allow some of them to be shown as they are.",
+            hint="delta lies far below one over n.",
+        )
+
+
+def _bounds(given: Any, known: Provenance) -> PersonBounds:
+    """What one person can contribute: as given, where that agrees with how the rows were counted."""
     if given is None:
-        return PersonBounds()
-    if isinstance(given, PersonBounds):
-        return given
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return PersonBounds(rows=int(given))
-    raise DataError(
-        f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
-    )
+        if known.weighted is None:
+            raise DataError(
+                "The tables don't say whether rows had weights, nor how many one person has.",
+                hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...).",
+            )
+        given = PersonBounds(known.rows_per_person or 1, known.max_weight)
+    elif isinstance(given, int | np.integer) and not isinstance(given, bool):
+        given = PersonBounds(rows=int(given), weight=known.max_weight)
+    elif not isinstance(given, PersonBounds):
+        raise DataError(
+            f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
+        )
+    if known.weighted and given.weight is None:
+        raise DataError(
+            "The tables were counted with weights; bounds don't say how large a weight can be.",
+            hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",
+        )
+    if known.rows_per_person is not None and given.rows < known.rows_per_person:
+        raise DataError(
+            f"bounds say {given.rows} rows of one person; up to {known.rows_per_person} were counted.",
+            hint="leave bounds out, or count again with max_rows.",
+        )
+    if known.max_weight is not None and given.weight is not None and given.weight < known.max_weight:
+        raise DataError(
+            f"bounds say weights of up to {given.weight:g}; rows were counted with up to {known.max_weight:g}.",
+            hint="leave the weight out of bounds, or count again with max_weight.",
+        )
+    return given
+
+
+def _check_levels(tables: Tables, public: Any) -> None:
+    learned = tables.provenance.learned or ()
+    if public is True or not learned:
+        return
+    allowed = set() if public is False else set(checks.listing(public, "public_levels", "give names, or True."))
+    for name in allowed:
+        checks.known(name, (*tables.domain.attributes, *([tables.label] if tables.label else [])), "attribute")
+    bad = [a for a in learned if a not in allowed]
+    if bad:
+        raise DataError(
+            f"Levels, classes or cut points of {title(bad[:5])}{' and others' if len(bad) > 5 else ''} were read from "
+            "the rows: a level by itself reveals that somebody has it.",
+            hint="count with domain=..., learn levels privately (private_encoding), or say that they are no secret: "
+            "public_levels=[...], or --public-levels.",
+        )
 
 
 def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
@@ -312,7 +406,7 @@ def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
     arrays = [table.counts] if table.label_sums is None else [table.counts, table.label_sums]
     if any(np.isnan(x).any() for x in arrays):
         raise DataError(
-            f"The table over {name} has withheld cells; which cells those are tells of the data.",
+            f"The table over {name} has withheld cells; which cells those are depends on the data.",
             hint="release the tables before small cells are withheld.",
         )
     if any(np.abs(x).max(initial=0.0) > mechanisms.LARGEST_WHOLE for x in arrays):
@@ -341,12 +435,6 @@ def _check_weights(tables: Tables, plan: ReleasePlan) -> None:
         f"bounds say that weights are at most {plan.bounds.weight:g}, and all counts are whole.",
         hint="rows without weights count 1 each: leave weight out.",
     )
-
-
-def _sensitivity(table: Table, bounds: PersonBounds, chosen: Mechanism) -> float:
-    """Counts and label sums are one vector: a person's rows move both."""
-    parts = 1 if table.label_sums is None else 2
-    return bounds.reach * parts if chosen.pure else bounds.euclidean_reach * math.sqrt(parts)
 
 
 def _shares(tables: Tables, split: Any) -> list[float]:
@@ -379,7 +467,18 @@ def _shares(tables: Tables, split: Any) -> list[float]:
 
 
 def _noisy(table: Table, scale: float, plan: ReleasePlan) -> Table:
-    chosen, whole = plan.mechanism, plan.bounds.weight is None  # told, not seen: what is seen would show
-    counts = chosen.add(table.counts, scale, whole)
-    sums = None if table.label_sums is None else chosen.add(table.label_sums, scale, whole)
-    return Table(table.attributes, counts, sums, chosen.noise(scale))
+    """Noise on the count of each cell and class; counts are the sums over classes."""
+    chosen, whole = plan.mechanism, plan.bounds.weight is None  # as stated: what the counts look like would show
+    noise = chosen.noise(scale)
+    if table.label_sums is None:
+        return Table(table.attributes, chosen.add(table.counts, scale, whole), noise=noise)
+    binary = table.label_sums.ndim == table.counts.ndim
+    by_class = np.stack([table.counts - table.label_sums, table.label_sums], -1) if binary else table.label_sums
+    noisy = chosen.add(by_class, scale, whole)
+    sums = noisy[..., 1] if binary else noisy
+    return Table(table.attributes, noisy.sum(axis=-1), sums, _of_counts(noise, noisy.shape[-1]), label_noise=noise)
+
+
+def _of_counts(noise: Noise, classes: int) -> Noise:
+    """The noise of the sum over classes."""
+    return Gaussian(noise.scale * math.sqrt(classes)) if isinstance(noise, Gaussian) else Summed(noise, classes)  # type: ignore[arg-type]

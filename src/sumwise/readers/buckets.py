@@ -135,11 +135,11 @@ def _bucket(row: dict[Any, Any], i: int, spec: BucketKey) -> _Bucket:
     raw = _raw_parts(row, i, spec)
     measure, table = spec.part("measure"), spec.part("table")
     value, bounds = _value(row[spec.value], i, spec)
-    told = "count" if measure is None else _known(measure, raw[measure.name], i)
+    what = "count" if measure is None else _known(measure, raw[measure.name], i)
     attributes = tuple(p.name for p in spec.attributes)
     if table is not None:
         attributes = tuple(_known(table, raw[table.name], i))
-    return _Bucket(i, attributes, told, raw, value, bounds)
+    return _Bucket(i, attributes, what, raw, value, bounds)
 
 
 def _raw_parts(row: dict[Any, Any], i: int, spec: BucketKey) -> dict[str, str]:

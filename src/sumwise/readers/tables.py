@@ -1,11 +1,12 @@
 """Files with one row per cell to Tables, and back.
 
 The format. Every attribute has a column; ``count`` is the number of the cell (empty: not observed). Several
-tables stand in one file: where an attribute is no part of a table, its cell is empty. A column ``table`` tells
+tables stand in one file: where an attribute is no part of a table, its cell is empty. A column ``table`` keeps
 tables apart by any name; it is needed only where two tables have the same attributes. Optional columns:
 ``label_sum`` for the sum of a 0/1 label, or ``label_sum:NAME`` for each class; ``noise`` (exact, poisson,
-gaussian, laplace or geometric) with ``scale`` (of a poisson: the rate); ``low`` and ``high`` for what is known
-of a withheld count (an empty ``high`` is no limit).
+gaussian, laplace or geometric) with ``scale`` (of a poisson: the rate); ``draws``, where a count has several draws
+of that noise, and ``label_scale``, where label sums have noise of another scale; ``low`` and ``high`` for what is
+known of a withheld count (an empty ``high`` is no limit).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import pandas as pd
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson, Summed
+from sumwise.provenance import Provenance
 from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
@@ -31,7 +33,8 @@ from sumwise.tables import Table, Tables
 
 __all__ = ["read_tables", "write_tables"]
 
-NAMES = {c: c for c in ("count", "label_sum", "table", "noise", "scale", "low", "high", "absent")}
+NUMBERS = ("count", "scale", "draws", "label_scale", "low", "high")
+NAMES = {c: c for c in (*NUMBERS, "label_sum", "table", "noise", "absent")}
 NOISES = {"exact": Exact, "poisson": Poisson, "gaussian": Gaussian, "laplace": Laplace, "geometric": Geometric}
 ABSENT = ("raise", "zero", "unobserved")
 WHOLE = re.compile(r"0|-?[1-9][0-9]*")
@@ -48,12 +51,13 @@ def read_tables(
     n: float | None = None,
     label: str | None = None,
     names: Mapping[str, str] | None = None,
+    provenance: Provenance | None = None,
     **opening: Unpack[Opening],
 ) -> Tables:
     """Read tables from a file, a query or a data frame with one row per cell.
 
     Every attribute has a column, and ``count`` the number of each cell (empty: not observed). Several tables stand in
-    one file: where an attribute is no part of a table, its cell is empty. A column ``table`` tells tables apart by any
+    one file: where an attribute is no part of a table, its cell is empty. A column ``table`` keeps tables apart by any
     name; it is needed only where two tables have the same attributes. Optional columns are ``label_sum`` (of a 0/1
     label) or ``label_sum:NAME`` (of each class), ``noise`` with ``scale``, ``low`` and ``high`` for withheld
     counts, and ``absent``, which says of a table what cells without a row mean. Where they are zero, large tables that
@@ -76,6 +80,9 @@ def read_tables(
         As in :class:`sumwise.Tables`.
     names : dict, optional
         Other names of the columns: ``{"count": "impressions", "label_sum": "clicks"}``.
+    provenance : Provenance, optional
+        Whether the rows that were counted had weights, and so on; a file of cells doesn't say, and
+        `sumwise.privacy.release` asks where it is not stated.
     **opening
         ``query``, ``table`` and ``params`` for DuckDB; ``separator``, ``encoding`` and ``decimal`` for text files.
 
@@ -107,7 +114,9 @@ def read_tables(
     cells = _cells(sheet, attributes, domain, called)
     built = [_table(cells, rows, noise, absent) for rows in _groups(cells)]
     with sheet.blamed():
-        return Tables(built, cells.domain, n=n, label=label, classes=cells.classes or None)
+        if provenance is None:
+            provenance = Provenance(learned=cells.names if domain is None else ())
+        return Tables(built, cells.domain, n, label, cells.classes or None, provenance=provenance)
 
 
 def _names(names: Mapping[str, str] | None) -> dict[str, str]:
@@ -156,7 +165,7 @@ def _cells(sheet: Sheet, attributes: Sequence[str] | None, domain: Domain | None
     levels = {a: _levels(sheet, a) for a in attributes}
     full = _domain(sheet, levels, domain)
     codes = np.column_stack([_codes(sheet, a, levels[a], full) for a in attributes])
-    present = [called[c] for c in ("count", "scale", "low", "high") if called[c] in sheet.columns]
+    present = [called[c] for c in NUMBERS if called[c] in sheet.columns]
     values = sheet.numbers([*present, *label_columns], missing=True, negative=True)
     numbers = {c: values[:, present.index(called[c])] for c in NAMES if called[c] in present}
     sums = values[:, len(present) :]
@@ -247,7 +256,7 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
     cell = np.ravel_multi_index(tuple(cells.codes[rows][:, has].T), shape)
     twice = np.zeros(len(sheet), dtype=bool)
     twice[rows[pd.Series(cell).duplicated().to_numpy()]] = True
-    sheet.refuse(twice, "a cell of a table has two rows", "add them up, or tell tables apart by a column 'table'.")
+    sheet.refuse(twice, "a cell of a table has two rows", "add them up, or keep tables apart by a column 'table'.")
     if len(rows) < size and absent == "raise":
         raise DataError(
             f"{sheet.name}: the table over {', '.join(attributes)} has rows for {len(rows)} of its {size} cells.",
@@ -266,14 +275,15 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
 
     counts = spread(cells.numbers["count"])
     labels = None if cells.labels is None else _label_sums(spread(cells.labels))
-    observed = _noise(cells, rows, spread) if cells.called["noise"] in sheet.columns else noise
+    observed, of_sums = _noise(cells, rows, spread) if cells.called["noise"] in sheet.columns else (noise, None)
     bounds = None
     blank = np.full(len(sheet), np.nan)
     low, high = (spread(cells.numbers.get(c, blank), np.nan) for c in ("low", "high"))
     if not (np.isnan(low) & np.isnan(high)).all():
         bounds = np.nan_to_num(low), np.where(np.isnan(high), np.inf, high)
     with sheet.blamed():
-        return Table(attributes, counts, labels, Exact() if observed is None else observed, bounds)
+        observed = Exact() if observed is None else observed
+        return Table(attributes, counts, labels, observed, bounds, None if labels is None else of_sums)
 
 
 def _absent(cells: _Cells, rows: np.ndarray, given: str) -> str:
@@ -281,19 +291,20 @@ def _absent(cells: _Cells, rows: np.ndarray, given: str) -> str:
     sheet, column = cells.sheet, cells.called["absent"]
     if column not in sheet.columns:
         return given
-    told = [given if gone else str(x).strip() for x, gone in zip(sheet.frame[column], sheet.missing(column))]
+    stated = [given if gone else str(x).strip() for x, gone in zip(sheet.frame[column], sheet.missing(column))]
     bad = np.zeros(len(sheet), dtype=bool)
-    bad[rows] = [told[i] not in ABSENT or told[i] != told[rows[0]] for i in rows]
+    bad[rows] = [stated[i] not in ABSENT or stated[i] != stated[rows[0]] for i in rows]
     said = f"column {column!r} says nothing known, or differs within a table"
     sheet.refuse(bad, said, f"one of {', '.join(ABSENT)}.")
-    return told[rows[0]]
+    return stated[rows[0]]
 
 
 def _label_sums(sums: np.ndarray) -> np.ndarray | None:
     return None if np.isnan(sums).all() else sums
 
 
-def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> Noise:
+def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> tuple[Noise, Noise | None]:
+    """The noise of a table's counts, and that of its label sums where it differs."""
     sheet, column = cells.sheet, cells.called["noise"]
     kinds = sheet.frame[column].astype(object).to_numpy()
     known = np.array([isinstance(x, str) and x.strip().lower() in NOISES for x in kinds], dtype=bool)
@@ -304,7 +315,7 @@ def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> Noise:
     sheet.refuse(bad, f"column {column!r} differs within a table", "give a table one noise model.")
     kind = NOISES[str(kinds[rows[0]]).strip().lower()]
     if kind is Exact:
-        return Exact()
+        return Exact(), None
     if "scale" not in cells.numbers:
         raise DataError(f"{sheet.name} has noise without a column {cells.called['scale']!r}.", hint="add it.")
     scale = cells.numbers["scale"]
@@ -312,16 +323,31 @@ def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> Noise:
     sheet.refuse(bad, f"column {cells.called['scale']!r} is not above zero", "give the scale of the noise.")
     first = float(scale[rows[0]])
     with sheet.blamed():
-        return kind(first if (scale[rows] == first).all() else spread(scale, first))
+        noise = kind(first if (scale[rows] == first).all() else spread(scale, first))
+        draws, of_sums = (_constant(cells, rows, c) for c in ("draws", "label_scale"))
+        if draws is not None and draws != 1:
+            noise = Summed(noise, int(draws) if draws == int(draws) else draws)
+        return noise, None if of_sums is None else kind(of_sums)
+
+
+def _constant(cells: _Cells, rows: np.ndarray, column: str) -> float | None:
+    """The one number that a column has for all cells of a table; None where it is empty."""
+    if column not in cells.numbers:
+        return None
+    values = cells.numbers[column][rows]
+    bad = np.zeros(len(cells.sheet), dtype=bool)
+    bad[rows] = (values != values[0]) & ~(np.isnan(values) & np.isnan(values[0]))
+    cells.sheet.refuse(bad, f"column {cells.called[column]!r} differs within a table", "give a table one number.")
+    return None if np.isnan(values[0]) else float(values[0])
 
 
 def write_tables(tables: Tables, path: str | PathLike) -> None:
     """Write tables to a file that :func:`read_tables` reads back: one row per cell, of sparse tables per filled cell.
 
-    Tables are told apart by a column ``table``; noise, bounds and label sums have their columns where there are any.
+    A column ``table`` keeps tables apart; noise, bounds and label sums have their columns where there are any.
     Axes come back in the order of the domain. ``n``, ``label``, the names of two classes and an encoding are not in the
-    file, and text like ``"1"`` is not told from numbers: give ``read_tables`` the ``domain`` to get the same levels in
-    the same order. ``sumwise.save`` keeps everything.
+    file, and text like ``"1"`` can't be distinguished from numbers: give ``read_tables`` the ``domain`` to get the same
+    levels in the same order. ``sumwise.save`` keeps everything.
 
     Parameters
     ----------
@@ -348,7 +374,7 @@ def write_tables(tables: Tables, path: str | PathLike) -> None:
             if level is None or not str(level).strip():
                 raise DataError(f"Attribute {a!r} has the level {level!r}, which a file can't show.", hint="name it.")
     frame: Any = pd.concat([_frame(t, i, tables) for i, t in enumerate(tables, start=1)], ignore_index=True)
-    extra = ("noise", "scale", "low", "high", "absent")
+    extra = ("noise", "scale", "draws", "label_scale", "low", "high", "absent")
     empty = [c for c in extra if frame[c].isna().all() or set(frame[c]) == {"exact"}]
     write_frame(frame.drop(columns=empty), path)
 
@@ -370,8 +396,11 @@ def _frame(table: Table, number: int, tables: Tables) -> pd.DataFrame:
         columns[a] = levels[grids[a]] if a in grids else np.full(size, None, dtype=object)
     columns["count"] = counts
     columns |= _label_columns(sums, tables, size)
-    scale = getattr(table.noise, "scale", getattr(table.noise, "rate", np.nan))
-    columns["noise"] = np.full(size, type(table.noise).__name__.lower(), dtype=object)
+    noise = table.noise.noise if isinstance(table.noise, Summed) else table.noise
+    scale = getattr(noise, "scale", getattr(noise, "rate", np.nan))
+    columns["noise"] = np.full(size, type(noise).__name__.lower(), dtype=object)
+    columns["draws"] = np.full(size, table.noise.times if isinstance(table.noise, Summed) else np.nan)
+    columns["label_scale"] = np.full(size, np.nan if table.label_noise is None else table.label_noise.scale)
     columns["scale"] = np.broadcast_to(np.asarray(scale, dtype=float), table.shape if np.ndim(scale) else size).ravel()
     low, high = table.bounds if table.bounds is not None else (np.full(size, np.nan),) * 2
     columns["low"], columns["high"] = low.ravel(), np.where(np.isinf(high), np.nan, high).ravel()

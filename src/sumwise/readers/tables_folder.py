@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,21 +17,14 @@ from sumwise.persistence import load, save
 from sumwise.readers.tables import write_tables
 from sumwise.tables import Tables
 
-__all__ = ["check_free", "read_facts", "read_tables_folder", "write_tables_folder"]
+__all__ = ["read_tables_folder", "write_tables_folder"]
 
 TABLES, FACTS, CELLS, ENCODING = "tables.sumwise", "summary.json", "cells.parquet", "encoding.json"
+RESERVE = ".reserve"
 
 
 def check_free(folder: str | PathLike) -> Path:
-    """Refuse a folder that can't be made or already holds something; nothing is written.
-
-    Examples
-    --------
-    >>> from sumwise.readers.tables_folder import check_free
-    >>> check_free(".")
-    Traceback (most recent call last):
-    sumwise.errors.DataError: The folder '.' is not empty. Hint: ...
-    """
+    """Refuse a folder that can't be made or already holds something; nothing is written."""
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise DataError(f"{str(path)!r} is a file.", hint="name a folder that is not there yet.")
@@ -38,6 +33,47 @@ def check_free(folder: str | PathLike) -> Path:
     if not path.absolute().parent.is_dir():
         raise DataError(f"There is no folder {str(path.absolute().parent)!r}.", hint="make it first.")
     return path
+
+
+@contextmanager
+def new_folder(folder: str | PathLike, reserve: int = 0) -> Iterator[Path]:
+    """A temporary folder that becomes the one named at the end of the block, whole, or is removed if anything fails.
+
+    reserve: bytes of disk that are set aside at the start and freed for use by `free_reserve`: whoever spends a budget
+    within the block knows that its result can be written.
+    """
+    path = check_free(folder)
+    try:
+        building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+    except OSError as error:
+        raise DataError(f"The folder {str(path)!r} can't be made: {error}.", hint="name a place to write to.") from None
+    try:
+        if reserve:
+            _set_aside(building / RESERVE, reserve, path)
+        yield building
+        free_reserve(building)
+        building.chmod(0o755)  # a temporary folder is private; this one is not
+        os.replace(building, path)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def free_reserve(building: Path) -> None:
+    """Give back the space that `new_folder` set aside."""
+    (building / RESERVE).unlink(missing_ok=True)
+
+
+def _set_aside(file: Path, size: int, path: Path) -> None:
+    try:
+        with open(file, "wb") as out:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(out.fileno(), 0, size)
+            else:
+                out.write(bytes(size))
+    except OSError as error:
+        raise DataError(
+            f"There is no room for {size / 2**20:,.0f} MiB at {str(path)!r}: {error}.", hint="name another place."
+        ) from None
 
 
 def write_tables_folder(
@@ -67,21 +103,20 @@ def write_tables_folder(
     ...     read_tables_folder(pathlib.Path(place) / "tables") == tables
     True
     """
-    path = check_free(folder)
-    building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
-    try:
-        save(tables, building / TABLES)
-        summary = json.dumps({**tables.describe(), **(facts or {})}, indent=1, default=str, ensure_ascii=False)
-        (building / FACTS).write_text(summary, "utf-8")
-        if tables.encoding is not None:
-            rules = json.dumps(tables.encoding.to_dict(), indent=1, ensure_ascii=False)
-            (building / ENCODING).write_text(rules, "utf-8")
-        if cells:
-            write_tables(tables, building / CELLS)
-        building.chmod(0o755)  # a temporary folder is private; this one is not
-        os.replace(building, path)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    with new_folder(folder) as building:
+        write_into(tables, building, facts, cells)
+
+
+def write_into(tables: Tables, building: Path, facts: dict[str, Any] | None = None, cells: bool = False) -> None:
+    """Write the files of a folder of tables; see :func:`write_tables_folder`."""
+    save(tables, building / TABLES)
+    summary = json.dumps({**tables.describe(), **(facts or {})}, indent=1, default=str, ensure_ascii=False)
+    (building / FACTS).write_text(summary, "utf-8")
+    if tables.encoding is not None:
+        rules = json.dumps(tables.encoding.to_dict(), indent=1, ensure_ascii=False)
+        (building / ENCODING).write_text(rules, "utf-8")
+    if cells:
+        write_tables(tables, building / CELLS)
 
 
 def read_tables_folder(folder: str | PathLike) -> Tables:
@@ -101,24 +136,3 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
     if not isinstance(tables, Tables):
         raise DataError(f"{str(path)!r} holds a {type(tables).__name__}, no Tables.")
     return tables
-
-
-def read_facts(folder: str | PathLike) -> dict[str, Any]:
-    """What ``summary.json`` of a folder says; nothing where there is none.
-
-    Examples
-    --------
-    >>> from sumwise.readers.tables_folder import read_facts
-    >>> read_facts("nowhere")
-    {}
-    """
-    path = Path(folder) / FACTS
-    try:
-        facts = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DataError(f"The file {str(path)!r} can't be read: {error}.") from None
-    if not isinstance(facts, dict):
-        raise DataError(f"The file {str(path)!r} holds no facts.", hint="sumwise aggregate writes it.")
-    return facts

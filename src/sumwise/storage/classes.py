@@ -20,6 +20,7 @@ PUBLIC = (
     "sumwise.sparse_table",
     "sumwise.tables",
     "sumwise.noise",
+    "sumwise.provenance",
     "sumwise.encoding",
     "sumwise.encoding.rules",
     "sumwise.encoding.merged",

@@ -9,11 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise.cli import main
-from sumwise.noise import Gaussian, Geometric
+from sumwise.cli import main as run
+from sumwise.noise import Gaussian, Summed
 from sumwise.readers import read_tables_folder
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
+
+
+def main(arguments):
+    """Release with levels that are no secret, unless a test is about them."""
+    return run([*arguments, "--public-levels"] if arguments[0] == "release" else arguments)
 
 
 @pytest.fixture
@@ -30,12 +35,13 @@ def test_parquet_to_noisy_tables_on_the_command_line_alone(tables, capsys):
     assert main(["release", "tables", "--epsilon", "1", "--out", "noisy"]) == 0
     noisy = read_tables_folder("noisy")
     assert len(noisy) == 15
-    assert all(isinstance(t.noise, Geometric) for t in noisy)
-    assert [t.noise.scale for t in noisy] == pytest.approx([30.0] * 15)
-    told = capsys.readouterr().out
-    assert "Spent 1 of epsilon 1" in told
-    assert "up to 1 row of one person" in told
-    assert "and 3 tables more" in told
+    assert all(t.noise == Summed(t.label_noise, 2) for t in noisy)
+    assert [t.label_noise.scale for t in noisy] == pytest.approx([15.0] * 15)
+    shown = capsys.readouterr().out
+    assert "Spent 1 of epsilon 1" in shown
+    assert "up to 1 row of one person" in shown
+    assert "Noise is smaller by a factor of 2.00: counts by class" in shown
+    assert "and 3 tables more" in shown
 
 
 def test_second_release_overdraws_and_writes_nothing(tables, capsys):
@@ -57,7 +63,7 @@ def test_plan_spends_and_writes_nothing(tables, capsys):
     capsys.readouterr()
     assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["tables"][0]["sensitivity"] == 6
+    assert told["tables"][0]["sensitivity"] == 3
     assert told["folder"] is None
     assert sorted(os.listdir("tables")) == ["summary.json", "tables.sumwise"]
 
@@ -118,6 +124,44 @@ def test_whole_weights_need_a_bound(tables, capsys):
     assert main(["aggregate", "weighted.parquet", *arguments]) == 0
     capsys.readouterr()
     assert main(["release", "weighted", "--out", "noisy"]) == 2
-    assert capsys.readouterr().err.startswith("The tables in 'weighted' were counted with the weights 'w'.")
+    assert capsys.readouterr().err.startswith("The tables were counted with weights")
+    assert main(["release", "weighted", "--rows-per-person", "1", "--out", "noisy"]) == 2
     assert main(["release", "weighted", "--max-weight", "3", "--out", "noisy"]) == 0
     assert read_tables_folder("noisy")["a"].noise.scale == pytest.approx(3)
+
+
+def test_levels_read_from_the_rows_are_not_released_silently(tables, capsys):
+    capsys.readouterr()
+    assert run(["release", "tables", "--out", "noisy"]) == 2
+    assert "were read from the rows" in capsys.readouterr().err
+    assert sorted(os.listdir("tables")) == ["summary.json", "tables.sumwise"]
+
+
+def test_nothing_is_spent_where_the_result_cannot_be_written(tables, monkeypatch, capsys):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        assert main(["release", "tables", "--out", "noisy"]) == 2
+        assert "There is no room" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.mkdtemp", full)
+        assert main(["release", "tables", "--out", "noisy"]) == 2
+        assert "can't be made" in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["rows.parquet", "tables"]
+    assert not os.path.exists("tables/budget.json")
+    assert main(["release", "tables", "--out", "noisy"]) == 0
+
+
+def test_a_copied_folder_and_another_budget_are_refused(tables, capsys):
+    import shutil
+
+    shutil.copytree("tables", "copy")
+    assert main(["release", "tables", "--out", "noisy"]) == 0
+    assert main(["release", "copy", "--out", "again"]) == 2
+    assert main(["release", "tables", "--budget", "other.json", "--out", "again"]) == 2
+    os.symlink("tables", "linked")
+    assert main(["release", "linked", "--out", "again"]) == 2
+    assert "has 0 left" in capsys.readouterr().err
+    assert not os.path.exists("again")

@@ -68,8 +68,8 @@ def command(
     if json:
         output.write_json(facts)
     else:
-        n = f"{tables.n:,.0f}"
-        output.write(f"{len(tables)} tables, {facts['cells']:,} cells, {n} rows{' by weight' if weight else ''}: {out}")
+        n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
+        output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
 
 
 def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:

@@ -17,10 +17,15 @@ def command(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
     mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
-    rows_per_person: Annotated[int, typer.Option(help="The most rows that one person has.")] = 1,
+    rows_per_person: Annotated[
+        int | None, typer.Option(help="The most rows that one person has. Default: as counted, else 1.")
+    ] = None,
     max_weight: Annotated[
         float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
     ] = None,
+    public_levels: Annotated[
+        bool, typer.Option("--public-levels", help="Levels and cut points read from the rows are no secret.")
+    ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Protect what rows say, not that a person is there.")
     ] = False,
@@ -34,46 +39,51 @@ def command(
     cells: Annotated[bool, typer.Option("--cells", help="Also write cells.parquet, one row per cell.")] = False,
     json: output.Json = False,
 ) -> None:
-    """Add noise to tables so that they tell little of any one person.
+    """Add noise to tables so that they reveal little about any one person.
 
     What is spent is written to a ledger beside the tables before any noise is drawn, and a release that would
-    overdraw it is refused: running the same command twice is an error, not a second draw. The noisy tables say
-    which noise they have.
+    overdraw it is refused: running the same command twice is an error, not a second draw. So is a release of the
+    same tables from another ledger or from a copied folder. The noisy tables state their noise.
 
       $ sumwise release tables/ --epsilon 1 --plan
       $ sumwise release tables/ --epsilon 1 --out noisy/
     """
     from sumwise.errors import DataError
-    from sumwise.privacy import PersonBounds, plan_release
+    from sumwise.privacy import plan_release, release
     from sumwise.readers import read_tables_folder
-    from sumwise.readers.tables_folder import check_free
+    from sumwise.readers.tables_folder import check_free, free_reserve, new_folder, write_into
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")
     if out is not None:
         check_free(out)
     exact = read_tables_folder(tables)
-    _check_weights(tables, max_weight)
-    bounds = PersonBounds(rows_per_person, max_weight, replace)
-    arithmetic = plan_release(exact, epsilon, delta, mechanism, bounds)
+    bounds = _bounds(exact, rows_per_person, max_weight, replace)
+    arithmetic = plan_release(exact, epsilon, delta, mechanism, bounds, public_levels=public_levels)
     facts: dict[str, Any] = {"release": arithmetic.describe()}
     if not plan and out is not None:
-        ledger = _ledger(tables, budget, total_epsilon, epsilon, delta)
-        _release(exact, arithmetic, ledger, out, cells, facts)
+        with new_folder(out, reserve=2**20 + 64 * sum(arithmetic.cells)) as building:  # before anything is spent
+            ledger = _ledger(tables, budget, total_epsilon, epsilon, delta)
+            noisy = release(
+                exact, epsilon, delta, mechanism, bounds, ledger,
+                public_levels=public_levels, what=f"release to {out}", verbose=1,
+            )  # fmt: skip
+            facts["budget"] = ledger.describe()
+            free_reserve(building)
+            write_into(noisy, building, facts, cells)
     _show(arithmetic, facts, out if not plan else None, json)
 
 
-def _check_weights(tables: str, max_weight: float | None) -> None:
-    """Whole weights don't show in the counts; what sumwise aggregate noted does."""
-    from sumwise.errors import DataError
-    from sumwise.readers.tables_folder import read_facts
+def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) -> Any:
+    """What was said of a person's contribution, and as counted where nothing was."""
+    from sumwise.privacy import PersonBounds
 
-    weight = read_facts(tables).get("weight")
-    if weight is not None and max_weight is None:
-        raise DataError(
-            f"The tables in {tables!r} were counted with the weights {weight!r}.",
-            hint="--max-weight says how large the weight of a row can be.",
-        )
+    if rows is None and weight is None and not replace:
+        return None
+    known = tables.provenance
+    return PersonBounds(
+        (known.rows_per_person or 1) if rows is None else rows, known.max_weight if weight is None else weight, replace
+    )
 
 
 def _ledger(tables: str, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
@@ -88,25 +98,20 @@ def _ledger(tables: str, budget: str | None, total: float | None, epsilon: float
     return Budget(epsilon if total is None else total, delta, path)
 
 
-def _release(exact: Any, plan: Any, ledger: Any, out: str, cells: bool, facts: dict[str, Any]) -> None:
-    from sumwise.privacy import release
-    from sumwise.readers import write_tables_folder
-
-    noisy = release(
-        exact, plan.epsilon, plan.delta, plan.mechanism.name, plan.bounds, ledger, what=f"release to {out}", verbose=1
-    )
-    facts["budget"] = ledger.describe()
-    write_tables_folder(noisy, out, facts, cells)
-
-
 def _show(plan: Any, facts: dict[str, Any], out: str | None, json: bool) -> None:
     frame = plan.to_frame()
     if json:
         output.write_json({**facts, "tables": frame.to_dict("records"), "folder": out})
         return
-    told = plan.describe()
-    output.write(f"{told['mechanism']} noise, epsilon {plan.epsilon:g}, delta {plan.delta:g}")
-    output.write(f"Protected: {told['neighbours']}")
+    facts_of_plan = plan.describe()
+    output.write(f"{plan.mechanism.name} noise, epsilon {plan.epsilon:g}, delta {plan.delta:g}")
+    output.write(f"Protected: {facts_of_plan['neighbours']}")
+    reasons = {
+        "by class": "counts by class, not counts and label sums",
+        "accounting": "the analytic Gaussian mechanism",
+    }
+    for name, factor in facts_of_plan["gain"].items():
+        output.write(f"Noise is smaller by a factor of {factor:.2f}: {reasons[name]}")
     shown = frame.head(12)
     rows = [[f"{v:.4g}" if isinstance(v, float) else v for v in r] for r in shown.to_numpy(dtype=object).tolist()]
     output.write_table([("" if c == "table" else ">") + c for c in frame], rows)

@@ -1,0 +1,215 @@
+"""The ledger: a file that keeps what was spent, read strictly, written under a lock, one for each set of tables.
+
+Which ledger tables are released from is noted in a file of the user, ``ledgers.json`` in the folder that
+``SUMWISE_STATE`` names, else ``XDG_STATE_HOME/sumwise`` or ``~/.local/state/sumwise``: a copied folder, or a second
+ledger, is refused. This guards against mistakes. Whoever holds the exact tables can release them elsewhere, or remove
+these notes; no file could prevent it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import secrets
+import stat
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+from sumwise.tables import Tables
+
+UNITS = ("epsilon", "rho", "mu")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a ledger's file holds."""
+
+    epsilon: float
+    delta: float
+    entries: list[dict[str, Any]]
+    id: str | None = None
+
+
+def real_path(path: Any) -> Path:
+    """The file behind a path: all links to one ledger are that ledger."""
+    found = Path(os.path.realpath(path))
+    if found.is_dir():
+        raise DataError(f"The budget file {str(path)!r} is a folder.", hint="name a file in it, as budget.json.")
+    if found.exists() and os.stat(found).st_nlink > 1:
+        raise DataError(
+            f"The budget file {str(path)!r} has a second name (a hard link), which would keep the old entries.",
+            hint="remove the other name, or use a symbolic link.",
+        )
+    return found
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a file for one program; the system lets go when the program ends, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(f".{path.name}.lock"), "a") as lock:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        else:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def read(path: Path) -> Kept:
+    """Epsilon, delta and entries of a ledger; anything that isn't exactly that is an error."""
+    try:
+        data = json.loads(path.read_text("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        if not isinstance(data, dict) or not {"epsilon", "delta", "entries"} <= set(data) <= {
+            "epsilon",
+            "delta",
+            "entries",
+            "id",
+        }:
+            raise ValueError("it must hold epsilon, delta and entries")
+        if not isinstance(data["entries"], list):
+            raise ValueError("entries must be a list")
+        if not isinstance(data.get("id", ""), str):
+            raise ValueError("id must be text")
+        epsilon, delta = _number(data["epsilon"], "epsilon"), _number(data["delta"], "delta", least=0.0)
+        return Kept(epsilon, delta, [_entry(e) for e in data["entries"]], data.get("id"))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"The budget file {str(path)!r} can't be read: {error}.",
+            hint="restore it from a copy: what was spent stays spent, and a new ledger would forget it.",
+        ) from None
+
+
+def write(path: Path, kept: Kept) -> None:
+    """Write a ledger whole, in place of the old one and with its mode."""
+    data = {"epsilon": kept.epsilon, "delta": kept.delta, "entries": kept.entries, "id": kept.id}
+    _write_json(path, data, default_mode=0o600)
+
+
+def new_id() -> str:
+    """A name for a new ledger."""
+    return secrets.token_hex(16)
+
+
+def fingerprint(tables: Tables) -> str:
+    """A name for exact tables: the same for copies. It belongs with the exact tables, never with a release."""
+    digest = hashlib.sha256()
+    for t in sorted(tables, key=lambda t: t.attributes):
+        cells, counts, sums = t.filled()
+        digest.update(json.dumps([t.attributes, t.shape]).encode())
+        for array in (cells, counts, *(() if sums is None else (sums,))):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
+    """Spend within: data that are released from another ledger, or from a copy, are refused before, noted after."""
+    if data is None:
+        yield
+        return
+    place, note = _state() / "ledgers.json", {"ledger": str(path), "id": identity}
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        writable = os.access(place.parent, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        warnings.warn(
+            f"Which ledger these tables are released from can't be noted in {str(place)!r}: a copy of their folder "
+            "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
+            stacklevel=5,
+        )
+        yield
+        return
+    with locked(place):
+        known = _known(place)
+        if data in known:
+            _refuse_second(known[data], path, identity)
+        yield
+        if known.get(data) != note:
+            _write_json(place, {**known, data: note}, default_mode=0o600)
+
+
+def _refuse_second(first: dict[str, str], path: Path, identity: str) -> None:
+    known = Path(first["ledger"])
+    if first["id"] == identity and (not known.exists() or known == path):
+        return  # the ledger was moved, with its entries
+    why = "a copy of" if first["id"] == identity else "another than"
+    raise DataError(
+        f"The ledger {str(path)!r} is {why} the one that these tables were released from, {first['ledger']!r}.",
+        hint=f"spend from that one: --budget {first['ledger']!r}. If it is lost, so is the count of what was spent.",
+    )
+
+
+def _known(place: Path) -> dict[str, dict[str, str]]:
+    if not place.exists():
+        return {}
+    try:
+        known = json.loads(place.read_text("utf-8"), object_pairs_hook=_once)
+        if all(set(v) == {"ledger", "id"} for v in known.values()):
+            return known
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise DataError(f"The notes on ledgers in {str(place)!r} are damaged.", hint="restore them from a copy.")
+
+
+def _state() -> Path:
+    given = os.environ.get("SUMWISE_STATE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "sumwise"
+
+
+def _write_json(path: Path, data: Any, default_mode: int) -> None:
+    mode = stat.S_IMODE(os.stat(path).st_mode) if path.exists() else default_mode
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as out:
+        try:
+            json.dump(data, out, indent=1)
+            out.flush()
+            os.chmod(out.name, mode)
+            os.fsync(out.fileno())
+            os.replace(out.name, path)
+        except BaseException:
+            os.unlink(out.name)
+            raise
+
+
+def _entry(given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError("an entry must have a name, a loss and a time")
+    which = [k for k in UNITS if k in given]
+    if len(which) != 1 or set(given) != {"what", "when", which[0]}:
+        raise ValueError("an entry must have what, when, and one of epsilon, rho and mu")
+    if not isinstance(given["what"], str) or not isinstance(given["when"], str):
+        raise ValueError("what and when must be text")
+    return {"what": given["what"], which[0]: _number(given[which[0]], which[0]), "when": given["when"]}
+
+
+def _number(value: Any, name: str, least: float = 5e-324) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+        raise ValueError(f"{name} is {value!r}, which is no loss")
+    return float(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({k for k, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands twice in it")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"it holds {name}")

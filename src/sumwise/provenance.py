@@ -1,0 +1,106 @@
+"""Provenance: where counts come from, as far as that decides how much one person can change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from sumwise import checks
+from sumwise.errors import DataError
+
+__all__ = ["Provenance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where the counts of `Tables` come from; None is "not stated".
+
+    It travels with the tables through every operation, file and engine, and `sumwise.privacy.release` acts on it.
+
+    Parameters
+    ----------
+    weighted : bool, optional
+        Whether rows had weights.
+    max_weight : float, optional
+        The largest weight that a row was counted with: larger ones were clipped.
+    rows_per_person : int, optional
+        The most rows of one person that were counted: others were left out.
+    learned : sequence of str, optional
+        Attributes (and the label) whose levels, classes or cut points were read from the rows, without noise.
+    withheld : bool, default False
+        Whether small counts were withheld.
+    releases : sequence of mappings, default ()
+        What noise was added under which promise: one entry per release.
+
+    Examples
+    --------
+    >>> from sumwise import Tables
+    >>> tables = Tables.from_frame({"a": [0, 1, 1], "w": [1, 5, 2]}, ["a"], order=1, weight="w")
+    >>> tables.provenance.weighted, tables.provenance.learned
+    (True, ('a',))
+    """
+
+    weighted: bool | None = None
+    max_weight: float | None = None
+    rows_per_person: int | None = None
+    learned: tuple[str, ...] | None = None
+    withheld: bool = False
+    releases: tuple[Mapping[str, Any], ...] = ()
+
+    def __post_init__(self):
+        if self.weighted not in (None, True, False) or self.withheld not in (True, False):
+            raise DataError("weighted and withheld are True or False.", hint="weighted may be None: not stated.")
+        if self.max_weight is not None:
+            checks.at_least(self.max_weight, "max_weight", 0, whole_number=False)
+        if self.rows_per_person is not None:
+            checks.at_least(self.rows_per_person, "rows_per_person", 1)
+        if self.learned is not None:
+            names = tuple(checks.listing(self.learned, "learned", "give names of attributes."))
+            object.__setattr__(self, "learned", names)
+        releases = tuple(dict(r) for r in checks.listing(self.releases, "releases", "give a list of releases."))
+        object.__setattr__(self, "releases", releases)
+
+    def with_release(self, **facts: Any) -> Provenance:
+        """The provenance of tables to which noise was added."""
+        return replace(self, releases=(*self.releases, facts))
+
+    def of(self, attributes: Iterable[str]) -> Provenance:
+        """The provenance of tables over some of the attributes (and the label, if named)."""
+        if self.learned is None:
+            return self
+        kept = set(attributes)
+        return replace(self, learned=tuple(a for a in self.learned if a in kept))
+
+    @classmethod
+    def combined(cls, parts: Iterable[Provenance]) -> Provenance:
+        """The provenance of parts that were added: rows of one person may be in each of them.
+
+        Examples
+        --------
+        >>> from sumwise.provenance import Provenance
+        >>> Provenance.combined([Provenance(weighted=False, rows_per_person=2)] * 3).rows_per_person
+        6
+        """
+        parts = list(parts)
+        flags = [p.weighted for p in parts]
+        weighted = True if True in flags else None if None in flags else False
+        heaviest = [p.max_weight for p in parts if p.weighted is not False]
+        rows = [p.rows_per_person for p in parts]
+        learned = [p.learned for p in parts]
+        return cls(
+            weighted,
+            None if not heaviest or None in heaviest else max(w for w in heaviest if w is not None),
+            None if None in rows else sum(r for r in rows if r is not None),
+            None if None in learned else tuple(dict.fromkeys(a for names in learned for a in names or ())),
+            any(p.withheld for p in parts),
+            tuple(r for p in parts for r in p.releases),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What is stated, in a form that JSON can hold."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    return [dict(v) if isinstance(v, Mapping) else v for v in value] if isinstance(value, tuple) else value

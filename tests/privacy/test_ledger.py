@@ -1,0 +1,124 @@
+"""The ledger: one file for one set of tables, whatever it is called, and attacks on it."""
+
+import json
+import os
+import shutil
+import stat
+
+import numpy as np
+import pytest
+
+from sumwise import Domain, Table, Tables
+from sumwise.errors import DataError
+from sumwise.privacy import Budget, ledger, release
+
+pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
+
+
+@pytest.fixture
+def tables():
+    return Tables([Table("a", [30, 70]), Table("b", [40, 60])], Domain({"a": 2, "b": 2}))
+
+
+def spend(tables, path, epsilon=0.95):
+    return release(tables, epsilon, bounds=1, budget=Budget(1.0, path=path))
+
+
+def test_links_to_one_ledger_are_that_ledger(tables, tmp_path):
+    (tmp_path / "budget.json").symlink_to(tmp_path / "real.json")
+    spend(tables, tmp_path / "budget.json")
+    assert (tmp_path / "budget.json").is_symlink()
+    (tmp_path / "second.json").symlink_to(tmp_path / "real.json")
+    with pytest.raises(DataError, match=r"has 0.05 left"):
+        spend(tables, tmp_path / "second.json")
+    assert len(json.loads((tmp_path / "real.json").read_text())["entries"]) == 1
+
+
+def test_a_linked_folder_is_that_folder(tables, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "other").symlink_to(tmp_path / "real")
+    spend(tables, tmp_path / "real" / "budget.json")
+    with pytest.raises(DataError, match=r"has 0.05 left"):
+        spend(tables, tmp_path / "other" / "budget.json")
+
+
+def test_a_hard_link_is_refused(tables, tmp_path):
+    spend(tables, tmp_path / "budget.json")
+    os.link(tmp_path / "budget.json", tmp_path / "second.json")
+    with pytest.raises(DataError, match="has a second name"):
+        Budget(1.0, path=tmp_path / "second.json")
+
+
+def test_another_ledger_is_refused(tables, tmp_path):
+    spend(tables, tmp_path / "budget.json")
+    with pytest.raises(DataError, match=r"second.json' is another than the one .*budget.json'"):
+        spend(tables, tmp_path / "second.json")
+    assert not (tmp_path / "second.json").exists()
+
+
+def test_a_copied_folder_is_refused(tables, tmp_path):
+    (tmp_path / "tables").mkdir()
+    spend(tables, tmp_path / "tables" / "budget.json", 0.1)
+    shutil.copytree(tmp_path / "tables", tmp_path / "copy")
+    spend(tables, tmp_path / "tables" / "budget.json", 0.1)
+    with pytest.raises(DataError, match="is a copy of the one"):
+        spend(tables, tmp_path / "copy" / "budget.json", 0.1)
+
+
+def test_a_moved_folder_goes_on(tables, tmp_path):
+    (tmp_path / "tables").mkdir()
+    spend(tables, tmp_path / "tables" / "budget.json", 0.5)
+    (tmp_path / "tables").rename(tmp_path / "moved")
+    spend(tables, tmp_path / "moved" / "budget.json", 0.5)
+    with pytest.raises(DataError, match="has 0 left"):
+        spend(tables, tmp_path / "moved" / "budget.json", 0.5)
+
+
+def test_a_lost_ledger_is_not_begun_anew(tables, tmp_path):
+    spend(tables, tmp_path / "budget.json")
+    (tmp_path / "budget.json").unlink()
+    with pytest.raises(DataError, match="If it is lost"):
+        spend(tables, tmp_path / "budget.json")
+
+
+def test_other_tables_have_their_own_ledger(tables, tmp_path):
+    spend(tables, tmp_path / "budget.json")
+    other = Tables([Table("a", [31, 70])], Domain({"a": 2}))
+    spend(other, tmp_path / "second.json")
+    assert ledger.fingerprint(tables) != ledger.fingerprint(other)
+    assert ledger.fingerprint(tables) == ledger.fingerprint(tables.with_tables(tables.tables[::-1]))
+
+
+def test_mode_is_kept(tables, tmp_path):
+    path = tmp_path / "budget.json"
+    spend(tables, path, 0.1)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o640)
+    spend(tables, path, 0.1)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_state_that_cannot_be_written_is_a_warning(tables, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "file" / "state"))
+    with pytest.warns(UserWarning, match="a copy of their folder could spend again unnoticed"):
+        spend(tables, tmp_path / "budget.json")
+
+
+def test_damaged_notes_are_an_error(tables, tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path))
+    (tmp_path / "ledgers.json").write_text("[]")
+    with pytest.raises(DataError, match="are damaged"):
+        spend(tables, tmp_path / "budget.json")
+    assert not (tmp_path / "budget.json").exists()
+
+
+def test_a_release_does_not_carry_the_fingerprint(tables, tmp_path):
+    noisy = spend(tables, tmp_path / "budget.json")
+    assert ledger.fingerprint(tables) not in json.dumps(noisy.describe(), default=str)
+    assert np.any(noisy["a"].counts != tables["a"].counts) or np.any(noisy["b"].counts != tables["b"].counts)
+
+
+def test_a_folder_is_no_ledger(tmp_path):
+    with pytest.raises(DataError, match="is a folder"):
+        Budget(1.0, path=tmp_path)

@@ -1,0 +1,73 @@
+"""Provenance: what is stated, what is combined, and that it travels."""
+
+import pytest
+
+from sumwise import Domain, Table, Tables, load, save
+from sumwise.aggregate import aggregate
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError
+from sumwise.maxent import merge_levels
+from sumwise.provenance import Provenance
+
+ROWS = {"a": [0, 1, 1, 2], "b": ["x", "y", "y", "x"], "y": [0, 1, 1, 0], "w": [1, 2, 3, 4]}
+
+
+def test_nothing_is_stated_of_tables_made_by_hand():
+    assert Tables([Table("a", [1, 2])], Domain({"a": 2})).provenance == Provenance()
+
+
+@pytest.mark.parametrize("count", [Tables.from_frame, aggregate])
+def test_counting_states_weights_and_learned_levels(count):
+    assert count(ROWS, ["a", "b"], "y").provenance == Provenance(weighted=False, learned=("a", "b"))
+    weighted = count(ROWS, ["a"], label="b", order=1, weight="w", domain=Domain({"a": 3}))
+    assert weighted.provenance == Provenance(weighted=True, learned=("b",))
+
+
+def test_rules_made_by_hand_are_not_learned():
+    from sumwise.encoding.rules import Cuts
+
+    by_hand = Encoding({"a": Cuts("a", (1,))})
+    assert aggregate(ROWS, ["a"], order=1, encoding=by_hand).provenance.learned == ()
+    learned = Encoding.fit(ROWS, {"a": {"kind": "quantiles", "bins": 2}, "b": "levels"})
+    assert learned.learned == ("a", "b")
+    assert aggregate(ROWS, ["a"], order=1, encoding=learned).provenance.learned == ("a",)
+    assert Encoding.from_dict(learned.to_dict()).learned == ("a", "b")
+    assert Encoding.fit(ROWS, {"a": [1.0, 2.0]}).learned == ("a",)  # whether there is a level for missing values
+    assert Encoding.fit(ROWS, {"a": {"kind": "cuts", "at": [1.0], "missing": False}}).learned == ()
+
+
+def test_a_cross_of_learned_levels_is_learned():
+    spec = {"a": {"kind": "quantiles", "bins": 2}, "b": "levels", "ab": {"kind": "cross", "of": ["a", "b"], "cells": 4}}
+    encoding = Encoding.fit(ROWS, spec)
+    assert aggregate(ROWS, ["ab"], order=1, encoding=encoding).provenance.learned == ("ab",)
+
+
+def test_provenance_travels_through_operations_and_files(tmp_path):
+    tables = aggregate(ROWS, ["a", "b"], "y", weight="w", order=1)
+    save(tables, tmp_path / "tables.sumwise")
+    for other in (
+        tables.with_tables(tables.tables[:1] + tables.tables[1:]),
+        load(tmp_path / "tables.sumwise"),
+        merge_levels(tables, "a", max_levels=2),
+    ):
+        assert other.provenance.weighted is True
+        assert "a" in other.provenance.learned
+
+
+def test_combined_provenance_is_the_weaker_one():
+    known = Provenance(weighted=False, rows_per_person=2, learned=("a",))
+    assert Provenance.combined([known, known]).rows_per_person == 4
+    assert Provenance.combined([known, Provenance()]) == Provenance()
+    heavy = Provenance(weighted=True, max_weight=3.0, rows_per_person=1, learned=("b",))
+    both = Provenance.combined([known, heavy])
+    assert both == Provenance(True, 3.0, 3, ("a", "b"))
+    assert Provenance.combined([heavy, Provenance(weighted=True)]).max_weight is None
+    assert known.of(["b"]).learned == ()
+
+
+@pytest.mark.parametrize(
+    "given", [{"weighted": 2}, {"rows_per_person": 0}, {"max_weight": -1}, {"learned": "a"}, {"releases": 3}]
+)
+def test_provenance_refuses(given):
+    with pytest.raises((DataError, TypeError)):
+        Provenance(**given)
