@@ -188,7 +188,9 @@ class _Read:
         self.sums = [np.transpose(s / whole, order) for s in binary_or_all(table) or []]
         self.variance, self.sums_variance = (
             float(np.mean(np.broadcast_to(v, self.counts.shape) / np.transpose(whole, order) ** 2))
-            for v in (n.variance(np.maximum(np.nan_to_num(self.counts), 0.0)) for n in (table.noise, table.noise_of_sums))
+            for v in (
+                n.variance(np.maximum(np.nan_to_num(self.counts), 0.0)) for n in (table.noise, table.noise_of_sums)
+            )
         )
         self.whole = table.complete
 
