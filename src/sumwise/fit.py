@@ -77,8 +77,10 @@ class Fit:
         return facts_html(type(self).__name__, self.describe())
 
 
-def warn_not_converged(n_iter: int, change: float, tol: float, hint: str | None = None, stacklevel: int = 3) -> None:
-    """Warn that a fit stopped early, and by how much.
+def warn_not_converged(
+    n_iter: int, change: float, tol: float, hint: str | None = None, stacklevel: int = 3, what: str = "change"
+) -> None:
+    """Warn that a fit stopped early, and by how much of `what` (the change of a step, a proven gap, ...).
 
     Examples
     --------
@@ -90,5 +92,5 @@ def warn_not_converged(n_iter: int, change: float, tol: float, hint: str | None 
     >>> print(caught[0].message)
     Stopped after 10 steps with change 3.0e-02; tol is 1.0e-06. Hint: raise max_iter, or loosen tol.
     """
-    words = f"Stopped after {n_iter} steps with change {change:.1e}; tol is {tol:.1e}."
+    words = f"Stopped after {n_iter} steps with {what} {change:.1e}; tol is {tol:.1e}."
     warnings.warn(f"{words} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel)

@@ -121,11 +121,52 @@ def test_a_noise_of_the_users_own_works_and_is_told_when_not_log_concave():
     model = chain(levels=3, length=3)
     tables = Tables([Table("t1", [40.0, 10.0, np.nan], noise=Cauchy())], model.domain, n=60)
     with pytest.warns(UserWarning, match="not log-concave"):
-        fit = map_counts(model, tables, method="mirror", max_iter=200)
-    assert fit.gap is None
+        fit = map_counts(model, tables, method="mirror", tol=1e-5)
+    assert fit.converged  # at a point that was verified to be stationary
+    assert np.isnan(fit.gap)
     assert fit.objective < model.objective(model.marginals(60), tables)
     with pytest.raises(DataError, match="takes the noise models of sumwise only"):
         map_counts(model, tables)
+
+
+def test_a_concave_energy_has_no_gap_and_ends_at_a_stationary_point():
+    model = chain(levels=3, length=2, seed=3)
+    start = model.marginals(60).nodes["t0"]
+
+    def away(z):  # concave: repelled from the start
+        return -0.02 * float(((z - start) ** 2).sum()), -0.04 * (z - start)
+
+    for method in ("nlbp", "mirror"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fit = map_counts(model, None, n=60, method=method, energy=Energy("t0", away), tol=1e-8, max_iter=3000)
+        assert np.isnan(fit.gap)
+        slope = away(fit.nodes["t0"])[1]
+        tilted = TreeModel(model.domain, model.edges, {**model.log_potentials, "t0": -slope})
+        stationary = np.abs(tilted.marginals(60).nodes["t0"] - fit.nodes["t0"]).max() < 0.01
+        assert stationary == fit.converged
+        assert stationary
+
+
+def test_an_energy_that_is_given_as_convex_has_a_gap():
+    model = chain(levels=3, length=3)
+    y = np.array([20.0, 30.0, 10.0])
+    gaps = [
+        map_counts(model, None, n=60, method="nlbp", energy=Energy("t1", squared_error(y, 3.0), convex=known)).gap
+        for known in (True, False)
+    ]
+    assert 0 <= gaps[0] < 1e-3
+    assert np.isnan(gaps[1])
+
+
+def test_messages_whose_margins_differ_have_no_gap():
+    model = chain(levels=3, length=4, seed=5)
+    tables = Tables([Table("t1", [90.0, 5.0, 5.0], noise=Gaussian(1.0))], model.domain, n=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        fit = map_counts(model, tables, method="nlbp-naive", max_iter=3)
+    assert fit.violation > 1e-3
+    assert np.isnan(fit.gap)
 
 
 def squared_error(y, sd):

@@ -23,8 +23,10 @@ class Energy:
     attributes : str or sequence of str
         The table: a node, an edge, or a subset of a clique.
     function : callable
-        ``function(counts) -> (value, gradient)``, with `counts` and `gradient` shaped by the attributes. It should be
-        convex (a log-concave noise is); otherwise the methods find a stationary point, and warn.
+        ``function(counts) -> (value, gradient)``, with `counts` and `gradient` shaped by the attributes.
+    convex : bool, default False
+        Whether you know the function to be convex in the counts. Only then do fits report a gap; otherwise they find a
+        stationary point, and the gap is NaN.
 
     Examples
     --------
@@ -37,9 +39,13 @@ class Energy:
 
     attributes: tuple[str, ...]
     function: Callable[[np.ndarray], tuple[float, np.ndarray]]
+    convex: bool = False
 
-    def __init__(self, attributes: Any, function: Callable[[np.ndarray], tuple[float, np.ndarray]]):
+    def __init__(
+        self, attributes: Any, function: Callable[[np.ndarray], tuple[float, np.ndarray]], convex: bool = False
+    ):
         if not callable(function):
             raise DataError(f"The function of an energy is {function!r}.", hint="give counts -> (value, gradient).")
         object.__setattr__(self, "attributes", attribute_names(attributes))
         object.__setattr__(self, "function", function)
+        object.__setattr__(self, "convex", bool(convex))

@@ -76,7 +76,8 @@ def map_counts(
         An earlier fit of the dual with tables of the same shapes, for a warm start.
     energy : Energy or list of Energy, optional
         Terms of your own; for ``"nlbp"``, ``"nlbp-naive"``, dual averaging and ``"mirror"``. A noise of your own (an
-        object with ``log_density`` and ``gradient``) goes the same way.
+        object with ``log_density`` and ``gradient``) goes the same way. Unless an energy is given as convex, and a
+        noise has an attribute ``log_concave`` that is true, the answer is a stationary point and its gap NaN.
     smoothing : float, default 0.0
         Those methods take Laplace and geometric noise by a subgradient; above zero, by Nesterov's smoothing.
 
@@ -129,34 +130,45 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
     if first is not None and len(first) != seen.problem.observations.size:
         raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
     result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap)
+    if result.infeasible:
+        raise _infeasible(seen, result)
     if not result.converged:
-        _refuse_contradiction(seen, result)
-        worst = max(result.gap, result.violation)
-        warn_not_converged(result.n_iter, worst, tol * abs(result.objective), stacklevel=4)
+        _warn_gap(result, tol, seen.problem.total)
     counts = seen.layout.counts_of(result.beliefs, seen.problem.total)
     return _fit(seen, counts, result, "dual", dual=result.dual, multipliers=result.g)
 
 
-def _refuse_contradiction(seen, result):
-    """A dual above every objective that is possible at all proves that no tables meet the exact observations."""
-    problem, observations = seen.problem, seen.problem.observations
-    if result.violation <= 1e-6 * problem.total or max(result.history["dual"]) <= problem.highest():
-        return
+def _infeasible(seen, result) -> DataError:
+    """What to say where the dual has proved that no tables meet the exact observations."""
+    observations = seen.problem.observations
     off = np.abs(result.cells[observations.index] - observations.y)
-    off[np.isfinite(observations.lower) & np.isfinite(observations.upper)] = 0.0
-    off[: observations.n_gaussian + observations.n_poisson] = 0.0
+    _, _, linear = observations.slices()
+    off[: linear.start] = 0.0
+    off[linear][np.isfinite(observations.low) & np.isfinite(observations.high)] = 0.0
     table = seen.names[observations.source[int(np.argmax(off))]]
-    raise DataError(
+    return DataError(
         f"No tables of the model meet the exact observations; the table over {table} is off by {off.max():.6g}.",
         hint="correct it, allow more moves in the potentials, or state its noise.",
     )
+
+
+def _warn_gap(result, tol, total, stacklevel=5):
+    """Say how far the counts are from proven: their gap, or how far exact counts are missed."""
+    if result.violation > tol * total:
+        off = "an exact count off by"
+        warn_not_converged(result.n_iter, result.violation, tol * total, stacklevel=stacklevel, what=off)
+        return
+    unproven = np.isnan(result.gap)
+    what = "a stationary point away by" if unproven else "gap"
+    reached = result.distance if unproven else result.gap
+    warn_not_converged(result.n_iter, reached, tol * abs(result.objective), stacklevel=stacklevel, what=what)
 
 
 def _by_gaussian(seen, tol, max_iter) -> CountsFit:
     problem = gaussian_problem(seen.problem)
     result = maximise_dual(problem, tol, max_iter)
     if not result.converged:
-        warn_not_converged(result.n_iter, result.gap, tol * abs(result.objective), stacklevel=4)
+        _warn_gap(result, tol, problem.total)
     tables = gaussian_edge_tables(problem, result.g)
     counts = seen.layout.counts(result.cells, tables.__getitem__, problem.total)
     return _fit(seen, counts, result, "gaussian", dual=result.dual)
@@ -168,11 +180,12 @@ def _by_gradient(seen, method, tol, max_iter, smoothing) -> CountsFit:
             f"Method {method!r} follows gradients, which exact counts and bounds don't have.",
             hint="use method='dual', or state a small Gaussian noise.",
         )
-    run = Run(seen.problem, lambda cells: seen.loss(cells, smoothing), tol, max_iter)
+    run = Run(seen.problem, lambda cells: seen.loss(cells, smoothing), tol, max_iter, convex=seen.convex)
     found = GRADIENT[method](run)
     if found.concave:
         warnings.warn(
-            "The noise or energy is not log-concave along the way: the answer is a stationary point, without a gap.",
+            "The noise or energy is not log-concave along the way: the answer is a stationary point at best, "
+            "without a gap.",
             UserWarning,
             stacklevel=3,
         )
@@ -180,14 +193,13 @@ def _by_gradient(seen, method, tol, max_iter, smoothing) -> CountsFit:
 
 
 def _from_solution(seen, found, method, tol) -> CountsFit:
-    if not found.converged and not found.concave:
-        reached = found.gap if found.gap is not None else found.violation
-        warn_not_converged(found.n_iter, reached, tol * abs(found.objective), stacklevel=5)
+    if not found.converged:
+        _warn_gap(found, tol, seen.problem.total, 6)
     if found.beliefs is not None:
         counts = seen.layout.counts_of(found.beliefs, seen.problem.total)
     else:
         counts = seen.layout.counts(found.cells, found.tables.__getitem__, seen.problem.total)
-    dual = None if found.gap is None else found.objective - found.gap
+    dual = None if np.isnan(found.gap) else found.objective - found.gap
     return _fit(seen, counts, found, method, dual=dual)
 
 

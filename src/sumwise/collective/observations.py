@@ -29,6 +29,7 @@ class Observed:
     extras: list[tuple[np.ndarray, Callable]] = field(default_factory=list)  # (cells, counts -> (value, gradient))
     names: list[str] = field(default_factory=list)  # how messages call each table
     tables: list[tuple[int, np.ndarray, Any]] = field(default_factory=list)  # (node, its cells, Table)
+    convex: bool = True  # whether the loss is known to be convex
 
     def loss(self, cells, smoothing=0.0):
         """``-log p(y | cells)`` plus energies, and its gradient."""
@@ -87,7 +88,13 @@ def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:
     problem = layout.problem(parts, total, forbidden)
     names = [title(t.attributes) for t in listed]
     _check_possible(problem, names)
-    return Observed(layout, problem, extras, names, placed)
+    convex = all(e.convex for e in energies) and all(_known_convex(t.noise) for t in listed)
+    return Observed(layout, problem, extras, names, placed, convex)
+
+
+def _known_convex(noise: Any) -> bool:
+    """Whether a noise is log-concave in the true count: one of sumwise's, or one that says so (``log_concave``)."""
+    return type(noise) in _KINDS or bool(getattr(noise, "log_concave", False))
 
 
 def _population(tables: Any, n: Any) -> float:

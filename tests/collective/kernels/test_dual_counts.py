@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from collective_cases import random_evidence, random_tree
+from hard_counts import hard_instance
+from sumwise import DataError, Domain, Table, Tables
+from sumwise.collective import TreeModel, map_counts
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.observations import observe
+from sumwise.noise import Gaussian, Poisson
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -39,3 +43,49 @@ def test_no_step_leaves_the_start():
     result = maximise_dual(problem, max_iter=0)
     assert result.n_iter == 0
     assert not result.converged
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 7))
+def test_hard_instances_are_certified_or_refused(seed):
+    model, tables, n = hard_instance(seed)
+    try:
+        problem = observe(model, tables, n).problem
+    except DataError:
+        return  # a count in a state that the model rules out
+    result = maximise_dual(problem)
+    if result.converged:
+        assert result.gap <= 1e-6 * abs(result.objective)
+        assert result.violation <= 1e-6 * n
+    else:
+        assert result.infeasible
+    # The dual value is a lower bound, evaluated here from its definition.
+    loss = problem.observations.conjugate(result.g)[0]
+    log_z = problem.infer(-problem.observations.spread(result.g, problem.n_cells))[2]
+    dual = problem.constant + problem.observations.constant - loss - n * log_z
+    assert result.dual == pytest.approx(dual, rel=1e-9, abs=1e-6)
+
+
+def test_tight_gaussian_counts_whose_totals_contradict_n_are_certified():
+    rng = np.random.default_rng(0)
+    names = [f"t{k}" for k in range(20)]
+    domain = Domain(dict.fromkeys(names, 20))
+    edges = list(zip(names, names[1:]))
+    where = 5 * rng.random((20, 2))
+    far = np.sqrt(((where[:, None] - where[None]) ** 2).sum(axis=2))
+    counts = [rng.dirichlet(np.ones(20)) * 1000 * rng.choice([0.8, 1.2]) for _ in names]
+    tables = Tables([Table(a, y, noise=Gaussian(0.01)) for a, y in zip(names, counts)], domain)
+    result = maximise_dual(observe(TreeModel(domain, edges, dict.fromkeys(edges, -far)), tables, 1000).problem)
+    assert result.converged
+    assert result.gap <= 1e-6 * result.objective
+
+
+def test_exact_counts_that_no_moves_reach_are_proved_infeasible_beside_poisson_counts():
+    domain = Domain({"a": 3, "b": 3})
+    move = np.array([[0.0, 0.0, -np.inf], [0.0, 0.0, 0.0], [-np.inf, 0.0, 0.0]])
+    model = TreeModel(domain, [("a", "b")], {("a", "b"): move})
+    tables = [Table("a", [60.0, 20.0, 20.0]), Table("b", [5.0, 15.0, 80.0]), Table("a", [1, 2, 3], noise=Poisson())]
+    result = maximise_dual(observe(model, Tables(tables, domain), 100).problem)
+    assert result.infeasible
+    assert result.n_iter < 100
+    with pytest.raises(DataError, match="No tables of the model meet the exact observations"):
+        map_counts(model, Tables(tables, domain), n=100)

@@ -9,7 +9,7 @@ The problem (Sun 2019, eq. 2.7) is ``min over z in the local polytope of R(z) + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import xlogy
@@ -92,16 +92,24 @@ class CountProblem:
         observations, n = self.observations, self.total
         if observations.n_poisson:
             return np.inf
-        worst = 0.0
+        worst = self.widest()
         for start, end in zip(self.offsets[:-1], self.offsets[1:]):
-            worst += _range(self.base[start:end]) + _range(observations.shift[start:end])
-        worst += sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
+            worst += _range(observations.shift[start:end])
         ends = np.maximum(np.abs(observations.low), np.abs(observations.high))
         soft = np.isfinite(ends)
         far = np.abs(observations.y) + n
         linear = float((ends[soft] * far[observations.n_gaussian :][soft]).sum())
         square = 0.5 * float((far[: observations.n_gaussian] ** 2 / observations.var).sum())
         return self.constant + n * worst + linear + square + observations.constant
+
+    def widest(self):
+        """The largest absolute log-potential of one individual's states, over all states that are possible."""
+        nodes = sum(_range(self.base[a:b]) for a, b in zip(self.offsets[:-1], self.offsets[1:]))
+        return nodes + sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
+
+    def with_observations(self, observations):
+        """The same population with other observations of the same cells."""
+        return replace(self, observations=observations)
 
     def variances(self, cells):
         """Variances of the cells for rare states: their counts."""

@@ -18,6 +18,8 @@ from sumwise.collective.kernels.belief import Beliefs
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 _LEAST = 1e-4  # share of the promised gain that a step must bring
+STAGE = 1e-3  # tolerance of a stage of the continuation , relative as `tol` is
+DIRECT = 80  # Newton steps before continuation; easy problems take 10 to 40 (tests/collective)
 
 
 @dataclass
@@ -47,6 +49,7 @@ class DualResult:
     violation: float
     n_iter: int
     converged: bool
+    infeasible: bool = False  # proven: no tables meet the exact counts
     history: dict = field(default_factory=dict)
 
 
@@ -84,29 +87,12 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     """
     problem = copy(problem)  # counters and the choice of solver below are this call's own
     problem.n_passes = problem.n_tangents = 0
-    observations = problem.observations
-    low, high = observations.lower, observations.upper
-    point = _evaluate(problem, _first(problem, start, low, high))
     watch = _Watch(problem, tol, max_gap)
-    reach, last = 10.0, None
-    done = watch.record(point)
-    n_iter, slow = 0, 0
-    ceiling = problem.highest()  # a dual above it proves that exact observations can't be met
-    while not done and n_iter < max_iter and reach > 1e-10 and -point.loss <= ceiling:
-        n_iter += 1
-        before = last
-        step, promised, last = _step(problem, point, low, high, reach, last, max_products)
-        slow = slow + 1 if before is not None and last > 0.5 * before else 0
-        if slow > 4:
-            problem.paths = None  # sweeps don't see the direction that is left
-        new = _evaluate(problem, point.g + step)
-        # Gains below the rounding of the objective look like losses.
-        gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
-        ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
-        reach *= 2.0 if ratio > 0.5 else 1.0 if ratio > 0.1 else 0.2
-        if ratio > _LEAST:
-            point = new
-            done = watch.record(point)
+    search = _Search(problem, watch, max_products)
+    direct = max_iter if start is not None else min(max_iter, DIRECT)
+    done = search.newton(_first(problem, start, problem.observations), direct)
+    if not done and search.n_iter < max_iter and not search.infeasible:
+        done = _continuation(search, max_iter)
     best: _Point = watch.best
     return DualResult(
         cells=best.cells,
@@ -116,15 +102,134 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
         dual=-best.loss,
         gap=best.gap,
         violation=best.violation,
-        n_iter=n_iter,
+        n_iter=search.n_iter,
         converged=done,
+        infeasible=search.infeasible,
         history=watch.history,
     )
 
 
-def _first(problem, start, low, high):
-    """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
+@dataclass
+class _Search:
+    """Newton steps on one problem, counted over several starts."""
+
+    problem: Any
+    watch: Any
+    max_products: int
+    n_iter: int = 0
+    infeasible: bool = False
+    point: Any = None
+
+    def newton(self, start, max_iter):
+        """Steps from `start` until the watch says enough; False where it doesn't."""
+        problem, low, high = self.problem, self.problem.observations.lower, self.problem.observations.upper
+        point = _evaluate(problem, start)
+        reach, last = 10.0, None
+        done = self.watch.record(point)
+        slow, limit = 0, self.n_iter + max_iter
+        ceiling = problem.highest()  # a dual above it proves that exact observations can't be met
+        while not done and self.n_iter < limit and reach > 1e-10:
+            self.n_iter += 1
+            before = last
+            step, promised, last = _step(problem, point, low, high, reach, last, self.max_products)
+            slow = slow + 1 if before is not None and last > 0.5 * before else 0
+            if slow > 4:
+                problem.paths = None  # sweeps don't see the direction that is left
+            new = _evaluate(problem, point.g + step)
+            # Gains below the rounding of the objective look like losses.
+            gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
+            ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
+            reach *= 2.0 if ratio > 0.5 else 1.0 if ratio > 0.1 else 0.2
+            if ratio > _LEAST:
+                point = new
+                done = self.watch.record(point)
+            often = self.n_iter % 25 == 0 and point.violation > 1e-6 * problem.total
+            if -point.loss > ceiling or (often and proves_infeasible(problem, point.g)):
+                self.infeasible = True
+                break
+        self.point = point
+        return done
+
+
+def _continuation(search, max_iter):
+    """Follow the optimum from inflated noise to the given one: each stage starts where the last two point to.
+
+    With the loss divided by ``heat`` the entropy decides and Newton's method converges at once; as heat falls to 1,
+    multipliers grow like 1 / heat where observations contradict each other, which the extrapolation follows.
+    """
+    problem, observations = search.problem, search.problem.observations
+    flat = _evaluate(problem, _first(problem, None, observations))
+    heat = max(flat.gap / problem.total, 4.0) if np.isfinite(flat.gap) else 1e6
+    path, factor = [], 4.0
+    g = np.zeros(observations.size)
+    while search.n_iter < max_iter:
+        stage = problem.with_observations(observations.tempered(heat))
+        own = stage if heat > 1.0 else problem
+        watch = _Watch(stage, STAGE, 0.0) if heat > 1.0 else search.watch
+        trial = _Search(own, watch, search.max_products, search.n_iter)
+        steps = 40 if heat > 1.0 else max_iter - search.n_iter
+        done = trial.newton(_first(own, _follow(path, heat, g, own), own.observations), steps)
+        search.n_iter = trial.n_iter
+        problem.n_passes += 0 if own is problem else stage.n_passes
+        problem.n_tangents += 0 if own is problem else stage.n_tangents
+        if heat == 1.0 or trial.infeasible:
+            search.infeasible = trial.infeasible
+            return done and heat == 1.0
+        best = watch.best
+        g = best.g
+        near = best.gap <= 1e-5 * abs(best.loss)  # rounding may keep a stage from more
+        if not done and not near and factor > 1.1 and path:
+            factor = np.sqrt(factor)  # the last step was too long
+            heat = max(path[-1][0] / factor, 1.0)
+            g = path[-1][1]
+            continue
+        path = [*path[-1:], (heat, g)]
+        heat = max(heat / factor, 1.0)
+    return False
+
+
+def _follow(path, heat, g, problem):
+    """Multipliers at `heat` on the line (in 1 / heat) through the last two stages, or those of the last if better."""
+    if len(path) < 2:
+        return g
+    (h0, g0), (h1, g1) = path
+    ahead = g1 + (g1 - g0) * (1.0 / heat - 1.0 / h1) / (1.0 / h1 - 1.0 / h0)
+    ahead = _first(problem, ahead, problem.observations)
+    plain = _first(problem, g1, problem.observations)
+    return min((ahead, plain), key=lambda x: _finite(_evaluate(problem, x).loss))
+
+
+def _finite(x):
+    return x if np.isfinite(x) else np.inf
+
+
+def proves_infeasible(problem, g):
+    """Whether the exact cells' part of `g` proves that no tables meet them (Farkas' lemma).
+
+    For a direction d over exact cells, feasible counts z have ``<d, z> = <d, y>``, while ``<-d, z>`` is at most n times
+    the largest sum of -d along one individual's states, which log Z bounds from above.
+    """
     observations = problem.observations
+    _, _, e = observations.slices()
+    low, high = observations.low, observations.high
+    d = np.zeros_like(g)
+    d[e] = np.where(np.isinf(low), np.minimum(g[e], 0.0), 0.0) + np.where(np.isinf(high), np.maximum(g[e], 0.0), 0.0)
+    size = float(np.abs(d).max(initial=0.0))
+    if size == 0:
+        return False
+    for scale in (1.0, max(1e3 / size, 10.0), max(1e6 / size, 1e3)):
+        tilt = -scale * observations.spread(d, problem.n_cells) - observations.shift
+        log_z = problem.infer(tilt)[2]
+        most = problem.total * (log_z + problem.widest())
+        given = -scale * float(d @ observations.y)
+        if given - most > 1e-9 * (abs(given) + abs(most)):
+            return True
+    return False
+
+
+def _first(problem, start, observations):
+    """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
+    low, high = observations.lower, observations.upper
     g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
     s, p, e = observations.slices()
     g[p] = np.minimum(g[p], observations.rate - 1e-9 * observations.rate)

@@ -41,6 +41,10 @@ class GaussianProblem(CountProblem):
         """No bound: the normal distribution has no polytope."""
         return np.inf
 
+    def widest(self):
+        """No bound either: proofs of infeasibility are for the polytope."""
+        return np.inf
+
     def variances(self, _cells):
         """Those of the model itself."""
         return self._mean

@@ -12,7 +12,7 @@ With ``l(n) = -log p(y | n)`` every observed cell has a multiplier g, the slope 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -145,6 +145,21 @@ class Observations:
                 value += float(np.where(off == 0, 0.0, slope[e] * off).sum())
         gradient = np.bincount(self.index, slope, len(cells)) if self.size else np.zeros(len(cells))
         return value, gradient - self.shift
+
+    def tempered(self, heat):
+        """Observations whose loss is divided by `heat` (exact counts and bounds stay as they are)."""
+        y = self.y.copy()
+        y[self.slices()[1]] /= heat
+        return replace(
+            self,
+            y=y,
+            var=self.var * heat,
+            rate=self.rate / heat,
+            low=self.low / heat,
+            high=self.high / heat,
+            shift=self.shift / heat,
+            constant=self.constant / heat,
+        )
 
     def spread(self, g, n_cells):
         """Sum of the multipliers at every cell."""

@@ -21,7 +21,8 @@ class Solution:
     beliefs: Any = None
     tables: Any = None
     objective: float = np.nan
-    gap: float | None = None
+    gap: float = np.nan  # a proven bound; NaN where convexity isn't established
+    distance: float = np.nan  # how far the objective's linear model falls below the point: zero where it is stationary
     violation: float = 0.0
     n_iter: int = 0
     converged: bool = False
@@ -42,6 +43,7 @@ class Run:
     bound: float = -np.inf
     first: float | None = None
     concave: bool = False
+    convex: bool = True  # whether the loss is known to be convex: without that there is no bound
 
     def __post_init__(self):
         self.best = Solution(np.zeros(0), objective=np.inf)
@@ -57,7 +59,11 @@ class Run:
     def lower(self, cells, value, gradient):
         """Raise the lower bound by the tangent of the loss at `cells`."""
         _, at, r = self.infer(-gradient)
-        self.bound = max(self.bound, value - float(_dot(gradient, cells)) + r + float(_dot(gradient, at)))
+        self.raise_bound(value - float(_dot(gradient, cells)) + r + float(_dot(gradient, at)))
+
+    def raise_bound(self, value):
+        """A tangent bounds a convex loss from below everywhere; any other one near the point that it was taken at."""
+        self.bound = max(self.bound, value) if self.convex else value
 
     def note(self, cells, gradient):
         """Notice a loss that isn't convex: its gradient falls along a step."""
@@ -65,6 +71,7 @@ class Run:
             a, b = self._last
             change, size = float(_dot(gradient - b, cells - a)), float(np.abs(gradient - b) @ np.abs(cells - a))
             self.concave |= change < -1e-9 * size
+            self.convex &= not self.concave
         self._last = (cells, gradient)
 
     def record(self, cells, objective, violation=0.0, beliefs=None, tables=None):
@@ -76,14 +83,30 @@ class Run:
         row = (objective, violation, gap, self.problem.n_passes, process_time() - self.started)
         for values, x in zip(self.history.values(), row):
             values.append(x)
+        return self.convex and gap <= self.tol * self.scale
+
+    def stationary(self, objective):
+        """Whether the point that the bound was just taken at ends a run without convexity."""
+        return not self.convex and objective - self.bound <= self.tol * self.scale
+
+    @property
+    def scale(self):
+        """What `tol` is relative to: the objective, or its drop since the start, if less."""
         size = abs(self.best.objective)
-        scale = min(size, max(self.first - self.best.objective, 1e-4 * size))
-        return gap <= self.tol * scale
+        return min(size, max(self.first - self.best.objective, 1e-4 * size))
 
     def finish(self, converged):
-        """The best point as a `Solution`."""
+        """The best point as a `Solution`; without convexity it is verified to be stationary, and has no gap."""
         out = self.best
-        out.gap = None if self.concave or not np.isfinite(self.bound) else max(out.objective - self.bound, 0.0)
+        if self.convex and not self.concave:
+            out.gap = max(out.objective - self.bound, 0.0) if np.isfinite(self.bound) else np.nan
+            out.distance = out.gap
+        else:
+            value, gradient = self.loss(out.cells)
+            self.convex = False
+            self.lower(out.cells, value, gradient)
+            out.gap, out.distance = np.nan, max(out.objective - self.bound, 0.0)
+            converged = out.distance <= self.tol * self.scale
         out.n_iter, out.converged, out.history = self.n_iter, converged, self.history
         out.concave = self.concave
         return out
@@ -104,6 +127,9 @@ def mirror_descent(run: Run) -> Solution:
         run.n_iter += 1
         if run.n_iter % 10 == 1:
             run.lower(cells, value, gradient)
+            done = run.stationary(r + value)
+            if done:
+                break
         while step > 1e-12:
             new = (1.0 - step) * tilt - step * gradient
             b2, c2, r2 = run.infer(new)
@@ -136,7 +162,7 @@ def rda(run: Run, beta: float = 0.0) -> Solution:
         run.note(cells, gradient)
         if t % 10 == 0:
             run.lower(cells, value, gradient)
-        done = run.record(cells, r + value, beliefs=beliefs)
+        done = run.record(cells, r + value, beliefs=beliefs) or (t % 10 == 0 and run.stationary(r + value))
     return run.finish(done)
 
 
@@ -173,6 +199,7 @@ def accelerated_rda(run: Run) -> Solution:
         if run.n_iter % 10 == 0:
             run.lower(state.cells, value, gradient)
         done = run.record(state.cells, objective, tables=state.tables)
+        done = done or (run.n_iter % 10 == 0 and run.stationary(objective))
         if objective > last + 1e-9 * abs(last) or not np.isfinite(objective):
             smooth, t = 2.0 * smooth, 0
             state = _Mixture(run.best.cells, run.best.tables)
