@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from sumwise import Domain, Table, Tables
@@ -16,7 +18,7 @@ def hard_instance(seed):
     n = float(10 ** rng.integers(2, 6))
     names = [f"t{k}" for k in range(times)]
     domain = Domain(dict.fromkeys(names, places))
-    edges = list(zip(names, names[1:]))
+    edges = list(itertools.pairwise(names))
     where = 5 * rng.random((places, 2))
     far = np.sqrt(((where[:, None] - where[None]) ** 2).sum(axis=2)) / 10 ** rng.uniform(-1, 1)
     if rng.random() < 0.3:  # local moves only

@@ -78,3 +78,23 @@ def test_no_functions_are_refused():
     domain = Domain({"a": 2})
     with pytest.raises(SumwiseError, match="no functions"):
         count_intervals(TreeModel(domain, []), None, {}, n=10)
+
+
+def test_flows_of_any_size_are_covered_zero_included():
+    rng, level = np.random.default_rng(5), 0.9
+    bins = np.array([0.05, 0.3, 1.0, 3.0, 10.0, 100.0])
+    hits = [[] for _ in bins]
+    for n in (60, 300, 5000) * 8:
+        domain = Domain(dict.fromkeys("abc", 6))
+        edges = [("a", "b"), ("b", "c")]
+        model = TreeModel(domain, edges, {e: rng.normal(scale=1.7, size=(6, 6)) for e in edges})
+        truth = model.sample_tables(n, random_state=rng)
+        seen = Tables([Table(a, Poisson().sample(truth.nodes[a], rng), noise=Poisson()) for a in "abc"], domain, n=n)
+        cells = {f"{i} to {j}": {("a", "b"): np.outer(np.eye(6)[i], np.eye(6)[j])} for i in range(6) for j in range(6)}
+        found = count_intervals(model, seen, cells, level=level)
+        covered = (found.low <= truth.edges["a", "b"].ravel()) & (truth.edges["a", "b"].ravel() <= found.high)
+        for expected, hit in zip(model.marginals(n).edges["a", "b"].ravel(), covered):
+            if expected >= 0.05:
+                hits[int(np.searchsorted(bins, expected, side="right")) - 1].append(hit)
+    assert all(len(h) > 40 for h in hits)
+    assert min(np.mean(h) for h in hits) >= 0.88

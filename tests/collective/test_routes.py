@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from sumwise import synthetic
-from sumwise.collective import Counts, TreeModel, count_intervals, flux, line_crossings, map_counts, routes
+from sumwise.collective import (
+    Counts,
+    TreeModel,
+    count_intervals,
+    flux,
+    forecast,
+    line_crossings,
+    map_counts,
+    routes,
+    transitions,
+)
 from sumwise.errors import DataError
 
 SEASON = synthetic.birds(4, 6, 1000, random_state=0)
@@ -71,3 +82,25 @@ def test_flux_has_an_interval():
 def test_bad_input_is_refused(call, words):
     with pytest.raises(DataError, match=words):
         call()
+
+
+def test_sparse_flows_stay_sparse():
+    side, steps = 100, 3
+    cells = side * side
+    here = np.arange(cells)
+    down = np.minimum(here + side, cells - 1)
+    moves = sparse.csr_array(
+        (np.full(2 * cells, 0.5), (np.concatenate([here, here]), np.concatenate([here, down]))), shape=(cells, cells)
+    )
+    nodes = {f"t{k}": np.ones(cells) for k in range(steps + 1)}
+    counts = Counts(nodes, {(f"t{k}", f"t{k + 1}"): moves for k in range(steps)}, float(cells))
+    positions = np.column_stack([here % side, -(here // side)]).astype(float)
+    for p in transitions(counts):
+        assert sparse.issparse(p)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    crossed = flux(counts, positions, start=[-1.0, -49.5], end=[side + 1.0, -49.5])
+    np.testing.assert_allclose(crossed["forward"], side / 2)
+    made = routes(counts, positions, 5, random_state=0)
+    assert (made.groupby("route_id")["y"].apply(lambda y: np.diff(y).max()) <= 0).all()
+    ahead = forecast(np.ones(cells), transitions(counts)[:1], draws=10)
+    assert ahead.values.sum() == pytest.approx(cells)

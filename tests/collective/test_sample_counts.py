@@ -9,7 +9,7 @@ from scipy import sparse
 from collective_cases import random_evidence, random_tree
 from sumwise import Domain, Table, Tables
 from sumwise.collective import GraphModel, TreeModel, map_counts, sample_counts
-from sumwise.errors import NotConverged, SumwiseError
+from sumwise.errors import DataError, NotConverged, SumwiseError
 from sumwise.noise import Exact, Gaussian, Laplace, Poisson
 
 METHODS = ("paths", "cycles")
@@ -163,3 +163,32 @@ def test_bad_input_is_refused(table, options, told):
     domain = Domain({"a": 2})
     with pytest.raises(SumwiseError, match=told):
         sample_counts(TreeModel(domain, []), Tables([table], domain), **options)
+
+
+def test_functions_over_part_of_an_unobserved_clique_are_sampled():
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    model = GraphModel(domain, [("a", "b", "c")], {("a", "b", "c"): np.random.default_rng(0).normal(size=(2, 3, 2))})
+    seen = Tables([Table("a", [30, 70], noise=Poisson())], domain, n=100)
+    weights = np.array([[1.0, 0.5], [0.0, 2.0]])
+    functions = {"plain": {("a", "c"): weights}, "turned": {("c", "a"): weights.T}}
+    sample = sample_counts(model, seen, draws=50, functions=functions, random_state=0)
+    np.testing.assert_allclose(sample.functions["plain"], sample.functions["turned"])
+    assert sample.functions["plain"].mean() == pytest.approx((weights * sample.mean.table("a", "c")).sum())
+
+
+@pytest.mark.parametrize("method", ["paths", "cycles"])
+@pytest.mark.parametrize("size", [3, 5])
+def test_tables_that_no_move_reaches_are_refused(method, size):
+    domain = Domain({"a": size, "b": size})
+    ring = np.full((size, size), -np.inf)
+    ring[np.arange(size), np.arange(size)] = ring[np.arange(size), (np.arange(size) + 1) % size] = 0.0
+    model = TreeModel(domain, [("a", "b")], {("a", "b"): ring})
+    seen = Tables([Table("a", np.ones(size)), Table("b", np.ones(size))], domain, n=size)
+    for seed in range(3):
+        if size == 3 and method == "cycles":
+            stay = {"stay": {("a", "b"): np.eye(size)}}
+            sample = sample_counts(model, seen, draws=300, functions=stay, method=method, random_state=seed)
+            assert sample.functions["stay"].mean() == pytest.approx(1.5, abs=0.6)  # all stay, or all move
+        else:
+            with pytest.raises(DataError, match="individuals would have to move at once"):
+                sample_counts(model, seen, draws=60, method=method, random_state=seed)

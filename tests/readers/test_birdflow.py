@@ -170,3 +170,31 @@ def test_what_leads_elsewhere_or_nowhere_is_refused(tmp_path, kind, words):
     _linked(tmp_path / "a.hdf5", tmp_path / "b.hdf5", kind)
     with pytest.raises(DataError, match=words):
         read_birdflow(tmp_path / "a.hdf5")
+
+
+def test_the_dynamic_mask_says_which_cells_flows_are_stored_over(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    geom = {"nrow": 1, "ncol": 3, "res": [1.0, 1.0], "ext": [0.0, 3.0, 0.0, 1.0], "crs": "", "mask": [[1, 1, 1]]}
+    distr = np.array([[0.5, 0.2, 0.5], [0.5, 0.8, 0.5], [0.0, 0.0, 0.0]])
+    used = np.array([[1, 1], [1, 1], [0, 1]], dtype=bool)  # cell 3 is in use in week 2, although its share is zero
+    path = tmp_path / "year.hdf5"
+    with h5py.File(path, "w") as file:
+        for name, value in geom.items():
+            file[f"geom/{name}"] = value
+        file["geom/dynamic_mask"] = used.astype(np.int8)
+        file["distr"] = distr
+        file["dates"] = np.array([(1, 1.0), (2, 8.0), (3, 1.0)], dtype=[("timestep", int), ("doy", float)])
+        file["marginals/Week1_to_2"] = np.full((2, 3), 1 / 6)
+        file["marginals/Week2_to_3"] = np.full((3, 2), 1 / 6)
+        file["distances"] = np.array([1.0, 2.0, 3.0])  # (2, 1), (3, 1), (3, 2)
+    model = read_birdflow(path)
+    assert model.distr.shape == (3, 2)  # the week that repeats the first is gone
+    assert list(model.marginals) == [(1, 2), (2, 1)]
+    np.testing.assert_allclose(model.marginals[1, 2][:2], 1 / 6)
+    np.testing.assert_array_equal(model.marginals[1, 2][2], 0.0)
+    np.testing.assert_array_equal(model.dynamic_mask, used)
+    np.testing.assert_array_equal(model.distances, [[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    write_birdflow(model, tmp_path / "again.hdf5")
+    again = read_birdflow(tmp_path / "again.hdf5")
+    np.testing.assert_array_equal(again.dynamic_mask, used)
+    np.testing.assert_array_equal(again.distances, model.distances)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sumwise import checks
 from sumwise.errors import DataError
@@ -13,13 +14,14 @@ from sumwise.estimate import Estimate
 __all__ = ["forecast", "transitions"]
 
 
-def transitions(counts: Any) -> list[np.ndarray]:
+def transitions(counts: Any) -> list[Any]:
     """Return the probability of every move of a chain, (L, L) for each step, from its tables.
 
     Parameters
     ----------
     counts : Counts, CountsFit or anything with ``edges``
         Such as ``TreeModel(...).marginals()``, or the result of `map_counts`. A place where nobody is stays put.
+        Sparse tables of moves give sparse arrays.
 
     Examples
     --------
@@ -32,11 +34,22 @@ def transitions(counts: Any) -> list[np.ndarray]:
     """
     made = []
     for table in (counts.edges[e] for e in counts.edges):
-        moves = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+        if sparse.issparse(table):
+            made.append(_sparse_rows(sparse.csr_array(table)))
+            continue
+        moves = np.asarray(table, dtype=float)
         sums = moves.sum(axis=1, keepdims=True)
         stay = np.eye(*moves.shape)
         made.append(np.where(sums > 0, moves / np.where(sums > 0, sums, 1.0), stay))
     return made
+
+
+def _sparse_rows(moves: Any) -> Any:
+    """Rows divided by their sums; an empty row stays where it is."""
+    sums = np.asarray(moves.sum(axis=1)).ravel()
+    shares = sparse.diags_array(np.divide(1.0, sums, where=sums > 0, out=np.zeros_like(sums))) @ moves
+    empty = sparse.diags_array((sums <= 0).astype(float))
+    return sparse.csr_array(shares + empty) if (sums <= 0).any() else sparse.csr_array(shares)
 
 
 def forecast(
@@ -48,7 +61,7 @@ def forecast(
     ----------
     start : (L,) array, or (m, L) array of draws
         Counts now; draws of them (`sample_counts(...).nodes["t9"].reshape(-1, L)`) carry their uncertainty on.
-    steps : list of (L, L) arrays
+    steps : list of (L, L) arrays or sparse arrays
         Probabilities of moving from row to column, one array per step ahead. Rows sum to one.
     level : float, default 0.9
     draws : int, default 1000
@@ -99,24 +112,27 @@ def forecast(
     )
 
 
-def _probabilities(given: Any, n: int, k: int) -> np.ndarray:
-    p = checks.finite(given.toarray() if hasattr(given, "toarray") else given, f"step {k + 1}", ndim=2)
+def _probabilities(given: Any, n: int, k: int) -> Any:
+    """The step as a sparse array by rows."""
+    values = given.data if sparse.issparse(given) else given
+    entries = checks.finite(values, f"step {k + 1}")
+    p = sparse.csr_array(given if sparse.issparse(given) else entries)
     if p.shape != (n, n):
         raise DataError(f"Step {k + 1} has probabilities of shape {p.shape}; there are {n} places.")
-    sums = p.sum(axis=1)
-    if (p < 0).any() or not np.allclose(sums, 1.0, atol=1e-6):
-        row = int(np.argmax(np.abs(sums - 1)))
+    sums = np.asarray(p.sum(axis=1)).ravel()
+    if (entries < 0).any() or not np.allclose(sums, 1.0, atol=1e-6):
+        row, least = int(np.argmax(np.abs(sums - 1))), entries.min()
         raise DataError(
-            f"Step {k + 1} has no probabilities: row {row} sums to {sums[row]:.4g}, the least entry is {p.min():.3g}.",
+            f"Step {k + 1} has no probabilities: row {row} sums to {sums[row]:.4g}, the least entry is {least:.3g}.",
             hint="divide every row by its sum; `transitions` does so for tables of counts.",
         )
-    return p / sums[:, None]
+    return sparse.csr_array(sparse.diags_array(1.0 / sums) @ p)
 
 
-def _move(people: np.ndarray, p: np.ndarray, rng) -> np.ndarray:
+def _move(people: np.ndarray, p: Any, rng) -> np.ndarray:
     out = np.zeros_like(people)
     for place in np.flatnonzero(people.any(axis=0)):
-        to = np.flatnonzero(p[place] > 0)
-        share = p[place, to]
-        out[:, to] += rng.multinomial(people[:, place], share / share.sum())
+        here = slice(p.indptr[place], p.indptr[place + 1])
+        share = p.data[here]
+        out[:, p.indices[here]] += rng.multinomial(people[:, place], share / share.sum())
     return out

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.stats import gamma, norm
+from scipy.stats import binom, nbinom, norm, poisson
 
 from sumwise import checks
 from sumwise.collective.kernels.count_laplace import at_kink, function_variances
@@ -27,8 +27,9 @@ def count_intervals(
     """Estimate linear functions of a population's tables, with intervals, by a Laplace approximation.
 
     Around the most likely counts the posterior is taken as normal, with the inverse of the objective's curvature as
-    covariance. A function without negative weights has the interval of a gamma distribution of that mean and variance,
-    which also holds for flows of a few individuals; any other one that of the normal distribution.
+    covariance. A function without negative weights counts individuals: its interval has the quantiles of whole numbers
+    of that mean and variance (binomial, Poisson or negative binomial), so that a flow of zero is covered where few are
+    expected. Any other function has the interval of the normal distribution.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def count_intervals(
     >>> seen = Tables([Table("t0", [80, 20], noise=Poisson())], domain, n=100)
     >>> count_intervals(model, seen, {"leave": {("t0", "t1"): [[0, 1], [0, 0]]}}).to_frame().round()
       function  count   low  high
-    0    leave   18.0  11.0  26.0
+    0    leave   18.0  11.0  25.0
     """
     level = checks.fraction(level, "level")
     asked = read_functions(functions, model)
@@ -83,7 +84,11 @@ def count_intervals(
     weights = np.stack([_flat(seen, parts) for parts in asked.values()])
     variance = function_variances(seen.problem, result.beliefs, result.cells, weights)
     values = weights @ result.cells
-    low, high = _ends(values, np.sqrt(variance), (weights >= 0).all(axis=1), level)
+    square = (weights**2) @ result.cells
+    jump = np.where(
+        (weights >= 0).all(axis=1), np.divide(square, values, where=values > 0, out=np.ones_like(values)), np.nan
+    )
+    low, high = _ends(values, np.sqrt(variance), jump, level)
     return Estimate(values, low, high, level, labels=[list(asked)], axes=["function"], name="count")
 
 
@@ -108,11 +113,28 @@ def _flat(seen, parts):
     return out
 
 
-def _ends(values, sd, positive, level):
+def _ends(values, sd, jump, level):
+    """Ends of the intervals: of whole numbers of individuals where no weight is negative, else of a normal variable.
+
+    `jump` is how much of the function one individual is on average, weighted by its own share; NaN with negative ones.
+    """
     tails = (1 - level) / 2, (1 + level) / 2
     low, high = (values + norm.ppf(t) * sd for t in tails)
-    whole = positive & (values > 0) & (sd > 0)
-    shape = np.divide(values, sd, out=np.ones_like(values), where=whole) ** 2
-    scale = np.divide(values, shape)
-    low, high = (np.where(whole, gamma.ppf(t, shape, scale=scale), end) for t, end in zip(tails, (low, high)))
-    return np.where(sd > 0, low, values), np.where(sd > 0, high, values)
+    whole = np.isfinite(jump) & (values > 0)
+    size = np.where(whole, jump, 1.0)
+    mean, variance = values / size, (sd / size) ** 2
+    low, high = (np.where(whole, size * _whole_quantile(t, mean, variance), end) for t, end in zip(tails, (low, high)))
+    fixed = sd <= 1e-9 * np.maximum(values, 1e-300)
+    return np.where(fixed, values, low), np.where(fixed, values, high)
+
+
+def _whole_quantile(share, mean, variance):
+    """A quantile of whole numbers with this mean and variance: binomial, Poisson or negative binomial."""
+    mean = np.maximum(mean, 1e-300)
+    ratio = variance / mean
+    out = poisson.ppf(share, mean)
+    wide, narrow = ratio > 1.001, ratio < 0.999
+    r = mean / np.where(wide, ratio - 1.0, 1.0)
+    out = np.where(wide, nbinom.ppf(share, r, 1.0 / np.where(wide, ratio, 2.0)), out)
+    trials = np.maximum(np.ceil(mean / np.where(narrow, 1.0 - ratio, 1.0)), 1.0)
+    return np.where(narrow, binom.ppf(share, trials, np.minimum(mean / trials, 1.0)), out)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.forecast import transitions
@@ -65,9 +66,7 @@ def routes(
     states = np.empty((n, len(edges) + 1), dtype=np.int64)
     states[:, 0] = rng.choice(len(first), size=n, p=first / first.sum())
     for t, p in enumerate(transitions(counts)):
-        cumulative = np.cumsum(p, axis=1)
-        u = rng.random(n) * cumulative[states[:, t], -1]
-        states[:, t + 1] = [int(np.searchsorted(cumulative[s], x, side="right")) for s, x in zip(states[:, t], u)]
+        states[:, t + 1] = _next_states(p, states[:, t], rng.random(n))
     steps = states.shape[1]
     when = [pd.NaT] * steps if dates is None else list(dates)
     if len(when) != steps:
@@ -92,6 +91,17 @@ def routes(
     )
 
 
+def _next_states(p: Any, states: np.ndarray, u: np.ndarray) -> list[int]:
+    """Where each of `states` moves to with probabilities `p` (L, L), dense or sparse, by uniform numbers `u`."""
+    rows = sparse.csr_array(p)
+    out = []
+    for state, x in zip(states, u):
+        here = slice(rows.indptr[state], rows.indptr[state + 1])
+        total = np.cumsum(rows.data[here])
+        out.append(int(rows.indices[here][np.searchsorted(total[:-1], x * total[-1], side="right")]))
+    return out
+
+
 def _stays(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For every step of every route: which stop it belongs to, from 1, and how many steps that stop lasts."""
     moved = np.diff(states, axis=1) != 0
@@ -112,14 +122,23 @@ def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
     [[0, 1], [-1, 0]]
     """
     where = _places(positions)
+    line = _line(start, end)
+    return _crossings(where[:, None], where[None, :], *line)
+
+
+def _line(start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
     a, b = (checks.finite(p, name, ndim=1) for p, name in ((start, "start"), (end, "end")))
     if a.shape != (2,) or b.shape != (2,) or np.array_equal(a, b):
         raise DataError("A line needs two different points (x, y).", hint="give start=[x, y], end=[x, y].")
-    side = _turn(a, b, where)  # above 0 on the left
-    crosses = (side[:, None] > 0) != (side[None, :] > 0)
-    first, second = (_turn(where[:, None], where[None, :], p) for p in (a, b))
+    return a, b
+
+
+def _crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Which moves from `begin` to `finish` (..., 2) cross the line from `a` to `b`, and which way."""
+    left, then = _turn(a, b, begin) > 0, _turn(a, b, finish) > 0
+    first, second = (_turn(begin, finish, p) for p in (a, b))
     inside = (first > 0) != (second > 0)
-    return np.where(crosses & inside, np.where(side[:, None] > 0, 1, -1), 0)
+    return np.where((left != then) & inside, np.where(left, 1, -1), 0)
 
 
 def _turn(a, b, p):
@@ -147,13 +166,14 @@ def flux(counts: Any, positions: Any, start: Any, end: Any):
     """
     import pandas as pd
 
-    sign, rows = line_crossings(positions, start, end), []
+    where, line, rows = _places(positions), _line(start, end), []
     for edge in _chain(counts):
         table = counts.edges[edge]
-        moves = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
-        if moves.shape != sign.shape:
-            raise DataError(f"{' to '.join(edge)} has moves of shape {moves.shape}; there are {len(sign)} positions.")
-        forward, backward = float(moves[sign > 0].sum()), float(moves[sign < 0].sum())
+        moves = sparse.coo_array(table if sparse.issparse(table) else np.asarray(table, dtype=float))
+        if moves.shape != (len(where), len(where)):
+            raise DataError(f"{' to '.join(edge)} has moves of shape {moves.shape}; there are {len(where)} positions.")
+        sign = _crossings(where[moves.row], where[moves.col], *line)
+        forward, backward = float(moves.data[sign > 0].sum()), float(moves.data[sign < 0].sum())
         rows.append((" to ".join(edge), forward, backward, forward - backward))
     return pd.DataFrame(rows, columns=["step", "forward", "backward", "net"])
 

@@ -11,6 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.exchange_cycles import stuck_cells
 from sumwise.collective.kernels.table_chain import CycleChain, NoStart, PathChain
 from sumwise.collective.linear import read_functions
 from sumwise.collective.observations import Observed, observe
@@ -27,6 +28,7 @@ __all__ = ["sample_counts"]
 SAMPLERS = ("auto", "paths", "cycles")
 MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
 WORST_R_HAT = 1.1
+MOST_MOVERS = {"paths": 1, "cycles": 3}  # individuals that one move of a sampler exchanges at most
 
 
 def sample_counts(
@@ -81,7 +83,8 @@ def sample_counts(
     Notes
     -----
     Chains that disagree (split R-hat above 1.1 for a node's cell or a function) raise a `NotConverged` warning. Where
-    potentials forbid moves *and* counts are exact, cycles of up to four individuals may not reach every table.
+    potentials forbid moves *and* counts are exact, cycles of up to three individuals may not reach every table; an edge
+    between exact counts at which that is seen is refused.
 
     Examples
     --------
@@ -117,6 +120,7 @@ def sample_counts(
     with Progress("Sampling", n_chains * (plan.burn_in + draws), verbose) as progress:
         streams = checks.generator(random_state).spawn(n_chains)
         runs = [plan.run(kind, weights, rng, progress) for rng in streams]
+    _refuse_stuck(seen, walk, runs, MOST_MOVERS[chosen])
     return _sample(walk, runs, total, chosen)
 
 
@@ -201,6 +205,22 @@ def _check_kinds(seen: Observed, model: Any) -> None:
             raise DataError(
                 f"The exact table over {title(table.attributes)} holds fractions; whole individuals are sampled.",
                 hint="round the counts, or state their noise.",
+            )
+
+
+def _refuse_stuck(seen: Observed, walk: Walk, runs: list[_Run], most: int) -> None:
+    """Raise where exact counts at both ends of an edge leave tables that no move of a sampler can reach."""
+    exact = {i for i, _, t in seen.tables if isinstance(t.noise, Exact) and not np.isnan(t.counts).any()}
+    for (first, second), e in walk.layout.pairs.items():
+        if not {seen.layout.node_of((first,)), seen.layout.node_of((second,))} <= exact:
+            continue
+        at, (source, target) = walk.entries[e], walk.moves[e]
+        unchanged = np.all([r.square[at] == 0 for r in runs], axis=0)
+        if unchanged.any() and stuck_cells(source, target, runs[0].chain.counts[at], unchanged, most):
+            raise DataError(
+                f"The exact counts of {first!r} and {second!r} allow tables of moves that the sampler can't reach: "
+                f"more than {most} individuals would have to move at once.",
+                hint="use method='cycles', state a small Gaussian noise, or allow more moves in the potentials.",
             )
 
 

@@ -55,11 +55,19 @@ class Walk:
         if node is not None:
             index = self.layout.cell_index(node, attributes, self.trellis.node_start).ravel()
             flat = weights.ravel()
-        else:
-            label = next(p for p in self.layout.pairs if set(p) == set(attributes))
+        elif label := next((p for p in self.layout.pairs if set(p) == set(attributes)), None):
             e = self.layout.pairs[label]
             index = self.entries[e]
             flat = (weights if label == attributes else weights.T)[self.moves[e]]
+        else:  # part of a clique: every cell of the clique has the weight of its margin
+            holders = [i for i, a in enumerate(self.layout.labels) if set(attributes) < set(a)]
+            node = min(holders, key=lambda i: self.layout.forest.sizes[i])
+            whole = self.layout.labels[node]
+            order = [a for a in whole if a in attributes]
+            turned = np.transpose(weights, [attributes.index(a) for a in order])
+            shape = [n if a in attributes else 1 for a, n in zip(whole, self.layout.shapes[node])]
+            flat = np.broadcast_to(turned.reshape(shape), self.layout.shapes[node]).ravel()
+            index = np.arange(*self.trellis.node_start[[node, node + 1]])
         some = flat != 0
         return index[some], flat[some]
 

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,10 @@ class BirdFlow:
         A row per week, as the file has it.
     marginals : dict of (int, int) to (n_cells, n_cells) array
         Flows from a week (counted from 1) to the next, as shares of the population.
+    dynamic_mask : (n_cells, n_weeks) array or None
+        True where a cell is in use in a week; None where the file doesn't say.
+    distances : (n_cells, n_cells) array or None
+        Great-circle distances between cells in metres, as the file has them.
     species, metadata : dict
 
     Examples
@@ -64,6 +68,8 @@ class BirdFlow:
     marginals: dict = field(default_factory=dict)
     species: dict = field(default_factory=dict)
     metadata: dict = field(default_factory=dict)
+    dynamic_mask: np.ndarray | None = None
+    distances: np.ndarray | None = None
 
     def __post_init__(self):
         missing = [name for name in GEOMETRY if name not in self.geom]
@@ -81,6 +87,10 @@ class BirdFlow:
             raise DataError(f"There are {len(self.dates)} dates and {distr.shape[1]} weeks.")
         object.__setattr__(self, "geom", {**self.geom, "mask": mask})
         object.__setattr__(self, "distr", distr)
+        for name, shape in (("dynamic_mask", distr.shape), ("distances", (len(distr), len(distr)))):
+            given = getattr(self, name)
+            if given is not None and np.shape(given) != shape:
+                raise DataError(f"{name} has shape {np.shape(given)}; {shape} is needed.")
         for (i, j), flows in self.marginals.items():
             if np.shape(flows) != (len(distr), len(distr)):
                 raise DataError(f"The flows from week {i} to {j} are {np.shape(flows)}; there are {len(distr)} cells.")
@@ -96,7 +106,8 @@ class BirdFlow:
     def tables(self, n: float, noise: Any = None) -> Tables:
         """Return weekly node tables ``week1``, ``week2``, ... of a population of `n`, for `map_counts` and learning.
 
-        A missing share stays missing: its cell is unobserved.
+        A missing share stays missing: its cell is unobserved. A cell that isn't in use in a week is an exact zero only
+        with exact tables; with noise its share of zero is observed like any other.
         """
         names = [f"week{k + 1}" for k in range(self.distr.shape[1])]
         size = float(checks.positive(n, "n", ndim=0))
@@ -115,7 +126,7 @@ class BirdFlow:
             table = counts.edges[a, b]
             flows[place[a], place[b]] = np.asarray(table.toarray() if hasattr(table, "toarray") else table) / counts.n
         distr = np.column_stack([np.asarray(counts.nodes[a], dtype=float) / counts.n for a in nodes])
-        return BirdFlow(self.geom, distr, self.dates, flows, self.species, self.metadata)
+        return replace(self, distr=distr, marginals=flows)
 
     def __repr__(self) -> str:
         grid = f"{self.geom['nrow']} x {self.geom['ncol']}"
@@ -126,8 +137,9 @@ class BirdFlow:
 def read_birdflow(path: str | PathLike) -> BirdFlow:
     """Read a BirdFlow model from an HDF5 file of version 3 (needs the extra ``birds``).
 
-    Flows that are stored over the cells in use that week are spread over all cells. NaN in ``distr`` is missing and
-    stays so.
+    Flows that are stored over the cells in use that week (``geom/dynamic_mask``, or positive shares where the file has
+    none) are spread over all cells. NaN in ``distr`` is missing and stays so. A last week that repeats the first, as
+    files that wrap around the year have it, is left out; flows into it then lead to the first week.
 
     Examples
     --------
@@ -168,10 +180,16 @@ def _model(file: Any, path: Path) -> BirdFlow:
         raise DataError(f"{path.name!r} lacks {', '.join('geom/' + m for m in missing)}.")
     geom["nrow"], geom["ncol"] = (int(np.ravel(geom[k])[0]) for k in ("nrow", "ncol"))
     mask = _grid(geom["mask"], geom["nrow"], geom["ncol"], path)
-    distr = _by_cell(np.asarray(file["distr"], dtype=float), int(mask.sum()), path)
-    flows = _flows(file["marginals"], distr, path) if "marginals" in file else {}
+    n_cells = int(mask.sum())
+    distr = _by_cell(np.asarray(file["distr"], dtype=float), n_cells, path)
+    used = _dynamic_mask(geom.pop("dynamic_mask", None), distr, path)
+    dates = _dates(file["dates"])
+    weeks = _weeks(distr, dates)
+    distr, used, dates = distr[:, :weeks], None if used is None else used[:, :weeks], dates.iloc[:weeks]
+    flows = _flows(file["marginals"], distr, used, path) if "marginals" in file else {}
+    far = _distances(file["distances"], n_cells, path) if "distances" in file else None
     species, metadata = (_plain(file[k]) if k in file else {} for k in ("species", "metadata"))
-    return BirdFlow({**geom, "mask": mask}, distr, _dates(file["dates"]), flows, species, metadata)
+    return BirdFlow({**geom, "mask": mask}, distr, dates, flows, species, metadata, used, far)
 
 
 def _check_contents(file: Any, path: Path) -> None:
@@ -195,6 +213,41 @@ def _check_contents(file: Any, path: Path) -> None:
                 size += math.prod(node.shape or ()) * node.dtype.itemsize
         if size > limit:
             raise DataError(f"{path.name!r} has {path.stat().st_size:,} bytes and declares {size:,}; it isn't read.")
+
+
+def _dynamic_mask(given: Any, distr: np.ndarray, path: Path) -> np.ndarray | None:
+    """Cells in use, (n_cells, n_weeks); a mask without the wrap-around week repeats the first."""
+    if given is None:
+        return None
+    found = _by_cell(np.asarray(given).astype(bool), len(distr), path, "geom/dynamic_mask")
+    if found.shape[1] == distr.shape[1] - 1:
+        found = np.column_stack([found, found[:, :1]])
+    if found.shape != distr.shape:
+        raise DataError(f"geom/dynamic_mask of {path.name!r} is {found.shape}; distr is {distr.shape}.")
+    return found
+
+
+def _weeks(distr: np.ndarray, dates: pd.DataFrame) -> int:
+    """Number of weeks without one at the end that repeats the first."""
+    repeats = distr.shape[1] > 2 and np.array_equal(distr[:, 0], distr[:, -1], equal_nan=True)
+    same = len(dates) == distr.shape[1] and any(
+        dates[c].iloc[0] == dates[c].iloc[-1] for c in ("date", "doy", "week") if c in dates
+    )
+    short = len(dates) == distr.shape[1] - 1
+    return distr.shape[1] - 1 if repeats and (same or short) else distr.shape[1]
+
+
+def _distances(node: Any, cells: int, path: Path) -> np.ndarray:
+    """Distances between cells, from a full matrix or its lower triangle by columns (as R's `dist` has it)."""
+    given = np.asarray(node, dtype=float)
+    if given.shape == (cells, cells):
+        return given
+    if given.size != cells * (cells - 1) // 2:
+        raise DataError(f"distances of {path.name!r} are {given.shape}; there are {cells} cells.")
+    out = np.zeros((cells, cells))
+    first, second = np.triu_indices(cells, 1)  # columns of the lower triangle are rows of the upper one
+    out[first, second] = out[second, first] = given.ravel()
+    return out
 
 
 def _plain(node: Any) -> Any:
@@ -226,9 +279,9 @@ def _grid(mask: Any, nrow: int, ncol: int, path: Path) -> np.ndarray:
     return found.reshape(nrow, ncol).astype(bool)
 
 
-def _by_cell(distr: np.ndarray, cells: int, path: Path) -> np.ndarray:
+def _by_cell(distr: np.ndarray, cells: int, path: Path, name: str = "distr") -> np.ndarray:
     if distr.ndim != 2 or cells not in distr.shape:
-        raise DataError(f"distr of {path.name!r} is {distr.shape}; the mask has {cells} cells.")
+        raise DataError(f"{name} of {path.name!r} is {distr.shape}; the mask has {cells} cells.")
     return distr if distr.shape[0] == cells else distr.T
 
 
@@ -242,7 +295,7 @@ def _dates(node: Any) -> pd.DataFrame:
     return pd.DataFrame({n: [_text(v) for v in c] if c.dtype.kind in "SO" else c for n, c in columns.items()})
 
 
-def _flows(node: Any, distr: np.ndarray, path: Path) -> dict[tuple[int, int], np.ndarray]:
+def _flows(node: Any, distr: np.ndarray, used: Any, path: Path) -> dict[tuple[int, int], np.ndarray]:
     if not hasattr(node, "keys"):  # all in one array
         return {(k + 1, k + 2): np.asarray(flow, dtype=float) for k, flow in enumerate(node)}
     out = {}
@@ -250,16 +303,17 @@ def _flows(node: Any, distr: np.ndarray, path: Path) -> dict[tuple[int, int], np
         found = re.fullmatch(r"Week(\d+)_to_(\d+)", name)
         if not found:
             raise DataError(f"marginals of {path.name!r} has {name!r}.", hint="names are Week1_to_2, Week2_to_3, ...")
-        week = int(found[1]), int(found[2])
-        out[week] = _spread(np.asarray(node[name], dtype=float), week, distr, path)
+        n_weeks = distr.shape[1]
+        week = int(found[1]), (int(found[2]) - 1) % n_weeks + 1
+        out[week] = _spread(np.asarray(node[name], dtype=float), week, distr > 0 if used is None else used, path)
     return dict(sorted(out.items()))
 
 
-def _spread(flow: np.ndarray, week: tuple[int, int], distr: np.ndarray, path: Path) -> np.ndarray:
-    cells = len(distr)
+def _spread(flow: np.ndarray, week: tuple[int, int], used: np.ndarray, path: Path) -> np.ndarray:
+    cells = len(used)
     if flow.shape == (cells, cells):
         return flow
-    here, there = (np.flatnonzero(distr[:, (k - 1) % distr.shape[1]] > 0) for k in week)
+    here, there = (np.flatnonzero(used[:, k - 1]) for k in week)
     if flow.shape != (len(here), len(there)):
         raise DataError(
             f"Week{week[0]}_to_{week[1]} of {path.name!r} is {flow.shape}; there are {cells} cells, of which "
@@ -291,6 +345,10 @@ def write_birdflow(model: BirdFlow, path: str | PathLike) -> None:
     try:
         with h5py.File(temporary, "w") as file:
             _put(file, "geom", {**model.geom, "mask": model.geom["mask"].astype(np.int8)})
+            if model.dynamic_mask is not None:
+                file["geom/dynamic_mask"] = np.asarray(model.dynamic_mask).astype(np.int8)
+            if model.distances is not None:
+                file["distances"] = np.asarray(model.distances, dtype=float)
             file["distr"] = model.distr
             file["dates"] = _records(model.dates)
             names = {f"Week{i}_to_{j}": flows for (i, j), flows in model.marginals.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,7 @@ def test_tight_gaussian_counts_whose_totals_contradict_n_are_certified():
     rng = np.random.default_rng(0)
     names = [f"t{k}" for k in range(20)]
     domain = Domain(dict.fromkeys(names, 20))
-    edges = list(zip(names, names[1:]))
+    edges = list(itertools.pairwise(names))
     where = 5 * rng.random((20, 2))
     far = np.sqrt(((where[:, None] - where[None]) ** 2).sum(axis=2))
     counts = [rng.dirichlet(np.ones(20)) * 1000 * rng.choice([0.8, 1.2]) for _ in names]
