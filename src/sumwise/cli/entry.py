@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: output.warn(message)
+            warnings.filterwarnings("ignore", ".*joblib will operate in serial mode")  # where no file can be written
             return run(arguments)
     except BaseException as error:
         if debug and not isinstance(error, SystemExit):

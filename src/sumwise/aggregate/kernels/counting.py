@@ -8,7 +8,9 @@ table. Count and label sum share one 64-bit counter: the count is in the lower 3
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from sumwise.kernels.compiled import njit
 
 __all__ = ["FLUSH_ROWS", "add_counts", "add_weighted", "covering", "dealt_out", "layout", "unpacked"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen
+from sumwise.kernels.compiled import njit
 
 _FEW = 16  # ranges up to this length are enumerated
 

@@ -10,9 +10,9 @@ tight: one state is redrawn between its neighbours, and two individuals exchange
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_individual, draw_state, find_entry, log_seen
+from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)

@@ -10,7 +10,8 @@ method as cheap as one product with the Hessian: with ``t = (B + U)^-1 p``,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sumwise.kernels.compiled import njit
 
 
 def paths(forest):

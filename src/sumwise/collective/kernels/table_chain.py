@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sumwise.collective.kernels.cycle_sampler import sweep_cycles
 from sumwise.collective.kernels.path_sampler import draw_population, sweep_paths
 from sumwise.collective.kernels.trellis import log_seen
+from sumwise.kernels.compiled import njit
 
 _FLOOR = 0.01  # while a chain looks for its start, an empty cell where somebody was counted holds this many
 _SLOPES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # and an exact count costs so much per individual that it is off

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
 __all__ = ["mean_waves"]
@@ -54,7 +54,7 @@ def mean_waves(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _mean_waves(
     values, offsets, weights, weighted, frequencies, doublings, columns, centre, out, begin, end
 ):  # pragma: no cover
@@ -79,7 +79,7 @@ def _mean_waves(
             out[i] /= whole
 
 
-@nb.njit(cache=True)
+@njit(cache=True)
 def _along_frequencies(x, mass, n, frequencies, doublings, total, room):  # pragma: no cover
     angle, cos, sin = room[0], room[1], room[2]
     for r in range(n):
@@ -91,7 +91,7 @@ def _along_frequencies(x, mass, n, frequencies, doublings, total, room):  # prag
             _double(cos, sin, total[level, 0], total[level, 1], mass[r])
 
 
-@nb.njit(cache=True)
+@njit(cache=True)
 def _along_rows(x, mass, n, frequencies, doublings, total, room):  # pragma: no cover
     angle, cos, sin, mass = room[0, :n], room[1, :n], room[2, :n], mass[:n]
     d = len(x)
@@ -111,19 +111,19 @@ def _along_rows(x, mass, n, frequencies, doublings, total, room):  # pragma: no 
 
 
 # One loop per function: so small, each runs on vector units.
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _add(angle, along, x):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * along[k]
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _add_two(angle, one, other, x, y):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * one[k] + y * other[k]
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _wave(angle, cos, sin, cosines, sines, weight):  # pragma: no cover
     for k in range(len(angle)):
         c, s = _cos_sin(angle[k])
@@ -133,7 +133,7 @@ def _wave(angle, cos, sin, cosines, sines, weight):  # pragma: no cover
         sines[k] += weight * s
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _double(cos, sin, cosines, sines, weight):  # pragma: no cover
     for k in range(len(cos)):
         c, s = cos[k], sin[k]
@@ -146,7 +146,7 @@ def _double(cos, sin, cosines, sines, weight):  # pragma: no cover
 
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
-@nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def _summed_wave(angle, cos, sin, mass):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
@@ -158,7 +158,7 @@ def _summed_wave(angle, cos, sin, mass):  # pragma: no cover
     return cosines, sines
 
 
-@nb.njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
 def _summed_double(cos, sin, mass):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
@@ -172,7 +172,7 @@ def _summed_double(cos, sin, mass):  # pragma: no cover
     return cosines, sines
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _cos_sin(t):  # pragma: no cover
     """Cosine and sine without branches, so that loops over frequencies run on vector units.
 

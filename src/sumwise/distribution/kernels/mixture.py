@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
 __all__ = ["mean_gradients"]
@@ -55,7 +55,7 @@ def mean_gradients(
     return out
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _mean_gradients(
     values, offsets, weights, weighted, columns, centre, inverse, level, means, sharpness, out, begin, end
 ):  # pragma: no cover
@@ -83,7 +83,7 @@ def _mean_gradients(
             out[i] /= mass
 
 
-@nb.njit(cache=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, fastmath={"contract", "reassoc"})
 def _square(row, mean, sharpness):  # pragma: no cover
     total = 0.0
     for j in range(len(row)):
@@ -92,7 +92,7 @@ def _square(row, mean, sharpness):  # pragma: no cover
     return total
 
 
-@nb.njit(cache=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"})
 def _add(out, row, mean, sharpness, part):  # pragma: no cover
     d = len(row)
     out[0] += part

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_parts
 
 __all__ = ["cell_quantiles", "line_distances"]
@@ -58,7 +59,7 @@ def cell_quantiles(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _integrate(lines, mass, out):  # pragma: no cover
     n = out.shape[1]
     for j in range(lines.shape[0]):
@@ -118,7 +119,7 @@ def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.maximum(out, 0.0) / a.shape[1]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def _absolute(a, b, triangle, out, begin, end):  # pragma: no cover
     n = a.shape[1]
     for tile in range(begin if triangle else 0, len(b), TILE):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-import numba as nb
 import numpy as np
 
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
 BLOCK = 2**22  # numbers held at once
@@ -133,7 +133,7 @@ def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | Non
     return read_only(values), read_only(np.asarray(offsets, dtype=np.int64)), read_only(given), weights is not None
 
 
-@nb.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _means(values, offsets, weights, weighted, centre, power, out, begin, end):  # pragma: no cover
     for i in range(begin, end):
         mass = 0.0
@@ -147,7 +147,7 @@ def _means(values, offsets, weights, weighted, centre, power, out, begin, end): 
             out[i] /= mass
 
 
-@nb.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _add_products(total, place, centred, weight):  # pragma: no cover
     for j in range(len(centred)):
         x = weight * centred[j]
@@ -156,7 +156,7 @@ def _add_products(total, place, centred, weight):  # pragma: no cover
             place += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _moments(values, offsets, weights, weighted, order, cross, out, begin, end):  # pragma: no cover
     d = values.shape[1]
     mean, centred = np.zeros(d), np.zeros(d)

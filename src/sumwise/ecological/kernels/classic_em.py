@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
+from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)

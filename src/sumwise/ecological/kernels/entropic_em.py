@@ -16,10 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
+from sumwise.kernels.compiled import njit
 
 FLOOR = -18.0  # log of the least share
 CHUNKS = 16

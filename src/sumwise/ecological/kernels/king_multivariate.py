@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.stats import qmc
 
 from sumwise.ecological.kernels.transport_normal import log_simplices_mass, quantile_between
+from sumwise.kernels.compiled import njit
 
 POINTS = 512  # for the truncation constant
 NARROW, WIDE, CORRELATED, OUTSIDE = 0.05, 1.0, 1.0, 4.0  # the box of sds, of correlations and means on King's scale

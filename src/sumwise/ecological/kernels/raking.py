@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
+from sumwise.kernels.compiled import njit
 
 LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
 LONGEST = 8.0  # the largest step of a tilt

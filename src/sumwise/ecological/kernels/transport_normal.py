@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from sumwise.ecological.kernels.truncated_normal import _log_gap
+from sumwise.kernels.compiled import njit
 
 # Wichura 1988, AS 241: rational functions for the centre, the tails and the far tails, highest power first
 # fmt: off

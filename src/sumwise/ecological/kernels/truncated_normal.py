@@ -6,8 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import log_ndtr, ndtr, ndtri
+
+from sumwise.kernels.compiled import njit
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_moves import (
     FAST,
     class_shares,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick
 from sumwise.maxent.kernels.row_products import multiply_rows
 

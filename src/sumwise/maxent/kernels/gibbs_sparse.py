@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sumwise.errors import DataError
+from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.loglinear import Layout
 
 

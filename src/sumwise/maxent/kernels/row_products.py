@@ -7,9 +7,12 @@ Here rows are padded to a multiple of `WIDTH` and each block of that width is mu
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sumwise.kernels.compiled import njit
+
 
 WIDTH = 4  # doubles in a register that every processor with AVX2 has; others do it in two steps
 

@@ -6,7 +6,8 @@ import heapq
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
+
+from sumwise.kernels.compiled import njit
 
 __all__ = ["most_likely_labels", "top_labels"]
 

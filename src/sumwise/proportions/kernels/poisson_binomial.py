@@ -11,9 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sumwise.errors import DataError
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels import poisson_binomial_tilt as tilting
 from sumwise.proportions.kernels.poisson_binomial_dp import banded, direct

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_parts
 from sumwise.proportions.kernels.poisson_binomial_tilt import TAIL
 

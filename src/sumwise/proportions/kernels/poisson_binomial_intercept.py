@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels.poisson_binomial_tilt import sigmoid, softplus
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_tilt import sigmoid, softplus
 
 CERTAIN = 1e-6  # variance of a count below which further terms are nil

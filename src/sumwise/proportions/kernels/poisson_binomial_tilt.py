@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from sumwise.kernels.compiled import njit
 
 # What a bag tells about its count s: s in [low, high], and a noisy observation of it.
 SUPPORT, GAUSSIAN, POISSON, GEOMETRIC, LAPLACE = 0, 1, 2, 3, 4

@@ -12,9 +12,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sumwise.errors import DataError
+from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels.poisson_multinomial_dp import direct
 from sumwise.proportions.kernels.poisson_multinomial_fourier import fourier, frequencies_needed

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_tilt import half_width
 from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, inverse, log_det
 

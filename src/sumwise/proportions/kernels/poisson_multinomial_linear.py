@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")

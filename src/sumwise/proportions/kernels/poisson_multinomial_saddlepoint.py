@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sumwise.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_saddlepoint import log_normaliser
 from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, dot, inverse
 

@@ -1,0 +1,104 @@
+"""Numba's ``njit`` for every kernel: compiled code is kept where something can be written, and a wait is announced."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+from sumwise.kernels.private_folder import private_folder
+
+__all__ = ["njit"]
+
+QUIET = 0.3  # seconds of compiling that need no word
+ONCE = "sumwise compiles its kernels for the first time here; this takes a few seconds, once."
+TEMPORARY = (
+    "sumwise compiles its kernels, which takes a few seconds, and keeps them in {!r}: neither its own folder nor the "
+    "home folder can be written. Set NUMBA_CACHE_DIR to keep them elsewhere."
+)
+NEVER = (
+    "sumwise compiles its kernels, which takes a few seconds in every session: no folder can be written to keep them. "
+    "Set NUMBA_CACHE_DIR to one that can."
+)
+
+
+def njit(**options: Any) -> Callable[[Callable], Any]:
+    """Compile a function when it is first called, as Numba's ``njit`` does.
+
+    ``cache=True`` keeps the compiled code beside the source or in the home folder; where neither can be written, in a
+    temporary folder of the user's own; and where there is none, it is compiled in every session.
+
+    Examples
+    --------
+    >>> from sumwise.kernels.compiled import njit
+    >>> @njit(cache=False)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(3)
+    6
+    """
+
+    def compiled(function: Callable) -> Any:
+        kept = dict(options)
+        if kept.get("cache") and not _notice.can_keep:
+            kept["cache"] = False
+        return numba.njit(**kept)(function)
+
+    return compiled
+
+
+class _Notice(event.Listener):
+    """Say once per session that kernels are being compiled, where that takes longer than a moment."""
+
+    def __init__(self, text: str, can_keep: bool) -> None:
+        self.text, self.can_keep = text, can_keep
+        self.given, self.spent, self.depth, self.began = False, 0.0, 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        now = time.perf_counter()
+        if self.depth == 0:
+            self.began = now
+        self.depth += 1
+        if not self.given and self.spent + now - self.began > QUIET:
+            self.given = True
+            logging.getLogger("sumwise").warning(self.text)
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.spent += time.perf_counter() - self.began
+
+
+def _writable() -> bool:
+    """Whether Numba finds a folder for what is compiled here."""
+    try:
+        numba.njit(cache=True)(_probe)
+    except (RuntimeError, OSError):
+        return False
+    return True
+
+
+def _probe(x):
+    return x
+
+
+def _prepared() -> _Notice:
+    """Find a folder for compiled code, and listen for compilations."""
+    if _writable():
+        return _Notice(ONCE, True)
+    folder = private_folder("kernels")
+    if folder is not None:
+        os.environ["NUMBA_CACHE_DIR"] = folder  # also for processes that this one starts
+        numba.config.reload_config()  # type: ignore[attr-defined]
+        if _writable():
+            return _Notice(TEMPORARY.format(folder), True)
+    return _Notice(NEVER, False)
+
+
+_notice = _prepared()
+event.register("numba:compile", _notice)

@@ -1,0 +1,112 @@
+"""Kernels compile wherever sumwise is installed, and a wait is announced once."""
+
+import ast
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numba
+import pytest
+
+from architecture import SOURCE
+from sumwise.kernels import compiled
+from sumwise.kernels.compiled import njit
+
+
+def test_kernels_ask_for_numba_in_one_place():
+    """`numba.njit(cache=True)` fails where nothing can be written; ours doesn't."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = (
+                isinstance(node, ast.ImportFrom) and node.module == "numba" and "njit" in {a.name for a in node.names}
+            )
+            called = isinstance(node, ast.Attribute) and node.attr in ("njit", "jit", "vectorize", "guvectorize")
+            if named or (called and isinstance(node.value, ast.Name) and node.value.id in ("numba", "nb")):
+                found.append(path.relative_to(SOURCE).as_posix())
+    assert set(found) == {"kernels/compiled.py"}
+
+
+def test_without_a_folder_kernels_compile_in_every_session(monkeypatch):
+    monkeypatch.setattr(compiled._notice, "can_keep", False)
+    asked = []
+    monkeypatch.setattr(numba, "njit", lambda **options: asked.append(options) or (lambda f: f))
+    njit(cache=True, nogil=True)(abs)
+    assert asked == [{"cache": False, "nogil": True}]
+
+
+def test_notice_comes_once_and_only_after_a_moment(monkeypatch, caplog):
+    clock = iter([0.0, 0.1, 1.0, 1.2, 2.0, 2.2, 3.0])
+    monkeypatch.setattr(compiled.time, "perf_counter", lambda: next(clock))
+    notice = compiled._Notice("compiling", True)
+    with caplog.at_level(logging.WARNING, "sumwise"):
+        notice.on_start(None)
+        notice.on_end(None)  # a tenth of a second in all
+        notice.on_start(None)
+        notice.on_end(None)  # three tenths
+        assert caplog.messages == []
+        notice.on_start(None)
+        notice.on_start(None)  # half a second
+        assert caplog.messages == ["compiling"]
+        notice.on_start(None)
+    assert caplog.messages == ["compiling"]
+
+
+def read_only(script: str, *keep: Path) -> subprocess.CompletedProcess:
+    """Run Python in a namespace of its own where nothing can be written but what is in these folders."""
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare here")
+    kept = " ".join(f"'{k}'" for k in keep)
+    prepare = f"""
+        set -e
+        for k in {kept}; do mount -t tmpfs tmpfs "$k"; done
+        for m in $(awk '{{print $5}}' /proc/self/mountinfo | sort -r); do
+          skip=; for k in {kept} /proc /sys; do case "$m" in "$k"*) skip=yes;; esac; done
+          test -n "$skip" || mount -o remount,bind,ro "$m" 2>/dev/null || true
+        done
+        for d in / /tmp /dev/shm "$HOME" "$PACKAGE"; do
+          if touch "$d/sumwise-writes" 2>/dev/null; then echo "$d can be written" >&2; exit 77; fi
+        done
+        exec "$PYTHON" -W ignore::UserWarning -c "$SCRIPT"
+    """
+    environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "MPLCONFIGDIR", "TMPDIR")}
+    environment |= {"PYTHON": sys.executable, "SCRIPT": textwrap.dedent(script), "PACKAGE": str(SOURCE)}
+    environment |= {"HOME": os.path.expanduser("~"), "PYTHONPATH": str(SOURCE.parent)}
+    command = ["unshare", "-rm", "sh", "-c", textwrap.dedent(prepare)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=keep[0] if keep else "/")
+    if done.returncode == 77 or "unshare:" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"this machine makes no read-only namespace: {done.stderr.strip()[:200]}")
+    return done
+
+
+FIT = """
+    import numpy as np
+    from sumwise import Bags
+    from sumwise.distribution import BagRidge, MomentEmbedding
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(i, 1, (20, 2)) for i in range(12)])
+    print("fitted", BagRidge(MomentEmbedding()).fit(bags, np.arange(12.0)).predict(bags).shape)
+"""
+
+
+def test_fit_where_nothing_can_be_written():
+    done = read_only(FIT)
+    assert done.returncode == 0, done.stderr
+    assert "fitted (12,)" in done.stdout
+    assert done.stderr.count("\n") <= 1, done.stderr
+    assert "compiles its kernels" in done.stderr
+    assert "in every session" in done.stderr
+
+
+def test_fit_where_only_a_temporary_folder_can_be_written(tmp_path):
+    before = f"import os\nos.environ['TMPDIR'] = {str(tmp_path)!r}\n"
+    after = f"print('kept', any(f.endswith('.nbi') for _, _, fs in os.walk({str(tmp_path)!r}) for f in fs))\n"
+    done = read_only(before + textwrap.dedent(FIT) + after, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "fitted (12,)" in done.stdout
+    assert "kept True" in done.stdout
+    assert done.stderr.count("\n") <= 1, done.stderr
