@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, Domain, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent import SolverOptions
 from sumwise.maxent.penalties import (
     MOST_RAISE,
     association_penalty,

@@ -13,7 +13,6 @@ from numba.extending import intrinsic
 
 from sumwise.kernels.compiled import njit
 
-
 WIDTH = 4  # doubles in a register that every processor with AVX2 has; others do it in two steps
 
 
