@@ -1,11 +1,18 @@
 """Spark's session and its failures; the engines that use it have tests of their own."""
 
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
 import pytest
 
 from sumwise import spark
 from sumwise.errors import DataError, MissingExtra
 
 py4j = pytest.importorskip("py4j.protocol", reason="the extra 'spark' isn't installed")
+ROOT = Path(__file__).parents[1]
 
 
 def test_spark_without_java_says_so(monkeypatch, tmp_path):
@@ -16,12 +23,105 @@ def test_spark_without_java_says_so(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("given", "words"),
     [
         ("An error\nModuleNotFoundError: No module named 'numba'\n at", "can't sample: ModuleNotFoundError.*install"),
         ("An error occurred\n: java.io.IOException: disk full\nat x", "didn't sample: : java.io.IOException"),
     ],
 )
-def test_failures_of_workers_are_told_in_one_line(told, words):
+def test_failures_of_workers_are_one_line(given, words):
     with pytest.raises(DataError, match=words), spark.broken_workers("sample"):
-        raise py4j.Py4JError(told)
+        raise py4j.Py4JError(given)
+
+
+class Connect:
+    """A session of Spark Connect: it has no context."""
+
+    @property
+    def sparkContext(self):
+        raise AttributeError("[JVM_ATTRIBUTE_NOT_SUPPORTED] sparkContext")
+
+
+def test_spark_connect_is_refused_by_name():
+    with pytest.raises(DataError, match="Spark Connect session.*spark-submit"):
+        spark.classic(Connect())
+
+
+def test_a_remote_of_the_environment_is_refused_by_name(monkeypatch):
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", classmethod(lambda cls: None))
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    with pytest.raises(DataError, match="Spark Connect"):
+        spark.spark_session()
+
+
+SCRIPT = """
+from sumwise.spark import one_sum, spark_session
+session, stop = spark_session()
+context = session.sparkContext
+print("MASTER", context.master, context.appName, context.getConf().get("spark.sql.shuffle.partitions"))
+print("SUM", one_sum(context.parallelize(range(100), 37), lambda a, b: a + b))
+stop()
+"""
+
+
+@pytest.mark.spark
+def test_the_master_of_the_environment_is_kept(tmp_path):
+    (tmp_path / "job.py").write_text(SCRIPT)
+    options = "--master local[1] --name mine --conf spark.sql.shuffle.partitions=7 pyspark-shell"
+    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": options, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "MASTER local[1] mine 7" in done.stdout, done.stderr[-2000:]
+    assert "SUM 4950" in done.stdout
+
+
+class Status:
+    """A session whose one stage doesn't move."""
+
+    def __init__(self):
+        self.sparkContext = self
+        self.master = "spark://127.0.0.1:7077"
+        self._jsc = self
+
+    def statusTracker(self):
+        return self
+
+    def getActiveStageIds(self):
+        return [3]
+
+    def getStageInfo(self, i):
+        return type("Info", (), {"numCompletedTasks": 2})
+
+    def sc(self):
+        return self
+
+    def getExecutorMemoryStatus(self):
+        return self
+
+    def size(self):
+        return 1
+
+
+def test_a_standstill_is_said_with_the_executors_that_are_alive():
+    said, heard = [], threading.Event()
+
+    def say(line):
+        said.append(line)
+        heard.set()
+
+    with spark.Standstill(Status(), "sample", seconds=0.01, say=say):
+        assert heard.wait(60)
+    assert "no task for" in said[0]
+    assert "no executor is alive" in said[0]
+    assert "workers should sample" in said[0]
+
+
+def test_a_stage_that_moves_is_not_a_standstill():
+    status, said, rounds = Status(), [], iter(range(1000))
+    status.getStageInfo = lambda i: type("Info", (), {"numCompletedTasks": next(rounds)})
+    watch = spark.Standstill(status, "sample", seconds=0.001, say=said.append)
+    answers = iter([False] * 5 + [True])
+    watch._over = type("Five", (), {"wait": lambda self, seconds: next(answers)})()
+    watch._watch()
+    assert said == []

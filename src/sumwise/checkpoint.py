@@ -14,6 +14,7 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.persistence import decoded, encoded
 from sumwise.storage import archive
+from sumwise.storage.remote import RemoteFile, is_remote
 
 __all__ = ["Checkpoint", "fingerprint"]
 
@@ -27,7 +28,8 @@ class Checkpoint:
     Parameters
     ----------
     path : path or None
-        The file. None makes a checkpoint that keeps nothing: it is never due, and has no state to load.
+        The file, or an address such as ``"s3://bucket/run.checkpoint"`` (extra ``remote``). None makes a checkpoint
+        that keeps nothing: it is never due, and has no state to load.
     key : str or object, optional
         What the computation depends on (data, parameters): a :func:`fingerprint`, or an object to take it of.
         A state that was saved under another key is refused.
@@ -70,7 +72,7 @@ class Checkpoint:
             raise DataError(f"seconds is {seconds!r}.", hint="give a number, 0 or more.")
         if not isinstance(path, str | os.PathLike | None):
             raise DataError(f"path is {path!r}.", hint="give the name of a file, or None to keep nothing.")
-        self.path = None if path is None else Path(path)
+        self.path = RemoteFile(path) if is_remote(path) else None if path is None else Path(path)
         self.key = key if key is None or isinstance(key, str) else fingerprint(key)
         self.every = int(every)
         self.seconds = float(seconds)
@@ -94,14 +96,18 @@ class Checkpoint:
         if self.path is None:
             return
         tree, arrays = encoded({"key": self.key, "state": state}, "checkpoint")
-        archive.write(self.path, "checkpoint", tree, arrays)
+        if isinstance(self.path, RemoteFile):
+            with self.path.replaced() as local:
+                archive.write(local, "checkpoint", tree, arrays)
+        else:
+            archive.write(self.path, "checkpoint", tree, arrays)
         self._saved_at = time.monotonic()
 
     def load(self) -> dict[str, Any] | None:
         """Load the last state; None where there is none, an error where it is of another computation."""
         if self.path is None or not self.path.exists():
             return None
-        held = archive.read(self.path, "checkpoint", decoded)
+        held = self._read()
         if not isinstance(held, dict) or set(held) != {"key", "state"} or not isinstance(held["state"], dict):
             raise DataError(f"{str(self.path)!r} holds no state.", hint="remove it and start again.")
         if held["key"] != self.key:
@@ -112,8 +118,20 @@ class Checkpoint:
             )
         return held["state"]
 
+    def _read(self) -> Any:
+        if not isinstance(self.path, RemoteFile):
+            return archive.read(self.path, "checkpoint", decoded)
+        with self.path.fetched() as local:
+            try:
+                return archive.read(local, "checkpoint", decoded)
+            except DataError as error:
+                raise DataError(f"{str(self.path)!r}: {error.message}", hint=error.hint) from None
+
     def clear(self) -> None:
         """Remove the file, once the work is done; no error where there is none."""
+        if isinstance(self.path, RemoteFile):
+            self.path.remove()
+            return
         if self.path is not None and self.path.is_dir():
             raise DataError(f"{str(self.path)!r} is a folder.", hint="give the name of a file in it.")
         if self.path is not None:

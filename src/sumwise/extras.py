@@ -16,6 +16,7 @@ EXTRAS = {
     "h5py": "birds",
     "ot": "transport",
     "fastavro": "avro",
+    "fsspec": "remote",
 }
 """Which extra of sumwise brings which package."""
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from typing import Any
 from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
 
-__all__ = ["broken_workers", "spark_session"]
+QUIET = 60.0  # seconds without a finished task after which a warning is issued
+FAN_IN = 8  # partial results that one task adds up
 
 
 def spark_session(master: str | None = None) -> tuple[Any, Any]:
@@ -24,8 +26,9 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
     Parameters
     ----------
     master : str, optional
-        ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else ``"local[*]"``. A session on
-        this machine listens on 127.0.0.1 alone and keeps its files in a temporary folder.
+        ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else what ``spark-submit``, the
+        environment or ``spark-defaults.conf`` give, else ``"local[*]"``. A session on this machine listens on 127.0.0.1
+        alone and keeps its files in a temporary folder. No setting that the environment gives is changed.
 
     Examples
     --------
@@ -37,41 +40,97 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         pyspark = require("pyspark.sql", extra="spark")
     active = pyspark.SparkSession.getActiveSession()
-    if active is not None and (master is None or active.sparkContext.master == master):
-        return active, lambda: None
     if active is not None:
+        context = classic(active).sparkContext
+        if master is None or context.master == master:
+            return active, lambda: None
         raise DataError(
-            f"A Spark session on {active.sparkContext.master!r} is active; {master!r} was asked for.",
+            f"A Spark session on {context.master!r} is active; {master!r} was asked for.",
             hint="stop it first, or leave master out.",
         )
+    if master is None and os.environ.get("SPARK_REMOTE"):
+        raise _connect_error()
     _require_java()
-    master = "local[*]" if master is None else master
     folder = tempfile.mkdtemp(prefix="sumwise-spark-")
-    builder = pyspark.SparkSession.builder.master(master).appName("sumwise")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    here = master.startswith("local") or "//127.0.0.1:" in master
-    if here:
-        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-        builder = builder.config("spark.local.dir", folder).config("spark.sql.shuffle.partitions", "4")
     try:
-        session = builder.getOrCreate()
+        given = environment_settings()
+        master = master or given.get("spark.master") or "local[*]"
+        session = _started(pyspark, master, folder, given)
     except Exception as error:
         shutil.rmtree(folder, ignore_errors=True)
         first = str(error).strip().split("\n")[0]
         raise DataError(
-            f"Spark on {master!r} doesn't start: {first}", hint="is the master right, and reachable?"
+            f"Spark on {master or 'the master of the environment'!r} doesn't start: {first}",
+            hint="is the master right, and reachable?",
         ) from None
-
-    session.sparkContext.setLogLevel("ERROR")
-    if here and "PYSPARK_PYTHON" not in os.environ:
-        session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
 
     def stop() -> None:
         session.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
     return session, stop
+
+
+def environment_settings() -> dict[str, str]:
+    """Return what ``spark-submit``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-defaults.conf`` set for this process."""
+    pyspark = require("pyspark", extra="spark")
+    pyspark.SparkContext._ensure_initialized()
+    return dict(pyspark.SparkConf().getAll())
+
+
+def _started(pyspark: Any, master: str, folder: str, given: dict[str, str]) -> Any:
+    """Start a session with our defaults for whatever the environment leaves open."""
+    here = master.startswith("local") or "//127.0.0.1:" in master
+    defaults = {"spark.app.name": "sumwise", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    if here:
+        defaults |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        defaults |= {"spark.local.dir": folder, "spark.sql.shuffle.partitions": "4"}
+        defaults |= {"spark.sql.warehouse.dir": f"{folder}/warehouse"}
+    builder = pyspark.SparkSession.builder.master(master)
+    for name, value in defaults.items():
+        if name not in given:
+            builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR" if here else "WARN")  # a cluster's operator wants to see its warnings
+    if here and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in given:
+        session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
+    return session
+
+
+def classic(session: Any) -> Any:
+    """Return the session if it has a SparkContext; an error for Spark Connect, which can't hold chains or bags."""
+    try:
+        session.sparkContext  # noqa: B018
+    except Exception as error:
+        raise _connect_error() from error
+    return session
+
+
+def _connect_error() -> DataError:
+    return DataError(
+        "This is a Spark Connect session; sampling and bags on Spark need a classic one, whose executors keep data.",
+        hint="run on the cluster by spark-submit, or count with aggregate(..., session=...) and train here.",
+    )
+
+
+def one_sum(rdd: Any, add: Any) -> Any:
+    """Return the sum of all elements, added in the executors so that the driver receives one of them.
+
+    Spark's ``treeReduce`` sends the last round to the driver, where large partial sums pass ``maxResultSize``.
+    """
+    n = rdd.getNumPartitions()
+    while n > 1:
+        n = -(-n // FAN_IN)
+        rdd = rdd.mapPartitionsWithIndex(_Keyed(n)).reduceByKey(add, n).values()
+    return rdd.reduce(add)
+
+
+class _Keyed:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __call__(self, index: int, elements: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+        return ((index % self.n, element) for element in elements)
 
 
 def _require_java() -> None:
@@ -85,8 +144,8 @@ def _require_java() -> None:
 
 
 @contextmanager
-def broken_workers(what: str) -> Iterator[None]:
-    """Tell a failure of Spark's workers in one line; `what` they were to do.
+def broken_workers(what: str, session: Any = None) -> Iterator[None]:
+    """Report a failure of Spark's workers in one line, and a standstill while it lasts; `what` they were to do.
 
     Examples
     --------
@@ -95,15 +154,76 @@ def broken_workers(what: str) -> Iterator[None]:
     ...     pass
     """
     java, own = require("py4j.protocol", extra="spark"), require("pyspark.errors", extra="spark")
-    try:
-        yield
-    except (java.Py4JError, own.PySparkException) as error:
-        lines = [line.strip() for line in str(error).strip().split("\n")]
-        absent = [line for line in lines if line.startswith("ModuleNotFoundError")]
-        if absent:
-            raise DataError(
-                f"Spark's workers can't {what}: {absent[-1]}.",
-                hint="install sumwise on the workers, or set PYSPARK_PYTHON.",
-            ) from None
-        shown = [line for line in lines if "Exception" in line or "Error" in line] or lines
-        raise DataError(f"Spark's workers didn't {what}: {shown[-1]}", hint="their own log says more.") from error
+    with Standstill(session, what):
+        try:
+            yield
+        except (java.Py4JError, own.PySparkException) as error:
+            lines = [line.strip() for line in str(error).strip().split("\n")]
+            absent = [line for line in lines if line.startswith("ModuleNotFoundError")]
+            if absent:
+                raise DataError(
+                    f"Spark's workers can't {what}: {absent[-1]}.",
+                    hint="install sumwise on the workers, ship it by --archives, or set PYSPARK_PYTHON.",
+                ) from None
+            shown = [line for line in lines if "Exception" in line or "Error" in line] or lines
+            raise DataError(f"Spark's workers didn't {what}: {shown[-1]}", hint="their own log says more.") from error
+
+
+class Standstill:
+    """While it is open, say once a minute if no task of Spark has finished, and how many executors there are.
+
+    Parameters
+    ----------
+    session : SparkSession or None
+        None watches nothing.
+    what : str
+        What the workers are doing.
+    seconds : float, default 60
+    say : callable, optional
+        Takes the line; default: standard error.
+    """
+
+    def __init__(self, session: Any, what: str, seconds: float = QUIET, say: Any = None) -> None:
+        self.session, self.what, self.seconds = session, what, seconds
+        self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Standstill:
+        if self.session is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self.session is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        last, since = self._finished(), 0.0
+        while not self._over.wait(self.seconds):
+            now = self._finished()
+            since = since + self.seconds if now == last else 0.0
+            last = now
+            if since:
+                self.say(self._line(since))
+
+    def _line(self, since: float) -> str:
+        n = self._executors()
+        cause = "no executor is alive" if n == 0 else f"{n} executors are alive"
+        return (
+            f"Spark has finished no task for {since:.0f} s ({cause}) while its workers should {self.what}. "
+            "Hint: look at the cluster's page and the executors' logs; Ctrl-C stops, and a checkpoint resumes."
+        )
+
+    def _finished(self) -> tuple:
+        """Finished tasks of every active stage; a change means progress."""
+        tracker = self.session.sparkContext.statusTracker()
+        stages = ((i, tracker.getStageInfo(i)) for i in tracker.getActiveStageIds())
+        return tuple(sorted((i, info.numCompletedTasks) for i, info in stages if info is not None))
+
+    def _executors(self) -> int:
+        context = self.session.sparkContext
+        local = context.master.startswith("local")
+        known = context._jsc.sc().getExecutorMemoryStatus().size()
+        return known if local else known - 1  # the driver is among them

@@ -17,7 +17,7 @@ from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import log_weights, project, spread
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.spark import broken_workers, spark_session
+from sumwise.spark import broken_workers, one_sum, spark_session
 
 GATHER = 20  # sweeps between two gatherings: what a lost executor costs at most
 KEPT = 2**30  # bytes of parameters that executors keep until then, in case a partition must be swept again
@@ -144,8 +144,8 @@ class SparkGibbs:
         self._sent.append(self.session.sparkContext.broadcast((mu, theta, parameters.offsets.copy())))
         swept = self._rdd.mapPartitions(_Sweep(self._fixed, self._sent[-1]), preservesPartitioning=True)
         swept.persist(storage.MEMORY_AND_DISK)
-        with broken_workers("sample"):
-            halves = swept.map(_sums).treeReduce(_Merge(self.layout.n_cells))
+        with broken_workers("sample", self.session):
+            halves = one_sum(swept.map(_sums), _Merge(self.layout.n_cells))
         self._rdd.unpersist()
         self._rdd = swept
         return tuple(self._moments(halves[h], m) for h, m in enumerate(self._sizes))  # type: ignore[return-value]
@@ -155,7 +155,7 @@ class SparkGibbs:
         return Moments(total[0], total[1:])
 
     def _gathered(self) -> gibbs.Chains:
-        with broken_workers("send their chains"):
+        with broken_workers("send their chains", self.session):
             parts = self._rdd.map(_chains).collect()
         return gibbs.Chains(*(np.concatenate(arrays) for arrays in zip(*parts)))
 

@@ -54,7 +54,7 @@ class SparkProblem(LinearProblem):
 
     def _all(self, method: str, theta: np.ndarray) -> list[Any]:
         sent = self.session.sparkContext.broadcast(np.asarray(theta))
-        with broken_workers("evaluate bags"):
+        with broken_workers("evaluate bags", self.session):
             found = self.rdd.map(_Evaluate(method, sent)).collect()
         sent.destroy()
         return found

@@ -1,0 +1,62 @@
+"""Files behind an address, on fsspec's file system in memory."""
+
+import numpy as np
+import pytest
+
+from sumwise.checkpoint import Checkpoint
+from sumwise.errors import DataError
+from sumwise.storage.remote import RemoteFile, is_remote
+
+fsspec = pytest.importorskip("fsspec", reason="the extra 'remote' isn't installed")
+
+
+@pytest.mark.parametrize("path", ["s3://b/x", "memory://x", "hdfs://h:8020/x", "abfs+x://y"])
+def test_addresses_are_remote(path):
+    assert is_remote(path)
+
+
+@pytest.mark.parametrize("path", ["x", "/a/b", "c:/x", "C://x", None, 3])
+def test_files_are_not(path):
+    assert not is_remote(path)
+
+
+def test_a_checkpoint_is_kept_behind_an_address():
+    address = "memory://runs/a.checkpoint"
+    first = Checkpoint(address, key="k")
+    assert first.load() is None
+    first.save({"step": 1, "theta": np.arange(3.0)})
+    first.save({"step": 2, "theta": np.arange(4.0)})
+    again = Checkpoint(address, key="k").load()
+    assert again["step"] == 2
+    assert np.array_equal(again["theta"], np.arange(4.0))
+    with pytest.raises(DataError, match="was written for other data"):
+        Checkpoint(address, key="other").load()
+    first.clear()
+    assert Checkpoint(address, key="k").load() is None
+    first.clear()
+
+
+def test_a_failed_write_leaves_the_file_as_it_was():
+    file = RemoteFile("memory://runs/b")
+    with file.replaced() as local:
+        local.write_bytes(b"whole")
+    with pytest.raises(ZeroDivisionError), file.replaced() as local:
+        local.write_bytes(b"half")
+        _ = 1 / 0
+    with file.fetched() as local:
+        assert local.read_bytes() == b"whole"
+    file.remove()
+    assert not file.exists()
+
+
+def test_what_is_damaged_or_unknown_is_an_error():
+    file = RemoteFile("memory://runs/c")
+    with file.replaced() as local:
+        local.write_bytes(b"nonsense")
+    with pytest.raises(DataError, match="memory://runs/c"):
+        Checkpoint("memory://runs/c").load()
+    file.remove()
+    with pytest.raises(DataError, match="nowhere://x.*can't be reached"):
+        RemoteFile("nowhere://x")
+    with pytest.raises(DataError, match="can't be reached"), RemoteFile("memory://runs/none").fetched():
+        pass
