@@ -104,3 +104,19 @@ def test_two_runs_do_not_mix(tmp_path):
 def test_a_folder_in_no_folder_is_refused(tmp_path):
     with pytest.raises(DataError, match="no folder"):
         write(tmp_path / "x" / "r")
+
+
+def test_two_that_start_at_once_lose_nothing(tmp_path):
+    """The second once moved the first one's earlier result about while the first was putting its own in place."""
+    out = tmp_path / "r"
+    write(out, "0")
+    with ResultFolder(out, "k", replace=True) as first:
+        for name in ("provenance.json", "summary.json"):
+            (first.files / name).write_text("1")
+        os.rename(out, first.old)  # in the middle of `finish`
+        with pytest.raises(DataError, match="Another run is writing"):
+            write(out, "2", replace=True)
+        os.rename(first.old, out)
+        first.finish()
+    assert (out / "summary.json").read_text() == "1"
+    assert names(tmp_path) == ["r"]

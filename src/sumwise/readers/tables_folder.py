@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
 from sumwise.readers.tables import write_tables
+from sumwise.storage import atomic
 from sumwise.tables import Tables
 
 __all__ = ["read_tables_folder", "write_tables_folder"]
@@ -43,19 +42,17 @@ def new_folder(folder: str | PathLike, reserve: int = 0) -> Iterator[Path]:
     within the block knows that its result can be written.
     """
     path = check_free(folder)
-    try:
-        building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
-    except OSError as error:
-        raise DataError(f"The folder {str(path)!r} can't be made: {error}.", hint="name a place to write to.") from None
-    try:
+    with ExitStack() as stack:
+        try:
+            building = stack.enter_context(atomic.new_folder(path))
+        except OSError as error:
+            raise DataError(
+                f"The folder {str(path)!r} can't be made: {error}.", hint="name a place to write to."
+            ) from None
         if reserve:
             _set_aside(building / RESERVE, reserve, path)
         yield building
         free_reserve(building)
-        building.chmod(0o755)  # a temporary folder is private; this one is not
-        os.replace(building, path)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
 
 
 def free_reserve(building: Path) -> None:

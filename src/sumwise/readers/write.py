@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.storage.atomic import new_file
 
 __all__ = ["harmless", "write_frame"]
 
@@ -46,14 +46,8 @@ def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
         )
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
-    handle, temporary = tempfile.mkstemp(prefix=".sumwise-", dir=path.parent)
-    os.close(handle)
-    try:
-        _write(_plain(frame), temporary, ending)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with new_file(path) as file:
+        _write(_plain(frame), file.name, ending)
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import json
 import math
 import os
-import secrets
 import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 
 from sumwise.errors import DataError, SumwiseError
 from sumwise.storage.arrays import KINDS
+from sumwise.storage.atomic import new_file
 from sumwise.version import __version__
 
 __all__ = ["FORMAT", "read", "write"]
@@ -34,7 +33,7 @@ FREE_TEXT, TEXT_EXPANSION = 4 * 2**20, 10  # the same for the document, whose va
 
 def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray]) -> None:
     """Write a JSON tree and its arrays, atomically: an old file stays until the new one is whole."""
-    with _atomic(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with new_file(_name(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         members = {}
         for i, array in enumerate(arrays):
             info = _info(f"array-{i}.npy")
@@ -195,42 +194,6 @@ def _name(path: Any) -> str:
     if name is None or "\0" in name:
         raise DataError(f"The path is {path!r}.", hint="give the name of a file.")
     return name
-
-
-@contextlib.contextmanager
-def _atomic(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """Open a new file beside ``path`` that takes its place when all went well, and is removed otherwise."""
-    target = os.path.realpath(_name(path))  # a link stays a link
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")
-    if os.path.isdir(target):
-        raise DataError(f"{os.fspath(path)!r} is a folder.", hint="give the name of a file in it.")
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with open(descriptor, "w+b") as file:
-            if os.path.exists(target):
-                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new name survive a loss of power, where the system lets a folder be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _info(name: str) -> zipfile.ZipInfo:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from sumwise.errors import DataError
+from sumwise.storage.atomic import lock, unlock
 
 __all__ = ["MARK", "ResultFolder"]
 
@@ -55,10 +55,10 @@ class ResultFolder:
     def __enter__(self) -> ResultFolder:
         if not self.out.parent.is_dir():
             raise DataError(f"There is no folder {str(self.out.parent)!r}.", hint="make it first.")
-        self._recover()
-        self._check_out()
-        self._lock = _locked(self.partial)
+        self._lock = _locked(self.out.parent / f".{self.out.name}.lock", self.out)
         try:
+            self._recover()
+            self._check_out()
             self._check_partial()
         except BaseException:
             self.__exit__()
@@ -73,7 +73,7 @@ class ResultFolder:
         if self._lock is not None:
             if self.partial.exists() and not any(self.steps.glob("*")):
                 shutil.rmtree(self.partial, ignore_errors=True)  # nothing to go on with
-            self._lock.close()
+            unlock(self._lock)
             self._lock = None
 
     def _recover(self) -> None:
@@ -126,25 +126,16 @@ class ResultFolder:
             os.rename(self.out, self.old)
         os.rename(self.files, self.out)
         shutil.rmtree(self.old, ignore_errors=True)
-        self.__exit__()
         shutil.rmtree(self.partial, ignore_errors=True)
+        self.__exit__()
 
 
-def _locked(folder: Path) -> Any:
-    """An open lock file that no other run holds; it is free again when its process ends, however that is."""
-    folder.mkdir(exist_ok=True)
-    handle = (folder / "lock").open("w")
-    with contextlib.suppress(ImportError):  # where there is no fcntl, runs aren't kept apart
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            handle.close()
-            raise DataError(
-                f"Another run is writing {str(folder)!r} now.", hint="wait for it, or name another folder."
-            ) from None
-    return handle
+def _locked(path: Path, out: Path) -> Any:
+    """Open a lock file beside the result; all that a run does to its folders, it does while it holds this."""
+    held = lock(path)
+    if held is None:
+        raise DataError(f"Another run is writing {str(out)!r} now.", hint="wait for it, or name another folder.")
+    return held
 
 
 def _to_disk(path: Path) -> None:

@@ -1,0 +1,215 @@
+"""Files and folders that appear whole or not at all; what a killed run left is removed by the next one.
+
+While something is being written under a temporary name, its writer holds a lock on it. The system gives the lock back
+when the process ends, however that is: whoever finds a temporary name without a lock may remove it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from sumwise.errors import DataError
+
+__all__ = ["lock", "new_file", "new_folder", "unlock"]
+
+MARK = ".being-written"
+
+
+@contextlib.contextmanager
+def new_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """Open a new file beside ``path`` that takes its place when all went well, and is removed otherwise.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sumwise.storage.atomic import new_file
+    >>> path = os.path.join(tempfile.mkdtemp(), "x")
+    >>> with new_file(path) as file:
+    ...     _ = file.write(b"whole")
+    ...     os.path.exists(path)
+    False
+    >>> os.listdir(os.path.dirname(path))
+    ['x']
+    """
+    target = os.path.realpath(path)  # a link stays a link
+    folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")
+    if os.path.isdir(target):
+        raise DataError(f"{os.fspath(path)!r} is a folder.", hint="give the name of a file in it.")
+    _clear_files(folder, name)
+    file = _locked_new(folder, name)
+    temporary = file.name
+    try:
+        with file:
+            if os.path.exists(target):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name == "posix":
+                os.replace(temporary, target)  # under the lock: nobody takes it for what a killed run left
+        if os.name != "posix":
+            os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+@contextlib.contextmanager
+def new_folder(path: str | os.PathLike) -> Iterator[Path]:
+    """Make a folder beside ``path`` that becomes it when all went well, and is removed otherwise.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.storage.atomic import new_folder
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "result"
+    >>> with new_folder(path) as building:
+    ...     _ = (building / "x").write_text("whole")
+    >>> [p.name for p in path.iterdir()]
+    ['x']
+    """
+    target = Path(os.path.abspath(path))
+    _clear_folders(target)
+    building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    held = None
+    try:
+        held = lock(building / f"{MARK}.new")
+        if held is not None:
+            os.rename(building / f"{MARK}.new", building / MARK)  # seen by others only when it is locked
+        yield building
+        (building / MARK).unlink(missing_ok=True)
+        building.chmod(0o777 & ~_umask())  # a temporary folder is private; this one is not
+        os.replace(building, target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+        if held is not None:
+            held.close()
+
+
+def lock(path: str | os.PathLike) -> Any:
+    """Open a lock file that no other process holds; None where another does, or where the system has no such locks.
+
+    Give it back by :func:`unlock`. It is free again when its process ends, however that is.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sumwise.storage.atomic import lock, unlock
+    >>> path = os.path.join(tempfile.mkdtemp(), "lock")
+    >>> held = lock(path)
+    >>> lock(path) is None
+    True
+    >>> unlock(held)
+    >>> os.path.exists(path)
+    False
+    """
+    while True:
+        handle = open(path, "w")  # noqa: SIM115 (held until it is given back)
+        if not _try_lock(handle):
+            handle.close()
+            return None
+        try:
+            if os.path.samestat(os.fstat(handle.fileno()), os.stat(path)):
+                return handle
+        except FileNotFoundError:
+            pass
+        handle.close()  # its holder removed it in between: it locks nothing
+
+
+def unlock(handle: Any) -> None:
+    """Remove a lock file and give the lock back."""
+    with contextlib.suppress(OSError):
+        os.unlink(handle.name)
+    handle.close()
+
+
+def _try_lock(handle: Any) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows: runs aren't kept apart, and nothing is taken for a leftover
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _can_lock() -> bool:
+    try:
+        import fcntl  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _locked_new(folder: str, name: str) -> IO[bytes]:
+    """Make a new temporary file and lock it; again, if somebody took it for a leftover before it was locked."""
+    while True:
+        path = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.tmp")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        file = open(path, "r+b", opener=lambda *_, d=descriptor: d)  # noqa: SIM115 (closed by who writes it)
+        _try_lock(file)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return file
+        file.close()
+
+
+def _clear_files(folder: str, name: str) -> None:
+    """Remove what killed writers of a file left."""
+    if not _can_lock():
+        return
+    pattern = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{8}\.tmp")
+    for found in os.listdir(folder):
+        if pattern.fullmatch(found):
+            with contextlib.suppress(OSError), open(os.path.join(folder, found), "rb") as file:
+                if _try_lock(file):
+                    os.unlink(file.name)
+
+
+def _clear_folders(target: Path) -> None:
+    """Remove what killed makers of a folder left: folders with our mark that nobody holds."""
+    if not _can_lock():
+        return
+    for found in target.parent.glob(f".{_literal(target.name)}-????????"):
+        with contextlib.suppress(OSError), open(found / MARK, "rb") as file:
+            if _try_lock(file):
+                shutil.rmtree(found, ignore_errors=True)
+
+
+def _literal(name: str) -> str:
+    """A name with the signs of patterns taken as they are."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", name)
+
+
+def _umask() -> int:
+    """The bits that new files shall not have; the system gives them only to who sets them."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name survive a loss of power, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,134 @@
+"""Whole or not at all, one writer at a time, and nothing left by the killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.storage.atomic import MARK, lock, new_file, new_folder, unlock
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks of Unix")
+
+
+def killed(script, *arguments):
+    """Run a script that says when it is in the middle of writing, and kill it there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "writing\n"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+FILE = """
+    import sys, time
+    from sumwise.storage.atomic import new_file
+    with new_file(sys.argv[1]) as file:
+        file.write(b"half")
+        print("writing", flush=True)
+        time.sleep(60)
+"""
+FOLDER = """
+    import sys, time
+    from sumwise.storage.atomic import new_folder
+    with new_folder(sys.argv[1]) as building:
+        (building / "x").write_text("half")
+        print("writing", flush=True)
+        time.sleep(60)
+"""
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
+    (tmp_path / "x").write_text("old")
+    killed(FILE, tmp_path / "x")
+    assert len(names(tmp_path)) == 2
+    assert (tmp_path / "x").read_text() == "old"
+    with new_file(tmp_path / "x") as file:
+        file.write(b"new")
+    assert names(tmp_path) == ["x"]
+    assert (tmp_path / "x").read_text() == "new"
+
+
+def test_what_a_killed_maker_of_a_folder_left_is_removed_by_the_next(tmp_path):
+    killed(FOLDER, tmp_path / "o2[1]")
+    assert len(names(tmp_path)) == 1
+    with new_folder(tmp_path / "o2[1]") as building:
+        (building / "x").write_text("new")
+    assert names(tmp_path) == ["o2[1]"]
+    assert names(tmp_path / "o2[1]") == ["x"]
+
+
+def test_what_is_being_written_or_is_not_ours_stays(tmp_path):
+    (tmp_path / ".x-mythesis").mkdir()  # as long as a random name, and without our mark
+    (tmp_path / ".x.notes.tmp").touch()
+    with new_folder(tmp_path / "x") as first, new_folder(tmp_path / "x") as second:
+        assert first != second
+        assert (first / MARK).exists()
+        first_name = first.name
+        with new_file(tmp_path / "y") as one, new_file(tmp_path / "y") as two:
+            one.write(b"1")
+            two.write(b"2")
+            assert os.path.exists(one.name)
+        assert (tmp_path / "y").read_bytes() == b"1"  # the last one to finish
+        assert first_name in names(tmp_path)
+    assert {".x-mythesis", ".x.notes.tmp", "x", "y"} == set(names(tmp_path))
+
+
+def test_failure_leaves_what_was(tmp_path):
+    (tmp_path / "x").write_text("old")
+    with pytest.raises(ZeroDivisionError), new_file(tmp_path / "x") as file:
+        file.write(b"half")
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "f") as building:
+        (building / "x").write_text("half")
+        raise ZeroDivisionError
+    assert names(tmp_path) == ["x"]
+    assert (tmp_path / "x").read_text() == "old"
+
+
+def test_mode_is_that_of_any_new_folder(tmp_path):
+    with new_folder(tmp_path / "f"):
+        pass
+    (tmp_path / "g").mkdir()
+    assert (tmp_path / "f").stat().st_mode == (tmp_path / "g").stat().st_mode
+
+
+def test_lock_is_held_by_one(tmp_path):
+    held = lock(tmp_path / "l")
+    assert lock(tmp_path / "l") is None
+    unlock(held)
+    assert names(tmp_path) == []
+    again = lock(tmp_path / "l")
+    assert again is not None
+    unlock(again)
+
+
+def test_lock_that_was_removed_meanwhile_locks_nothing(tmp_path, monkeypatch):
+    path, taken = tmp_path / "l", []
+    samestat = os.path.samestat
+
+    def removed_once(one, other):
+        if not taken:
+            taken.append(path.unlink())
+            return False
+        return samestat(one, other)
+
+    monkeypatch.setattr(os.path, "samestat", removed_once)
+    held = lock(path)
+    assert path.exists()
+    unlock(held)
+
+
+def test_places_that_are_no_place_for_a_file_are_refused(tmp_path):
+    with pytest.raises(DataError, match="There is no folder"), new_file(tmp_path / "a" / "b"):
+        pass
+    with pytest.raises(DataError, match="is a folder"), new_file(tmp_path):
+        pass
