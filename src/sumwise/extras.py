@@ -17,6 +17,8 @@ EXTRAS = {
     "ot": "transport",
     "fastavro": "avro",
     "fsspec": "remote",
+    "openpyxl": "office",
+    "pyreadstat": "stats",
 }
 """Which extra of sumwise brings which package."""
 

@@ -104,6 +104,8 @@ class Margins:
         *,
         weight: str | None = None,
         covariates: Sequence | None = None,
+        rows_in: str | None = None,
+        cols_in: str | None = None,
     ) -> Margins:
         """Build margins from one row per unit, with a column per group and per outcome.
 
@@ -115,12 +117,16 @@ class Margins:
         unit : str, optional
             The column of unit ids.
         total : str, optional
-            The column of unit totals. A side whose entries sum to at most 1 in every unit is then read as shares.
-        mismatch : {"raise", "rescale", "no_vote"}
+            The column of unit totals. A side without an entry above 1 is then read as shares, one that sums to 100
+            in every unit as percents; sums that miss the whole by rounding are set right, larger ones are refused.
+        mismatch : {"raise", "rescale", "no_vote", "drop"}
             What to do where the sides' totals differ: refuse and list units; scale the sides to the total (of the
-            rows where no `total` is given); or add an outcome "no vote" that holds what is missing.
+            rows where no `total` is given); add an outcome "no vote" that holds what is missing; or
+            leave such units out, which `denominator` then names.
         weight, covariates : str and list of str, optional
             Further columns.
+        rows_in, cols_in : {"count", "share", "percent"}, optional
+            What the columns of a side hold, where the numbers alone would not show it.
 
         Examples
         --------
@@ -136,7 +142,7 @@ class Margins:
         """
         from sumwise.frames.margins import margins_from_frame
 
-        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, weight, covariates)
+        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, weight, covariates, rows_in, cols_in)
 
     @property
     def n_units(self) -> int:

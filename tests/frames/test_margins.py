@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.pandas import column, data_frames
 
 from sumwise import Margins
-from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.errors import DataError, ModelWarning, SumwiseError, UnknownName
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_shares_need_to_sum(counts):
     assert margins.rows.tolist() == [[120.0, 80.0], [5.0, 45.0]]
     with pytest.raises(DataError, match="Cols don't sum to the total in 1 of 2 units"):
         Margins.from_frame(shares.assign(d=[0.5, 0.3]), ["w", "b"], ["d", "r"], total="n")
-    with pytest.raises(DataError, match="don't sum"):
+    with pytest.raises(DataError, match="shares that sum to more than 1: d, r sum to 1.35"):
         Margins.from_frame(shares.assign(d=[0.9, 0.3]), ["w", "b"], ["d", "r"], total="n")
 
 
@@ -82,7 +83,8 @@ def test_mismatch_is_refused_or_settled_by_name(counts):
         ({"rows": ["whit"]}, "did you mean 'white'"),
         ({"rows": {"a": None, "b": None, "c": "white"}}, "more than one rest"),
         ({"rows": {"a": None}}, "no column besides the rest"),
-        ({"mismatch": "drop"}, "mismatch is 'drop'"),
+        ({"mismatch": "ignore"}, "mismatch is 'ignore'"),
+        ({"rows_in": "votes"}, "rows_in is 'votes'"),
         ({"unit": "precinct"}, "no column 'precinct'"),
         ({"rows": ["white", "p"]}, "column 'p'"),
     ],
@@ -130,3 +132,70 @@ def test_columns_may_come_as_an_index_or_an_array(counts):
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "y": [4, 6]})
     for rows in (frame.columns[:2], frame.columns[:2].to_numpy()):
         assert Margins.from_frame(frame, rows, ["y"]).row_names == ("a", "b")
+
+
+def shares(**changes):
+    given = {"w": [0.6, 0.1], "b": [0.4, 0.9], "d": [0.55, 0.3], "r": [0.45, 0.7], "n": [2000, 500]}
+    return pd.DataFrame({**given, **changes})
+
+
+def test_overlapping_shares_are_refused_whatever_mismatch_says():
+    overlapping = shares(h=[0.2, 0.3])
+    for mismatch in ("raise", "rescale", "no_vote", "drop"):
+        with pytest.raises(DataError, match=r"rows are shares that overlap: w, b, h sum to 1\.2 to 1\.3 .* in 2 of 2"):
+            Margins.from_frame(overlapping, ["w", "b", "h"], ["d", "r"], total="n", mismatch=mismatch)
+
+
+def test_shares_that_miss_one_by_rounding_are_set_right():
+    rounded = shares(w=[0.333, 0.1], b=[0.666, 0.9])  # one thousandth is lost
+    margins = Margins.from_frame(rounded, ["w", "b"], ["d", "r"], total="n")
+    np.testing.assert_allclose(margins.rows.sum(axis=1), [2000, 500])
+    with pytest.raises(DataError, match="don't sum"):
+        Margins.from_frame(shares(w=[0.3331, 0.1], b=[0.6, 0.9]), ["w", "b"], ["d", "r"], total="n")
+
+
+def test_percents_are_read_as_such():
+    percents = shares(w=[60.0, 10.0], b=[40.0, 90.0])
+    margins = Margins.from_frame(percents, ["w", "b"], ["d", "r"], total="n")
+    assert margins.rows.tolist() == [[1200, 800], [50, 450]]
+    rest = Margins.from_frame(percents, {"w": "w", "others": None}, ["d", "r"], total="n", rows_in="percent")
+    assert rest.rows.tolist() == [[1200, 800], [50, 450]]
+    with pytest.raises(DataError, match="rows are percents, but there is no total"):
+        Margins.from_frame(percents, ["w", "b"], ["d", "r"], rows_in="percent")
+
+
+def test_a_rest_that_swallows_the_total_is_refused():
+    percents = shares(w=[60.0, 10.0], n=[20000, 50000])
+    with pytest.raises(DataError, match="almost all 'others', the rest: the named columns sum to 70 of 70000"):
+        Margins.from_frame(percents, {"w": "w", "others": None}, ["d", "r"], total="n")
+
+
+def test_a_line_of_totals_is_refused():
+    frame = pd.DataFrame(
+        {"p": list("abcd"), "w": [5, 6, 7, 9], "b": [3, 2, 1, 8], "d": [4, 4, 4, 9], "r": [4, 4, 4, 8]}
+    )
+    total = frame.drop(columns="p").sum().to_frame().T.assign(p="TOTAL")
+    assert len(Margins.from_frame(frame, ["w", "b"], ["d", "r"], "p")) == 4
+    with pytest.raises(DataError, match="Unit 'TOTAL' is the sum of all other units"):
+        Margins.from_frame(pd.concat([frame, total]), ["w", "b"], ["d", "r"], "p")
+
+
+def test_groups_that_exceed_their_total_are_refused():
+    frame = pd.DataFrame({"w": [50, 60], "b": [40, 30], "h": [30, 20], "d": [50, 50], "r": [50, 50], "n": [100, 100]})
+    with pytest.raises(DataError, match=r"rows sum to 1\.15 times the total in the median unit"):
+        Margins.from_frame(frame, ["w", "b", "h"], ["d", "r"], total="n", mismatch="rescale")
+
+
+def test_units_that_differ_can_be_left_out_and_are_named():
+    frame = pd.DataFrame({"p": list("abc"), "w": [5, 6, 7], "b": [3, 2, 1], "d": [4, 5, 4], "r": [4, 4, 4]})
+    margins = Margins.from_frame(frame, ["w", "b"], ["d", "r"], "p", mismatch="drop")
+    assert margins.units.tolist() == ["a", "c"]
+    assert margins.denominator.endswith("1 of 3 units left out whose sides differ ('b')")
+    with pytest.raises(DataError, match="different totals in every unit"):
+        Margins.from_frame(frame.assign(d=20), ["w", "b"], ["d", "r"], "p", mismatch="drop")
+
+
+def test_units_that_are_rescaled_by_a_lot_are_named():
+    frame = pd.DataFrame({"p": list("abc"), "w": [5, 6, 70], "b": [3, 2, 10], "d": [4, 4, 4], "r": [4, 4, 4]})
+    with pytest.warns(ModelWarning, match="cols of 1 of 3 units were rescaled by more than 20%: 'c' has 8 against 80"):
+        Margins.from_frame(frame, ["w", "b"], ["d", "r"], "p", mismatch="rescale")

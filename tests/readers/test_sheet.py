@@ -25,7 +25,8 @@ def test_objects_that_mix_numbers_and_text_are_read():
 def test_refuse_names_the_first_row():
     sheet = open_sheet({"a": [1.0, 2.0, 3.0]})
     with pytest.raises(
-        DataError, match=r"the frame: trouble in 2 of 3 rows\. First: row 1, counted from 0\. Hint: mend\."
+        DataError,
+        match=r"the frame: trouble in 2 of 3 rows\. First: row 1, counted from 0\. Then: row 2.*Hint: mend\.",
     ):
         sheet.refuse(np.array([False, True, True]), "trouble", "mend.")
 

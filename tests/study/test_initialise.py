@@ -50,5 +50,5 @@ def test_numbers_that_cannot_be_counts_are_named(tmp_path):
     frame.loc[3, "young"] = None
     frame.loc[4, "old"] = -5
     frame.to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(DataError, match="'young' is missing in 1 rows; 'old' is negative in 1 rows"):
+    with pytest.raises(DataError, match=r"column 'young' is missing in 1 of 40 rows\. First: row 5"):
         write_problem([tmp_path / "a.csv"], tmp_path / "p.toml")

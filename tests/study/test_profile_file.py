@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sumwise.errors import DataError
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import profile_file
 
 
 def look(tmp_path, text, name="a.csv"):
     (tmp_path / name).write_text(text)
-    return look_at(tmp_path / name)
+    return profile_file(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_header_is_told_from_data(tmp_path, text, header):
     (tmp_path / "a.csv").write_text(text)
     if text.count("\n") == 1:
         with pytest.raises(DataError, match="no rows"):
-            look_at(tmp_path / "a.csv")
+            profile_file(tmp_path / "a.csv")
         return
-    assert look_at(tmp_path / "a.csv").header is header
+    assert profile_file(tmp_path / "a.csv").header is header
 
 
 def test_columns_are_read_as_people_wrote_them(tmp_path):
@@ -51,7 +51,7 @@ def test_columns_are_read_as_people_wrote_them(tmp_path):
 
 def test_no_file_is_told(tmp_path):
     with pytest.raises(DataError, match="no file"):
-        look_at(tmp_path / "x.csv")
+        profile_file(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize(

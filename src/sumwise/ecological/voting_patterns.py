@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
@@ -22,8 +23,8 @@ class VotingPatterns:
     Attributes
     ----------
     choice : pandas.DataFrame
-        Per group its candidate of choice (the outcome with the largest share), the probability that it is the
-        largest, and the runner-up.
+        Per group its candidate of choice (the outcome with the largest share; not voting is none), the probability
+        that it is the largest, and the runner-up.
     cohesion : Estimate
         Per group the share that its candidate of choice has of it.
     crossover : Estimate
@@ -104,9 +105,12 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
             f"VotingPatterns need two groups and two outcomes; there are {shares.shape[0]} and {shares.shape[1]}."
         )
     groups, outcomes = est.row_names_, est.col_names_
-    order = np.argsort(-shares, axis=1)
+    chosen = np.flatnonzero([not is_nonvoting(name) for name in outcomes])  # not voting is no candidate
+    if len(chosen) < 2:
+        raise DataError(f"VotingPatterns need two candidates; the outcomes are {', '.join(map(str, outcomes))}.")
+    order = chosen[np.argsort(-shares[:, chosen], axis=1)]
     best, second = order[:, 0], order[:, 1]
-    probability = np.mean(draws.argmax(axis=2) == best, axis=0)
+    probability = np.mean(chosen[draws[:, :, chosen].argmax(axis=2)] == best, axis=0)
     choice = pd.DataFrame(
         {
             "group": list(groups),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks, frames
-from sumwise.errors import DataError
-
-__all__ = ["margins_from_frame"]
+from sumwise.errors import DataError, ModelWarning
 
 NO_VOTE = "no vote"
+KINDS = ("count", "share", "percent")
+MOST_ROUNDING = 0.03  # of the whole; shares that miss it by more were not rounded but overlap or leave people out
+MOST_OVER = 0.05  # of the total, in the median unit: beyond this, groups overlap
+FAR_APART = 0.2  # of the larger total: beyond this, rescaling a unit is worth a warning
+FEWEST_UNITS = 4  # among which one that is the sum of the others is no coincidence
 REST_HINT = "correct these units, drop them, or pass mismatch='rescale' to scale each side to the total."
 
 
@@ -26,6 +30,8 @@ def margins_from_frame(
     mismatch: str,
     weight: str | None,
     covariates: Sequence | None,
+    rows_in: str | None = None,
+    cols_in: str | None = None,
 ) -> Any:
     """Do the work of `Margins.from_frame`, which documents it.
 
@@ -42,7 +48,10 @@ def margins_from_frame(
     for name, column in (("unit", unit), ("total", total), ("weight", weight)):
         checks.name_of_column(column, name)
     covariates = None if covariates is None else checks.listing(covariates, "covariates")
-    checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote"))
+    checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
+    for name, kind in (("rows_in", rows_in), ("cols_in", cols_in)):
+        if kind is not None:
+            checks.choice(kind, name, KINDS)
     row_spec, col_spec = _side(rows, "rows"), _side(cols, "cols")
     _distinct_columns(row_spec, col_spec)
     extra = [c for c in (unit, total, weight) if c is not None] + list(covariates or ())
@@ -52,14 +61,21 @@ def margins_from_frame(
         raise DataError("The frame has no rows, so there are no units.")
     units = checks.identifiers(table[unit] if unit is not None else None, len(table), f"column {unit!r}")
     totals = None if total is None else _counts(table, [total], units)[:, 0]
-    row_counts = _side_counts(table, row_spec, totals, units, "rows")
-    col_counts = _side_counts(table, col_spec, totals, units, "cols")
+    row_counts = _side_counts(table, row_spec, totals, units, "rows", rows_in)
+    col_counts = _side_counts(table, col_spec, totals, units, "cols", cols_in)
+    _refuse_sum_of_others(row_counts, col_counts, units)
     col_names = list(col_spec)
     denominator = "row totals of each unit" if total is None else f"column {total!r}"
+    words = ""
+    if mismatch == "drop":
+        keep, words = _agreeing(row_counts, col_counts, totals, units)
+        table, units, row_counts, col_counts = table[keep], units[keep], row_counts[keep], col_counts[keep]
+        totals, mismatch = None if totals is None else totals[keep], "raise"
     if totals is not None:
+        _refuse_overlap(row_counts, totals, units)
         row_counts, _, _ = _settle(row_counts, totals, units, "rows", "rescale" if mismatch == "rescale" else "raise")
     target = row_counts.sum(axis=1) if totals is None else totals
-    col_counts, added, words = _settle(col_counts, target, units, "cols", mismatch)
+    col_counts, added, settled = _settle(col_counts, target, units, "cols", mismatch)
     return cls(
         row_counts,
         col_counts,
@@ -69,7 +85,7 @@ def margins_from_frame(
         weights=None if weight is None else _counts(table, [weight], units)[:, 0],
         covariates=None if not covariates else frames.numeric(table, covariates, "covariates", labels=(units,)),
         covariate_names=None if not covariates else tuple(covariates),
-        denominator=denominator + words,
+        denominator=denominator + words + settled,
     )
 
 
@@ -101,26 +117,132 @@ def _counts(table: Any, columns: Sequence, units: np.ndarray) -> np.ndarray:
     return array
 
 
-def _side_counts(table: Any, spec: dict, totals: np.ndarray | None, units: np.ndarray, which: str) -> np.ndarray:
+def _side_counts(
+    table: Any, spec: dict, totals: np.ndarray | None, units: np.ndarray, which: str, kind: str | None
+) -> np.ndarray:
     """Return the counts of one side, with shares multiplied out and the rest filled in."""
     named = [c for c in spec.values() if c is not None]
     values = _counts(table, named, units)
-    sums = values.sum(axis=1)
     has_rest = len(named) < len(spec)
     if has_rest and totals is None:
         raise DataError(f"{which} has a rest, but there is no total to take it from.", hint="name the total column.")
-    shares = totals is not None and bool((sums <= 1 + 1e-6).all()) and bool((totals > 1).any())
-    whole = np.ones(len(units)) if shares else totals
-    if has_rest:
-        assert whole is not None
-        rest = whole - sums
-        _refuse(rest < -checks.TOTALS_RTOL * whole, units, f"{which} exceed their total", sums, whole)
+    if kind is None:
+        kind = _kind(values, totals, has_rest)
+    if kind == "count":
+        return _with_rest(values, spec, totals, units, which) if has_rest else values
+    if totals is None:
+        raise DataError(f"{which} are {kind}s, but there is no total to take them of.", hint="name the total column.")
+    whole = 1.0 if kind == "share" else 100.0
+    return _from_shares(values / whole, spec, units, which, named) * totals[:, None]
+
+
+def _kind(values: np.ndarray, totals: np.ndarray | None, has_rest: bool) -> str:
+    """What one side holds: shares where none exceeds 1, percents where they sum to 100; counts without a total."""
+    if totals is None or not (totals > 1).any():
+        return "count"
+    sums, there = values.sum(axis=1), totals > 0
+    fractional = bool((values != np.round(values)).any())
+    if bool((sums <= 1 + 1e-6).all()) or (fractional and float(values.max()) <= 1 + 1e-6):
+        return "share"
+    whole = np.abs(sums - 100) <= 100 * rounding(values / 100)
+    if not has_rest and bool(whole[there].all()) and float(np.median(np.abs(totals[there] - 100))) > 10:
+        return "percent"
+    return "count"
+
+
+def rounding(shares: np.ndarray) -> float:
+    """How far the sum of rounded shares may be from 1: half a unit of the last decimal for each."""
+    for digits in range(2, 9):
+        scaled = shares * 10.0**digits
+        if np.allclose(scaled, np.round(scaled), rtol=0, atol=1e-6):
+            return max(1e-6, min(MOST_ROUNDING, 0.5 * shares.shape[1] * 10.0**-digits * (1 + 1e-9)))
+    return 1e-6
+
+
+def _from_shares(values: np.ndarray, spec: dict, units: np.ndarray, which: str, named: list) -> np.ndarray:
+    """Shares of every name of one side; those that miss 1 by rounding alone sum to it, overlapping ones are refused."""
+    sums, near = values.sum(axis=1), rounding(values)
+    over = sums > 1 + near
+    if over.any():
+        i = int(np.argmax(over))
+        listed = ", ".join(str(c) for c in named[:6])
+        most = bool(over.mean() > 0.5)
+        raise DataError(
+            f"{which} are shares that {'overlap' if most else 'sum to more than 1'}: {listed} sum to "
+            f"{sums[over].min():.4g} to {sums[over].max():.4g} of the total in {int(over.sum())} of {len(sums)} units. "
+            f"First: unit {checks.plain(units[i])!r} has {sums[i]:.6g}.",
+            hint="take groups that exclude each other (Hispanic often overlaps race), or one of them and a rest."
+            if most
+            else "correct or drop these units.",
+        )
+    if len(named) < len(spec):
         place = list(spec.values()).index(None)
-        values = np.insert(values, place, np.maximum(rest, 0.0), axis=1)
-    if shares:
-        assert totals is not None
-        values = values * totals[:, None]
-    return values
+        return np.insert(values, place, np.maximum(1 - sums, 0.0), axis=1) / np.maximum(sums, 1)[:, None]
+    rounded = (np.abs(sums - 1) <= near) & (sums > 0)
+    return values / np.where(rounded, sums, 1.0)[:, None]
+
+
+def _with_rest(values: np.ndarray, spec: dict, totals: Any, units: np.ndarray, which: str) -> np.ndarray:
+    """Counts of every name of one side; the rest is what the total has beyond them."""
+    sums = values.sum(axis=1)
+    rest = totals - sums
+    _refuse(rest < -checks.TOTALS_RTOL * totals, units, f"{which} exceed their total", sums, totals)
+    if float(values.max()) <= 100 and sums.sum() < 0.01 * totals.sum():
+        name = next(name for name, column in spec.items() if column is None)
+        raise DataError(
+            f"{which} are almost all {name!r}, the rest: the named columns sum to {sums.sum():.6g} of "
+            f"{totals.sum():.6g}, and none exceeds {values.max():.4g}.",
+            hint=f"if they are shares or percents, pass {which}_in='share' or 'percent'; else name more columns.",
+        )
+    return np.insert(values, list(spec.values()).index(None), np.maximum(rest, 0.0), axis=1)
+
+
+def _agreeing(
+    rows: np.ndarray, cols: np.ndarray, totals: np.ndarray | None, units: np.ndarray
+) -> tuple[np.ndarray, str]:
+    """Units whose sides (and total) agree, and words that name the others."""
+    sides = [side.sum(axis=1) for side in (rows, cols)] + ([] if totals is None else [totals])
+    low, high = np.min(sides, axis=0), np.max(sides, axis=0)
+    keep = high - low <= checks.TOTALS_RTOL * high
+    if not keep.any():
+        raise DataError("rows and cols have different totals in every unit, so that mismatch='drop' leaves none.")
+    left = units[~keep]
+    listed = ", ".join(repr(checks.plain(u)) for u in left[:5])
+    more = ", ..." if len(left) > 5 else ""
+    return keep, f"; {len(left)} of {len(units)} units left out whose sides differ ({listed}{more})" if len(
+        left
+    ) else ""
+
+
+def _refuse_overlap(rows: np.ndarray, totals: np.ndarray, units: np.ndarray) -> None:
+    """Refuse groups that exceed their total in most units: scaling them down would invent people."""
+    sums = rows.sum(axis=1)
+    there = totals > 0
+    if not there.any() or not float(np.median(sums[there] / totals[there])) > 1 + MOST_OVER:
+        return
+    ratio = sums[there] / totals[there]
+    i = int(np.flatnonzero(there)[np.argmax(ratio > 1 + MOST_OVER)])
+    raise DataError(
+        f"rows sum to {np.median(ratio):.4g} times the total in the median unit, and to {ratio.max():.4g} times at "
+        f"most: the groups overlap, or count other people than the total. First: unit {checks.plain(units[i])!r} has "
+        f"{sums[i]:.10g} against {totals[i]:.10g}.",
+        hint="take groups that exclude each other (Hispanic often overlaps race), or the total that belongs to them.",
+    )
+
+
+def _refuse_sum_of_others(rows: np.ndarray, cols: np.ndarray, units: np.ndarray) -> None:
+    """Refuse a unit that is the sum of all the others: a line of totals, which would count everybody twice."""
+    both = np.hstack([rows, cols])
+    if len(both) < FEWEST_UNITS:
+        return
+    i = int(np.argmax(both.sum(axis=1)))
+    sums = both.sum(axis=0)
+    if sums.any() and np.allclose(2 * both[i], sums, rtol=1e-6, atol=2e-3 * both[i].max()) and (both[i] > 0).sum() > 1:
+        raise DataError(
+            f"Unit {checks.plain(units[i])!r} is the sum of all other units: a line of totals, which would count "
+            "everybody twice.",
+            hint="leave that row out.",
+        )
 
 
 def _settle(
@@ -139,8 +261,26 @@ def _settle(
     if mismatch == "raise":
         _refuse(differ, units, f"{which} don't sum to the total", sums, target)
     _refuse(differ & (sums == 0), units, f"{which} are all zero and can't be rescaled", sums, target)
+    _warn_far_apart(sums, target, units, which)
     factor = np.divide(target, sums, out=np.ones_like(sums), where=differ)
     return side * factor[:, None], [], f"; {which} of {int(differ.sum())} units rescaled to it"
+
+
+def _warn_far_apart(sums: np.ndarray, target: np.ndarray, units: np.ndarray, which: str) -> None:
+    """Name units that are rescaled by a lot: something else than counting errors is wrong with them."""
+    apart = np.abs(sums - target) / np.maximum(np.maximum(sums, target), 1e-300)
+    far = np.flatnonzero(apart > FAR_APART)
+    if len(far):
+        far = far[np.argsort(-apart[far], kind="stable")]
+        listed = "; ".join(
+            f"{checks.plain(units[i])!r} has {sums[i]:.10g} against {target[i]:.10g}" for i in far[:5].tolist()
+        )
+        warnings.warn(
+            f"{which} of {len(far)} of {len(sums)} units were rescaled by more than {100 * FAR_APART:.0f}%: {listed}"
+            f"{'; ...' if len(far) > 5 else ''}. Hint: look into these units, or leave them out.",
+            ModelWarning,
+            stacklevel=2,
+        )
 
 
 def _refuse(bad: np.ndarray, units: np.ndarray, what: str, sums: np.ndarray, target: np.ndarray) -> None:

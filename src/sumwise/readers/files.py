@@ -1,4 +1,4 @@
-"""Any source to a sheet: CSV, Parquet, Arrow, DuckDB databases and queries, data frames. DuckDB does the reading."""
+"""Any source to a sheet: text, Parquet, Arrow, Excel, Stata, SPSS, GeoJSON, GeoPackage, DuckDB, data frames."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ import pandas as pd
 from sumwise import frames
 from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers.connection import as_pattern, connect, one_select, reason
+from sumwise.readers.excel import EXCEL, open_excel
+from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_geopackage
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import check_rows
+from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
 
 __all__ = ["Opening", "open_sheet"]
@@ -44,6 +47,7 @@ class Opening(TypedDict, total=False):
     encoding: str | None  # of a text file
     decimal: str | None  # "." or ","
     header: bool | None  # whether the first row of a text file names the columns; default: it does
+    sheet: str | int | None  # of a workbook, by name or counted from 1; default: the first
 
 
 def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | None = (), **opening: Any) -> Sheet:
@@ -52,8 +56,9 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
     Parameters
     ----------
     source : path, SQL text, DuckDB connection, data frame, or Sheet
-        A ``.csv``, ``.tsv`` or ``.txt`` file (plain or gzip), ``.parquet``, ``.arrow`` or ``.feather``, a ``.duckdb``
-        database with ``query`` or ``table``; a query on its own; a pandas, polars or pyarrow frame.
+        A ``.csv``, ``.tsv`` or ``.txt`` file (plain or gzip), ``.parquet``, ``.arrow`` or ``.feather``, ``.xlsx``,
+        ``.dta``, ``.sav``, ``.geojson`` or ``.gpkg``, a ``.duckdb`` database with ``query`` or ``table``; a query on
+        its own; a pandas, polars or pyarrow frame.
     columns : sequence of names, optional
         Which columns to load (default: all).
     ids : sequence of names, or None
@@ -104,7 +109,8 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
     if not here:
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path; a query begins with SELECT or FROM.")
     for option in ("query", "table", "params"):
-        if opening.get(option) is not None and path.suffix.lower() not in DATABASE:
+        allowed = DATABASE | (GEOPACKAGE if option == "table" else set())
+        if opening.get(option) is not None and path.suffix.lower() not in allowed:
             raise DataError(
                 f"{option}= is for databases; {str(path)!r} is none.",
                 hint="leave it out, or give a query that names the file: \"SELECT * FROM 'votes.csv'\".",
@@ -114,9 +120,17 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
     for suffixes, opener in kinds:
         if suffix.lower() in suffixes:
             return opener(path, columns, ids, opening)
-    if suffix.lower() in DATABASE:
-        return _open_database(path, opening)
-    known = ", ".join(sorted(TEXT | PARQUET | ARROW | DATABASE))
+    others = {
+        frozenset(DATABASE): lambda: _open_database(path, opening),
+        frozenset(EXCEL): lambda: open_excel(path, opening.get("sheet"), opening.get("header")),
+        frozenset(STATISTICAL): lambda: open_statistical(path),
+        frozenset(GEOJSON): lambda: open_geojson(path),
+        frozenset(GEOPACKAGE): lambda: open_geopackage(path, opening.get("table")),
+    }
+    for suffixes, opener in others.items():
+        if suffix.lower() in suffixes:
+            return opener()
+    known = ", ".join(sorted(TEXT | PARQUET | ARROW | set().union(*others)))
     raise DataError(
         f"{str(path)!r} has an ending that sumwise doesn't read.",
         hint=f"save it as one of {known} (or .csv.gz), or rename it if it is one.",

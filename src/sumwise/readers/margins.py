@@ -16,8 +16,6 @@ from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 
-__all__ = ["read_margins", "write_margins"]
-
 LONG = {"unit": "unit", "side": "side", "option": "option", "votes": "votes", "row": "row", "col": "col"}
 
 
@@ -33,6 +31,8 @@ def read_margins(
     weight: str | None = None,
     long: Mapping[str, str] | None = None,
     absent: str = "raise",
+    rows_in: str | None = None,
+    cols_in: str | None = None,
     **opening: Unpack[Opening],
 ) -> Margins:
     """Read margins from a file, a query or a data frame.
@@ -55,6 +55,8 @@ def read_margins(
         ``col``: ``{"votes": "n", "row": "race", "col": "party"}``.
     absent : {"raise", "zero"}
         Long: what a unit means that has no line for an option.
+    rows_in, cols_in : {"count", "share", "percent"}, optional
+        Wide: what the columns of a side hold, where the numbers alone would not show it.
     **opening
         ``query``, ``table`` and ``params`` for DuckDB; ``separator``, ``encoding`` and ``decimal`` for text files.
 
@@ -85,10 +87,10 @@ def read_margins(
         raise DataError("rows and cols go together.", hint="name both (wide), or neither (long).")
     if long is not None:
         raise DataError("long= names columns of the long shape; rows and cols those of the wide.", hint="give one.")
-    return _read_wide(source, rows, cols, (unit, total, weight, covariates), mismatch, opening)
+    return _read_wide(source, rows, cols, (unit, total, weight, covariates), mismatch, (rows_in, cols_in), opening)
 
 
-def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, opening: Any) -> Margins:
+def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, kinds: tuple, opening: Any) -> Margins:
     unit, total, weight, covariates = extra
     named = [*_columns(rows, "rows"), *_columns(cols, "cols"), *(c for c in (total, weight) if c is not None)]
     numbers = list(dict.fromkeys([*named, *(covariates or ())]))
@@ -107,7 +109,8 @@ def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, o
         frame[unit] = sheet.ids(unit).to_numpy()
         _distinct(sheet, frame[unit], unit)
     with sheet.blamed():
-        return Margins.from_frame(frame, rows, cols, unit, total, mismatch, weight=weight, covariates=covariates)
+        more = {"weight": weight, "covariates": covariates, "rows_in": kinds[0], "cols_in": kinds[1]}
+        return Margins.from_frame(frame, rows, cols, unit, total, mismatch, **more)
 
 
 def _columns(side: Any, which: str) -> list:

@@ -10,10 +10,9 @@ import numpy as np
 
 from sumwise.errors import DataError
 
-__all__ = ["NotNumbers", "Style", "parse_columns", "styles_for"]
-
 PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PLAIN_SQL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"  # the same, for DuckDB's regular expressions
+WITHHELD = re.compile(r"[*†‡]+|\(?[dsc]\)?|supp(r(essed)?)?|withheld|n?\s*[<≤]=?\s*\d+", re.IGNORECASE)
 GROUPED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 
 
@@ -55,6 +54,11 @@ STYLES = (
     Style("thousands with a space, decimal comma", SPACES, ","),
     Style("thousands with an apostrophe", "'’", "."),
 )
+
+
+def is_withheld(text: str) -> bool:
+    """Whether a text is how offices mark a count that they withhold: a star, (D), s, or <10."""
+    return WITHHELD.fullmatch(text.strip()) is not None
 
 
 class NotNumbers(Exception):
@@ -99,7 +103,7 @@ def parse_columns(
         The decimal sign, where the reader knows it.
     separator : str, optional
         What separates the fields of the file. Where that is a comma, a comma in a number that could separate
-        thousands does; where it is a semicolon, ``1.234`` may be a thousand and is refused if nothing tells.
+        thousands does; where it is a semicolon, ``1.234`` may be a thousand and is refused where nothing decides.
 
     Returns
     -------

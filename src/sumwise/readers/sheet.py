@@ -15,11 +15,13 @@ import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError
-from sumwise.readers.numerals import NotNumbers, parse_columns
-
-__all__ = ["Sheet"]
+from sumwise.readers.numerals import NotNumbers, is_withheld, parse_columns
 
 ROUNDED_HINT = "it can't be kept exactly: count in thousands, or take it for text (categorical=) if it is a code."
+WITHHELD_HINT = (
+    "a withheld count isn't known, and isn't 0: ask for it, merge such groups or units, or leave those rows out."
+)
+MOST_LISTED = 4  # rows that are named after the first
 MISSING_HINT = "fill or drop such rows; a count of nothing is written 0."
 
 
@@ -138,6 +140,8 @@ class Sheet:
             codes, absent, found = texts[failure.column]
             bad = np.zeros(len(self), dtype=bool)
             bad[np.flatnonzero(~absent)[codes == found.index(failure.text)]] = True
+            if is_withheld(failure.text):
+                self._refuse(bad, failure.column, "is withheld", WITHHELD_HINT)
             hint = "correct it, or say what the decimal sign is (decimal='.' or ',')."
             self._refuse(bad, failure.column, failure.remark or "is no number", hint)
             raise AssertionError("unreachable") from failure
@@ -162,7 +166,7 @@ class Sheet:
         shown = "" if what == "is missing" else f" has {str(value)[:60]!r}"
         raise DataError(
             f"{self.name}: column {column!r} {what} in {int(bad.sum())} of {len(bad)} rows. "
-            f"First: {self.row(i)}{shown}.",
+            f"First: {self.row(i)}{shown}.{self._more(bad)}",
             hint=hint,
         )
 
@@ -170,7 +174,18 @@ class Sheet:
         """Raise a DataError that names the first bad row, if there is one."""
         if bad.any():
             first = self.row(int(np.argmax(bad)))
-            raise DataError(f"{self.name}: {what} in {int(bad.sum())} of {len(bad)} rows. First: {first}.", hint=hint)
+            raise DataError(
+                f"{self.name}: {what} in {int(bad.sum())} of {len(bad)} rows. First: {first}.{self._more(bad)}",
+                hint=hint,
+            )
+
+    def _more(self, bad: np.ndarray) -> str:
+        """Words for the bad rows after the first."""
+        others = np.flatnonzero(bad)[1:]
+        if not len(others):
+            return ""
+        listed = ", ".join(self.row(int(i)) for i in others[:MOST_LISTED])
+        return f" Then: {listed}{', ...' if len(others) > MOST_LISTED else ''}."
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -189,7 +204,7 @@ def _is_text(series: Any) -> bool:
 
 
 def _all_strings(series: Any) -> bool:
-    """Whether every entry is a string or missing: told fast, and common."""
+    """Whether every entry is a string or missing: found fast, and common."""
     if isinstance(series.dtype, pd.StringDtype):
         return True
     return pd.api.types.is_object_dtype(series.dtype) and pd.api.types.infer_dtype(series, skipna=True) == "string"

@@ -8,16 +8,16 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from sumwise.errors import DataError
+from sumwise.readers.grid import HEAD as GRID_HEAD
+from sumwise.readers.grid import column_names, header_position
 from sumwise.readers.sizes import check_packed
-
-__all__ = ["TextFile", "inspect_text"]
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -54,23 +54,25 @@ class TextFile:
     columns: tuple[str, ...]
     skip: int  # lines before the header
     header: bool = True  # whether the first record holds the names of the columns
+    title: str = ""  # what stands above the header
     newline: str | None = None  # what ends a record, where a name holds a line break and so hides it from DuckDB
 
     def line(self, record: int) -> int:
         """The line, counted from 1, where data record ``record`` (counted from 0) begins."""
-        for number, (start, _) in enumerate(self._records()):
+        for number, (start, _) in enumerate(self.records()):
             if number == record + self.header:
                 return start
         return record + 1 + self.header
 
     def ragged(self) -> tuple[int, int] | None:
         """The line and the number of fields of the first record that has not one field per column."""
-        for start, fields in self._records():
+        for start, fields in self.records():
             if len(fields) != len(self.columns):
                 return start, len(fields)
         return None
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Every record from the header on: the line where it begins, counted from 1, and its fields."""
         with _opened(self.path) as stream:
             lines = io.TextIOWrapper(stream, encoding=self.encoding, errors="replace", newline="")
             for _ in range(self.skip):
@@ -129,16 +131,36 @@ def inspect_text(
     skip = next((i for i, line in enumerate(lines) if line.strip()), None)
     if skip is None:
         raise DataError(f"{str(path)!r} is empty.", hint="give a file with a header and at least one row.")
-    told = re.fullmatch(r"sep=(.)\s*", lines[skip])  # a first line that spreadsheets write and heed
-    if told:
-        separator, skip = separator or told[1], skip + 1
+    named = re.fullmatch(r"sep=(.)\s*", lines[skip])  # a first line that spreadsheets write and heed
+    if named:
+        separator, skip = separator or named[1], skip + 1
+    titles = _title_lines(lines[skip:], SEPARATORS if separator is None else (separator,))
+    title = " ".join(line.strip(' \t\r\n,;|"') for line in lines[skip : skip + titles]).strip()
+    skip += titles
     lines = lines[skip:]
     if separator is None:
         separator = _separator(path, lines)
     first = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
-    columns = _columns(path, first, skip) if header else tuple(f"c{i}" for i in range(1, len(first) + 1))
+    columns = column_names(repr(str(path)), first, skip + 1) if header else _numbered_names(len(first))
     newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
-    return TextFile(path, encoding, separator, columns, skip, header, newline)
+    return TextFile(path, encoding, separator, columns, skip, header, title, newline)
+
+
+def _title_lines(lines: list[str], separators: Sequence[str]) -> int:
+    """How many lines stand above the header: none where any separator makes a header of the first line."""
+    found = []
+    for separator in separators:
+        records = [record for _, record in zip(range(GRID_HEAD), _numbered(iter(lines), separator, 0))]
+        position = header_position([fields for _, fields in records])
+        if position == 0:
+            return 0
+        if position is not None:
+            found.append(records[position][0] - 1)
+    return found[0] if len(found) == 1 else 0
+
+
+def _numbered_names(n: int) -> tuple[str, ...]:
+    return tuple(f"c{i}" for i in range(1, n + 1))
 
 
 def as_utf8(file: TextFile, folder: Path) -> TextFile:
@@ -173,7 +195,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def is_gzip(path: Path) -> bool:
-    """Tell by its first bytes whether a file is packed."""
+    """Whether a file is packed, by its first bytes."""
     with path.open("rb") as raw:
         return raw.read(2) == b"\x1f\x8b"
 
@@ -244,8 +266,8 @@ def _separator(path: Path, lines: list[str]) -> str:
             even.append(s)
     if len(even) == 1:
         return even[0]
-    told = " and ".join(NAMES[s] for s in (even or shown))
-    raise DataError(f"{str(path)!r} may be separated by {told}.", hint="say which: separator=';'.")
+    possible = " and ".join(NAMES[s] for s in (even or shown))
+    raise DataError(f"{str(path)!r} may be separated by {possible}.", hint="say which: separator=';'.")
 
 
 def _first(lines: list[str], separator: str) -> list[str]:
@@ -258,17 +280,3 @@ def _line_end(lines: list[str], separator: str) -> str:
     next(reader)
     last = lines[reader.line_num - 1]
     return last[len(last.rstrip("\r\n")) :] or "\n"
-
-
-def _columns(path: Path, header: list[str], skip: int) -> tuple[str, ...]:
-    names = [name.strip().lstrip("\ufeff") for name in header]
-    names = [name or f"(unnamed {position})" for position, name in enumerate(names, start=1)]
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in seen:
-            raise DataError(
-                f"{str(path)!r} has two columns called {name!r} (row {skip + 1}, columns {seen[name]} and {position}).",
-                hint="give each column a name of its own.",
-            )
-        seen[name] = position
-    return tuple(names)

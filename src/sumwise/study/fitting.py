@@ -16,6 +16,7 @@ from sumwise.report import page
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
 from sumwise.study.cached_steps import Work
+from sumwise.study.contests import fit_contests
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
@@ -34,8 +35,8 @@ def fit_problem(
 
     Parameters
     ----------
-    path : path
-        The problem file.
+    path : path or Problem
+        The problem file; several contests in it are fitted in turn.
     out : path
         The folder to write.
     command : str
@@ -63,7 +64,9 @@ def fit_problem(
     ['estimates.csv', 'estimates.parquet', 'model.sumwise']
     """
     begin = time.monotonic()
-    problem = Problem.from_file(path)
+    problem = path if isinstance(path, Problem) else Problem.from_file(path)
+    if problem.values.get("contest"):
+        return fit_contests(problem, out, fit_problem, command=command, say=say, **folder)
     study = study_of(problem)
     data = [file_facts(p, _named(problem, p)) for p in study.files()]
     key = fingerprint(dict(problem.values), [d["sha256"] for d in data], versions())

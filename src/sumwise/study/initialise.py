@@ -1,37 +1,91 @@
-"""Files to the problem file that they suggest."""
+"""Files to the problem file that they suggest: shown, checked by reading them as a fit would, then written."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sumwise import checks
-from sumwise.errors import DataError
-from sumwise.study.families import FAMILIES
+from sumwise.errors import DataError, SumwiseError
+from sumwise.study.contests import contest_problems
+from sumwise.study.families import FAMILIES, study_of
 from sumwise.study.problem import Problem
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import FileProfile, profile_file
 from sumwise.study.recognise import Guess, recognise
 from sumwise.study.recognise.tables import METHODS
+from sumwise.study.sources import all_met
 
-__all__ = ["write_problem"]
+MOST_READ = 20  # contests that are read as a check
+PARTS = {
+    "unit": "unit",
+    "groups": "group",
+    "outcomes": "outcome",
+    "total": "total",
+    "side": "side",
+    "option": "option",
+    "votes": "votes",
+    "bag": "bag",
+    "label": "label",
+    "response": "response",
+    "counts": "counts",
+    "weight": "weight",
+    "attributes": "attribute",
+    "label_sum": "label sum",
+    "time": "time",
+    "place": "place",
+    "count": "count",
+    "x": "x",
+    "y": "y",
+    "features": "feature",
+}
 
 
-def write_problem(
-    data: Sequence[Any], out: Any = "problem.toml", family: str | None = None, replace: bool = False
-) -> tuple[Guess, Path]:
-    """Look at files and write a commented problem file; files are named as seen from it.
+@dataclass
+class Suggestion:
+    """A problem file that isn't written yet, and how the data were read."""
+
+    guess: Guess
+    path: Path
+    text: str
+    columns: list[dict[str, Any]] = field(default_factory=list)  # part, column, its first three entries, its sum
+    read: list[dict[str, Any]] = field(default_factory=list)  # what a fit would see, per contest
+
+    def write(self) -> Path:
+        """Write the problem file."""
+        self.path.write_text(self.text, "utf-8")
+        return self.path
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was read, for scripts."""
+        guess = self.guess
+        facts = {"problem": str(self.path), "family": guess.family, "seen": guess.seen, "check": guess.ask}
+        facts |= {"data": guess.data, "columns": guess.columns, "contests": guess.contests}
+        return {**facts, "not_used": guess.unused, "preview": self.columns, "read": self.read}
+
+
+def suggest_problem(
+    data: Sequence[Any],
+    out: Any = "problem.toml",
+    family: str | None = None,
+    replace: bool = False,
+    sheet: str | int | None = None,
+) -> Suggestion:
+    """Profile files and suggest a commented problem file; files are named as seen from it.
+
+    What is suggested has been read as a fit would read it: what a fit would refuse is refused here.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.study.initialise import write_problem
+    >>> from sumwise.study.initialise import suggest_problem
     >>> here = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
-    >>> guess, path = write_problem([here / "votes.csv"], here / "problem.toml")
-    >>> guess.family, guess.data["file"]
-    ('ecological', 'votes.csv')
+    >>> found = suggest_problem([here / "votes.csv"], here / "problem.toml")
+    >>> found.guess.family, found.guess.data["file"], found.read[0]["groups"]
+    ('ecological', 'votes.csv', {'young': 70.0, 'old': 130.0})
     """
     path = Path(out)
     if family is not None:
@@ -40,14 +94,98 @@ def write_problem(
         raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another by --out.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
-    guess = _folder(Path(data[0])) if len(data) == 1 else None
+    guess, profiles = (_folder(Path(data[0])) if len(data) == 1 else None), []
     if guess is None:
-        guess = recognise([look_at(p) for p in data], family)
+        profiles = [profile_file(p, **({} if sheet is None else {"sheet": sheet})) for p in data]
+        guess = recognise(profiles, family)
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
-    text = guess.text(path.name)
-    Problem.parse(text, path)  # what is written can be read
-    path.write_text(text, "utf-8")
-    return guess, path
+    found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))
+    found.read = _read(Problem.parse(found.text, path), profiles)
+    if len(guess.contests) > MOST_READ:
+        guess.ask.append(f"{MOST_READ} of {len(guess.contests)} contests were read as a check.")
+        found.text = guess.text(path.name)
+    return found
+
+
+def write_problem(
+    data: Sequence[Any], out: Any = "problem.toml", family: str | None = None, replace: bool = False
+) -> tuple[Guess, Path]:
+    """Suggest a problem file and write it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.initialise import write_problem
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
+    >>> write_problem([here / "votes.csv"], here / "problem.toml")[1].name
+    'problem.toml'
+    """
+    found = suggest_problem(data, out, family, replace)
+    return found.guess, found.write()
+
+
+def _read(problem: Problem, profiles: list[FileProfile]) -> list[dict[str, Any]]:
+    """What a fit would see, by reading the data as it would; an error where it would refuse."""
+    problems = contest_problems(problem) or {"": problem}
+    names = list(problems)
+    step = max(1, len(names) // MOST_READ)
+    seen = []
+    for name in names[::step][:MOST_READ]:
+        study = study_of(problems[name])
+        try:
+            study.read()
+            all_met(problems[name])
+        except SumwiseError as error:
+            raise _plain(error, problem, profiles, name) from error
+        seen.append({**({"contest": name} if name else {}), **_facts(study), "remarks": problems[name].remarks})
+    return seen
+
+
+def _plain(error: SumwiseError, problem: Problem, profiles: list[FileProfile], contest: str) -> SumwiseError:
+    """The error without the place in a problem file that isn't written."""
+    message = error.message
+    start = f"{problem.name}"
+    if message.startswith(start):
+        message = message[len(start) :].partition(": ")[2]
+    named = any(profile.path.name in message for profile in profiles)
+    file = "" if named or not profiles else f"{profiles[0].path.name}: "
+    return type(error)(f"{file}{f'contest {contest!r}: ' if contest else ''}{message}", hint=error.hint)
+
+
+def _facts(study: Any) -> dict[str, Any]:
+    margins = getattr(study, "margins", None)
+    if margins is None:
+        return {}
+    facts = margins.describe()
+    return {
+        "units": facts["units"],
+        "people": facts["total"],
+        "groups": facts["row totals"],
+        "outcomes": facts["col totals"],
+        "denominator": facts["denominator"],
+    }
+
+
+def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
+    """The columns that are used: their part, their first three entries and their sum."""
+    given = [("", guess.columns), *((contest["name"], contest) for contest in guess.contests)]
+    shown = []
+    for contest, columns in given:
+        for key, names in columns.items():
+            for name in names if isinstance(names, list) else [names]:
+                column = next((c for p in profiles for c in p.columns if c.name == name), None)
+                if key not in PARTS or column is None:
+                    continue
+                part = PARTS[key] + (f" ({contest})" if contest else "")
+                n = min(3, len(column.numbers if column.numbers is not None else column.texts))
+                total = (
+                    None if column.amounts is None else float(column.amounts[column.amounts == column.amounts].sum())
+                )
+                first = [column.value(i) for i in range(n)]
+                row = {"part": part, "column": name, "first": first, "sum": None if key == "unit" else total}
+                shown += [] if any(s["column"] == name and not contest for s in shown) else [row]
+    return shown
 
 
 def _folder(path: Path) -> Guess | None:

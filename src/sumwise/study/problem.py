@@ -26,6 +26,7 @@ TOP = {
     "data": "which files",
     "columns": "which columns play which part",
     "options": "parameters of the method",
+    "contest": "one of several contests: its name, and keys that stand in for those of [data] and [columns]",
 }
 KINDS: dict[str, tuple[type, ...]] = {
     "family": (str,),
@@ -37,6 +38,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "data": (dict,),
     "columns": (dict,),
     "options": (dict,),
+    "contest": (list,),
 }
 WORDS = {
     str: "text in quotes",
@@ -44,6 +46,7 @@ WORDS = {
     float: "a number such as 0.95",
     bool: "true or false",
     dict: "a table",
+    list: "tables, each under [[contest]]",
 }
 
 

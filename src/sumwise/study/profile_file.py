@@ -1,9 +1,10 @@
-"""A look at a file: its columns, what they hold, and whether its first row names them."""
+"""A profile of a file: its columns, what they hold, and whether its first row names them."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,29 +14,20 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.files import TEXT, open_sheet
-from sumwise.readers.numerals import styles_for
+from sumwise.readers.numerals import is_withheld, styles_for
 from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
 from sumwise.study.sources import open_source
 
-__all__ = ["Column", "Look", "look_at"]
-
 POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
-HEAD = 60  # rows that tell whether there is a header
+HEAD = 60  # rows that show whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
+MOST_ODD = 5  # words that are no numbers in a column of numbers
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise.study.profile_file import Column
-    >>> Column("votes", np.array([3.0, 4.0]), None, 2, 0).whole
-    True
-    """
+    """What a column holds."""
 
     name: str
     numbers: Any = field(repr=False)  # array, where all that is there are numbers; NaN where missing
@@ -43,6 +35,13 @@ class Column:
     distinct: int
     missing: int
     blanks: tuple[str, ...] = ()  # words that stand for missing ones
+    doubtful: Any = field(repr=False, default=None)  # array, where most entries are numbers; NaN for the others
+    odd: tuple[str, ...] = ()  # the words among those numbers
+
+    @property
+    def amounts(self) -> Any:
+        """The numbers, also of a column in which a few entries are none; None where most aren't."""
+        return self.numbers if self.numbers is not None else self.doubtful
 
     @property
     def counts(self) -> bool:
@@ -52,7 +51,7 @@ class Column:
     @property
     def whole(self) -> bool:
         """Whether it holds whole numbers."""
-        n = self.numbers
+        n = self.amounts
         return n is not None and bool((n[~np.isnan(n)] == np.round(n[~np.isnan(n)])).all())
 
     @property
@@ -65,19 +64,25 @@ class Column:
         """Which of its values each row has, as numbers from 0; -1 where it is missing."""
         return pd.factorize(self.texts if self.numbers is None else pd.Series(self.numbers))[0]
 
+    def value(self, i: int) -> str:
+        """One entry as text; empty where it is missing."""
+        if self.numbers is None:
+            return "" if pd.isna(self.texts.iloc[i]) else str(self.texts.iloc[i])
+        return "" if np.isnan(self.numbers[i]) else f"{self.numbers[i]:.15g}"
+
 
 @dataclass(frozen=True)
-class Look:
-    """What a file looks like.
+class FileProfile:
+    """What a file holds.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.study.profile_file import look_at
+    >>> from sumwise.study.profile_file import profile_file
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
     >>> _ = path.write_text("39, State-gov, <=50K\\n50, Private, >50K\\n")
-    >>> look = look_at(path)
-    >>> look.header, [column.name for column in look.columns]
+    >>> profile = profile_file(path)
+    >>> profile.header, [column.name for column in profile.columns]
     (False, ['c1', 'c2', 'c3'])
     """
 
@@ -87,21 +92,26 @@ class Look:
     columns: tuple[Column, ...]
     ragged: bool = False  # whether some rows have too few or too many fields, and were left out
     decimal: str | None = None  # a comma where points were taken to separate thousands
+    row: Callable[[int], str] = field(default=lambda i: f"row {i + 1}", repr=False)  # words for a record's place
+    title: str = ""  # what stands above the header
+    sheet: str | int | None = None  # of a workbook
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
-        """What [data] must say to open the file as it was looked at, and words beside it."""
+        """What [data] must say to open the file as it was read here, and comments on it."""
         data: dict[str, Any] = {"file": str(self.path)}
-        told: dict[tuple[str, str], str] = {}
+        comments: dict[tuple[str, str], str] = {}
+        if self.sheet is not None:
+            data["sheet"] = self.sheet
         if not self.header:
             data["header"] = False
-            told["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
+            comments["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
         if self.ragged:
             data["ragged"] = "drop"
-            told["data", "ragged"] = "some rows have too few or too many fields: they are left out"
+            comments["data", "ragged"] = "some rows have too few or too many fields: they are left out"
         if self.decimal:
             data["decimal"] = self.decimal
-            told["data", "decimal"] = "1.234 was taken for 1234; '.' takes it for a little over 1"
-        return data, told
+            comments["data", "decimal"] = "1.234 was taken for 1234; '.' takes it for a little over 1"
+        return data, comments
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -109,25 +119,31 @@ class Look:
     @staticmethod
     def is_called(column: Column, words: tuple[str, ...]) -> bool:
         """Whether a column's name holds one of these words; a star stands for any ending."""
-        return any(_has(column.name, word) for word in words)
+        return any(has_word(column.name, word) for word in words)
 
 
-def _has(name: str, word: str) -> bool:
+def name_parts(name: str) -> list[str]:
+    """The words and numbers in a name, in lower case: NoVote is no and vote, dem16 is dem and 16."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
+    return re.findall(r"[^\W_]+", spaced.lower())
+
+
+def has_word(name: str, word: str) -> bool:
     """Whether a name has a word: as a whole, or as its beginning if the word ends in a star."""
-    parts = [part for part in "".join(ch if ch.isalnum() else " " for ch in name.lower()).split() if part]
+    parts = [*name_parts(name), *re.findall(r"[^\W_]+", name.lower())]
     if word.endswith("*"):
         return any(part.startswith(word[:-1]) for part in parts)
     return word in parts or name.lower() == word
 
 
-def look_at(path: Any, **opening: Any) -> Look:
-    """Look at a file.
+def profile_file(path: Any, **opening: Any) -> FileProfile:
+    """Profile a file.
 
     Parameters
     ----------
     path : path
     **opening
-        As readers take it: separator, encoding, decimal, header.
+        As readers take it: separator, encoding, decimal, header, sheet, table.
     """
     path = Path(path)
     if not path.exists():
@@ -135,8 +151,9 @@ def look_at(path: Any, **opening: Any) -> Look:
     if opening.get("header") is None:
         opening["header"] = has_header(path, opening)
     text = _is_text(path)
+    kept = {k: v for k, v in opening.items() if text or k in ("sheet", "table")}
     try:
-        sheet, ragged = open_sheet(path, None, (), **(opening if text else {})), False
+        sheet, ragged = open_sheet(path, None, (), **kept), False
     except DataError as error:
         if not (text and "fields; the header has" in error.message):
             raise
@@ -144,7 +161,9 @@ def look_at(path: Any, **opening: Any) -> Look:
         sheet, ragged = open_source(Problem(values), path), True
     decimal = opening.get("decimal") or _decimal(sheet)
     columns = tuple(_column(sheet, name, decimal) for name in sheet.columns)
-    return Look(path, len(sheet), bool(opening["header"]), columns, ragged, decimal)
+    title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
+    header = bool(opening["header"])
+    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, sheet=opening.get("sheet"))
 
 
 def _decimal(sheet: Any) -> str | None:
@@ -162,21 +181,11 @@ def _is_text(path: Path) -> bool:
 
 
 def has_header(path: Path, opening: dict[str, Any]) -> bool:
-    """Whether the first row of a text file names its columns: it does unless it looks like the rows below.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sumwise.study.profile_file import has_header
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = path.write_text("a,b\\n1,2\\n3,4\\n")
-    >>> has_header(path, {})
-    True
-    """
+    """Whether the first row of a text file names its columns: it does unless it looks like the rows below."""
     if not _is_text(path):
         return True
     file = inspect_text(path, opening.get("encoding"), opening.get("separator"), header=False)
-    rows = [fields for _, fields in itertools.islice(file._records(), HEAD)]
+    rows = [fields for _, fields in itertools.islice(file.records(), HEAD)]
     if len(rows) < 2:
         return True
     first, rest = rows[0], rows[1:]
@@ -198,7 +207,7 @@ def _is_number(text: str, decimal: str | None = None) -> bool:
 
 def _column(sheet: Any, name: str, decimal: str | None) -> Column:
     series = sheet.frame[name]
-    if pd.api.types.is_numeric_dtype(series.dtype):
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
         values = np.asarray(series, dtype=float)
         return Column(name, values, None, int(pd.Series(values).nunique()), int(np.isnan(values).sum()))
     texts = series.astype("string").str.strip()
@@ -206,11 +215,22 @@ def _column(sheet: Any, name: str, decimal: str | None) -> Column:
     blanks = tuple(word for word in BLANKS if word in found)
     rest = [word for word in found if word not in BLANKS]
     lacking = texts.isna() | texts.isin(blanks)
+    facts = (len(rest), int(lacking.sum()), tuple(b for b in blanks if b))
     coded = any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in rest)
-    if rest and not coded and all(_is_number(word, decimal) for word in rest):
-        styles = styles_for(decimal)
-        read = {word: next(v for style in styles if (v := style.number(word)) is not None) for word in rest}
-        percent = all(word.endswith("%") for word in rest)
-        values = texts.map(read).astype("Float64").to_numpy(dtype=float, na_value=np.nan) / (100 if percent else 1)
-        return Column(name, values, None, len(rest), int(lacking.sum()), tuple(b for b in blanks if b))
-    return Column(name, None, texts.mask(lacking), len(rest), int(lacking.sum()), tuple(b for b in blanks if b))
+    numbers = [] if coded else [word for word in rest if _is_number(word, decimal)]
+    if rest and len(numbers) == len(rest):
+        return Column(name, _values(texts, numbers, decimal), None, *facts)
+    texts = texts.mask(lacking)
+    odd = set(rest) - set(numbers)
+    many = len(numbers) >= max(3, 4 * len(odd)) and (len(odd) <= MOST_ODD or all(map(is_withheld, odd)))
+    mostly = many and int(texts.isin(odd).sum()) <= 0.3 * int((~lacking).sum())
+    doubtful = _values(texts, numbers, decimal) if mostly else None
+    return Column(name, None, texts, *facts, doubtful, tuple(sorted(odd)) if mostly else ())
+
+
+def _values(texts: Any, numbers: list[str], decimal: str | None) -> np.ndarray:
+    """The numbers that texts stand for; NaN for all other texts."""
+    styles = styles_for(decimal)
+    read = {word: next(v for style in styles if (v := style.number(word)) is not None) for word in numbers}
+    percent = all(word.endswith("%") for word in numbers)
+    return texts.map(read).astype("Float64").to_numpy(dtype=float, na_value=np.nan) / (100 if percent else 1)

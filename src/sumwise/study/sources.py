@@ -14,12 +14,10 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.files import TEXT, Opening, open_sheet
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
-
-__all__ = ["OPENING", "all_met", "join", "named_together", "only_rows", "open_source"]
 
 OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
@@ -29,10 +27,13 @@ OPENING = {
     "table": "of a database",
     "query": "of a database",
     "missing": "what stands for a missing value, such as N or ?",
+    "sheet": "of a workbook, by name or counted from 1; default the first",
+    "without": 'rows to leave out, as {column = "value"} or {column = ["value", ...]}, or a list of such',
     "only": 'rows to use, as {column = "value"}; default all',
     "ragged": "what to do with rows of a text file that have too few or too many fields: raise or drop",
 }
 SHOWN = 5
+LAST: dict[str, Any] = {}  # the file that was opened last, and its sheet
 
 
 def open_source(
@@ -60,24 +61,37 @@ def open_source(
     >>> open_source(p, pd.DataFrame({"a": [" x", "?"]})).frame["a"].isna().tolist()
     [False, True]
     """
-    told = {k: v for k, v in problem.data.items() if k in Opening.__annotations__} | more
-    text = isinstance(source, (str, Path)) and not Path(source).name.lower().endswith(
-        (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".duckdb", ".ddb", ".db")
-    )
+    opening = {k: v for k, v in problem.data.items() if k in Opening.__annotations__} | more
+    path = Path(source) if isinstance(source, (str, Path)) else None
+    text = path is not None and Path(path.name.lower().removesuffix(".gz")).suffix in TEXT
     if not text:
-        told = {k: v for k, v in told.items() if k in ("table", "query")}
+        opening = {k: v for k, v in opening.items() if k in ("table", "query", "sheet")}
     with problem.blamed(("data", "ragged")):
         ragged = checks.choice(problem.data.get("ragged", "raise"), "ragged", ("raise", "drop"))
-    load = None if problem.data.get("only") else columns  # rows are told by columns that aren't asked for
+    picked = problem.data.get("only") or problem.data.get("without")
+    load = None if picked else columns  # rows are picked by columns that aren't asked for
     with problem.blamed():
         if text and ragged == "drop":
-            sheet = _even_rows(Path(source), load, ids, told, problem.remarks)
+            sheet = _even_rows(Path(source), load, ids, opening, problem.remarks)
         else:
-            sheet = open_sheet(source, load, ids, **told)
+            sheet = _opened(source, path, load, ids, opening)
         sheet.known(*(columns or ()))
     problem.met.update(map(str, sheet.columns))
-    alone = text and _is_all(problem, Path(source))
-    return _only(problem, replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem))), alone)
+    alone = path is not None and _is_all(problem, path)
+    sheet = replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem)))
+    return _without(problem, _only(problem, sheet, alone), alone)
+
+
+def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dict[str, Any]) -> Sheet:
+    """A sheet; the last file stays open in memory, since several contests are read from one file in turn."""
+    if path is None or not path.is_file():
+        return open_sheet(source, columns, ids, **opening)
+    facts = path.stat()
+    key = (str(path.absolute()), facts.st_mtime_ns, facts.st_size, repr((columns, ids, sorted(opening.items()))))
+    if LAST.get("key") != key:
+        LAST.clear()
+        LAST.update(key=key, sheet=open_sheet(source, columns, ids, **opening))
+    return LAST["sheet"]
 
 
 def _is_all(problem: Problem, source: Path) -> bool:
@@ -100,13 +114,72 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
                 sheet.known(column)
         if column not in sheet.columns:
             continue  # of another file, perhaps; `all_met` looks when all are open
-        texts = sheet.frame[column].astype(str).str.strip()
-        keep &= (texts == str(value)).to_numpy() | (texts == f"{value}.0").to_numpy()
+        keep &= _is_value(sheet, column, value)
     if keep.all():
         return sheet
     if not keep.any():
         problem.fail(("data", "only"), f"No row of {sheet.name} has {asked!r}.", "check the values.")
     return only_rows(sheet, np.flatnonzero(keep))
+
+
+def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
+    """Where a column has a value, written as text; an empty text is a missing entry."""
+    if str(value).strip() == "":
+        return sheet.missing(column)
+    series = sheet.frame[column]
+    texts = (
+        series if pd.api.types.infer_dtype(series[:1000], skipna=True) == "string" else series.astype(str).str.strip()
+    )
+    return (texts == str(value)).to_numpy(dtype=bool) | (texts == f"{value}.0").to_numpy(dtype=bool)
+
+
+def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
+    """The rows that the problem doesn't leave out; a remark names those that it does."""
+    given = problem.data.get("without", [])
+    entries = [given] if isinstance(given, dict) else given
+    if not (isinstance(entries, list) and all(isinstance(entry, dict) and entry for entry in entries)):
+        problem.fail(("data", "without"), f"without is {given!r}.", 'give columns and values: {precinct = "TOTAL"}.')
+    drop = np.zeros(len(sheet), dtype=bool)
+    for entry in entries:
+        here = np.ones(len(sheet), dtype=bool)
+        for column, values in entry.items():
+            if column not in sheet.columns:
+                if alone:
+                    with problem.blamed(("data", "without")):
+                        sheet.known(column)
+                here[:] = False  # of another file, perhaps
+                continue
+            listed = values if isinstance(values, list) else [values]
+            here &= np.any([_is_value(sheet, column, value) for value in listed], axis=0)
+        drop |= here
+    if not drop.any():
+        if entries and alone:
+            problem.remarks.append(f"No row of {sheet.name} has what [data] leaves out ({given!r}).")
+        return sheet
+    if drop.all():
+        problem.fail(("data", "without"), f"without leaves no row of {sheet.name}.", "check the values.")
+    where = ", ".join(sheet.row(int(i)) for i in np.flatnonzero(drop)[:SHOWN])
+    problem.remarks.append(
+        f"{int(drop.sum())} of {len(drop)} rows of {sheet.name} are left out, as the problem file asks: {where}"
+        f"{', ...' if drop.sum() > SHOWN else ''}."
+    )
+    return only_rows(sheet, np.flatnonzero(~drop))
+
+
+def numbered_again(sheet: Sheet, column: str) -> Sheet:
+    """A sheet in which names that stand in several rows get a number from the second on: A, A (2)."""
+    names = sheet.ids(column).astype(str)
+    again = names.groupby(names).cumcount()
+    taken = set(names.tolist())
+    made = [name if k == 0 else _free(f"{name} ({k + 1})", taken) for name, k in zip(names.tolist(), again.tolist())]
+    return replace(sheet, frame=sheet.frame.assign(**{column: made}))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
 
 
 def all_met(problem: Problem) -> None:
@@ -126,20 +199,25 @@ def all_met(problem: Problem) -> None:
     for column in problem.data.get("only", {}):
         with problem.blamed(("data", "only")):
             checks.known(column, sorted(problem.met), "column")
+    without = problem.data.get("without", [])
+    for entry in [without] if isinstance(without, dict) else without:
+        for column in entry:
+            with problem.blamed(("data", "without")):
+                checks.known(column, sorted(problem.met), "column")
 
 
-def _even_rows(path: Path, columns: Any, ids: Any, told: dict[str, Any], remarks: list[str]) -> Sheet:
+def _even_rows(path: Path, columns: Any, ids: Any, opening: dict[str, Any], remarks: list[str]) -> Sheet:
     """A text file without the rows that have too few or too many fields; a remark says how many there were."""
-    header = told.get("header")
-    file = inspect_text(path, told.get("encoding"), told.get("separator"), True if header is None else header)
-    records = list(file._records())
+    header = opening.get("header")
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), True if header is None else header)
+    records = list(file.records())
     even = [(line, fields) for line, fields in records if len(fields) == len(file.columns)]
     odd = [line for line, fields in records if len(fields) != len(file.columns)]
     with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
         copy = Path(folder) / "even.csv"
         with copy.open("w", encoding="utf-8", newline="") as target:
             csv.writer(target, delimiter=file.separator).writerows(fields for _, fields in even)
-        sheet = open_sheet(copy, columns, ids, **{**told, "encoding": "utf-8", "separator": file.separator})
+        sheet = open_sheet(copy, columns, ids, **{**opening, "encoding": "utf-8", "separator": file.separator})
     if odd:
         remarks.append(
             f"{len(odd)} rows of {path.name} have another number of fields than the others and were left out, as the "
@@ -262,9 +340,9 @@ def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]
         checks.choice(unmatched, "unmatched", ("raise", "drop"))
     keep = np.array([x in sets[1] for x in ids[0].tolist()], dtype=bool)
     if unmatched == "raise" and any(len(a) for a in alone):
-        told = "; ".join(_alone(sheet, a) for sheet, a in zip((first, second), alone))
+        lone = "; ".join(_alone(sheet, a) for sheet, a in zip((first, second), alone))
         raise DataError(
-            f"{problem.place(('data',))}: The units of the two files don't match: {told}.",
+            f"{problem.place(('data',))}: The units of the two files don't match: {lone}.",
             hint='write them alike, or set unmatched = "drop" in [data] to leave them out.',
         )
     if not keep.any():

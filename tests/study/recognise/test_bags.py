@@ -8,16 +8,16 @@ import pytest
 
 import public_data
 from study_cases import people
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise import recognise
 
 
 def guessed(tmp_path, *frames, header=True):
-    looks = []
+    profiles = []
     for k, frame in enumerate(frames):
         frame.to_csv(tmp_path / f"{k}.csv", index=False, header=header)
-        looks.append(look_at(tmp_path / f"{k}.csv"))
-    return recognise(looks)
+        profiles.append(profile_file(tmp_path / f"{k}.csv"))
+    return recognise(profiles)
 
 
 def test_a_label_in_bags_is_a_problem_of_proportions(tmp_path):
@@ -59,6 +59,6 @@ def test_one_value_per_bag_is_a_response(tmp_path):
     ],
 )
 def test_public_files_are_recognised(path, family, columns):
-    found = recognise([look_at(public_data.folder() / path)])
+    found = recognise([profile_file(public_data.folder() / path)])
     assert found.family == family
     assert {k: found.columns[k] for k in columns} == columns

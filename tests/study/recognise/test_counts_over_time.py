@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from study_cases import flocks
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.counts_over_time import guess
 
 
 def guessed(tmp_path, *frames):
-    looks = []
+    profiles = []
     for k, frame in enumerate(frames):
         frame.to_csv(tmp_path / f"{k}.csv", index=False)
-        looks.append(look_at(tmp_path / f"{k}.csv"))
-    return guess(looks)
+        profiles.append(profile_file(tmp_path / f"{k}.csv"))
+    return guess(profiles)
 
 
 def test_time_place_and_count_are_told_by_name_and_shape(tmp_path):

@@ -14,13 +14,13 @@ def test_text_reads_back_whatever_the_names():
     columns = {"groups": NASTY_LEVELS, "unit": 'a "b" \\ \x7f #', "total": 1000}
     guess = Guess("ecological", 1.0, "seen", {"file": "a b.csv", "header": False}, columns, {"n": 0.5})
     guess.comments["columns", "unit"] = "two\nlines"
-    guess.ask = ["look"]
+    guess.ask = ["profile"]
     text = guess.text()
     read = tomllib.loads(text)
     assert read["columns"] == columns
     assert read["data"] == guess.data
     assert read["options"] == {"n": 0.5}
-    assert "# please check: look" in text
+    assert "# please check: profile" in text
     assert Problem.parse(text).family == "ecological"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.tables import guess
 
 
 def guessed(tmp_path, frame):
     frame.to_csv(tmp_path / "a.csv", index=False)
-    return guess([look_at(tmp_path / "a.csv")])
+    return guess([profile_file(tmp_path / "a.csv")])
 
 
 def test_cells_have_counts_and_sums_that_are_no_larger(tmp_path):

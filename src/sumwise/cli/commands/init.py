@@ -1,8 +1,9 @@
-"""``sumwise init``: look at files and write the problem file that they suggest."""
+"""``sumwise init``: show how files are read, and write the problem file that they suggest."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
 
@@ -17,26 +18,66 @@ def command(
     family: Annotated[
         str | None, typer.Option(help="Look for a problem of this family only.", show_default=False)
     ] = None,
+    sheet: Annotated[
+        str | None,
+        typer.Option(help="The sheet of a workbook, by name or counted from 1; default the first.", show_default=False),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier problem file.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
     json: output.Json = False,
 ) -> None:
-    """Look at a file, recognise its form, and write a commented problem file.
+    """Recognise the form of a file, show how it is read, and write a commented problem file.
 
     Forms: [bold]margins[/bold] (a row per unit, with groups and outcomes that add up), [bold]individuals in
     bags[/bold] (a row per person, with a column that says which bag), [bold]tables[/bold] (a row per cell, or per
     person with a label), [bold]counts over time[/bold] (a row per time and place).
 
+    What is shown has been read as sumwise fit reads it; what a fit would refuse is refused here. On a terminal it
+    asks before it writes.
+
       $ sumwise init votes.csv
       $ sumwise init people.csv results.csv --out study.toml
+      $ sumwise init results.xlsx --sheet Precincts --yes
     """
-    from sumwise.study.initialise import write_problem
+    from sumwise.study.initialise import suggest_problem
 
-    guess, path = write_problem(data, out, family, replace)
+    found = suggest_problem(data, out, family, replace, sheet)
     if json:
-        facts = {"problem": str(path), "family": guess.family, "seen": guess.seen, "check": guess.ask}
-        output.write_json({**facts, "data": guess.data, "columns": guess.columns})
+        found.write()
+        output.write_json(found.to_dict())
         return
+    show(found)
+    if not yes and _terminal() and not typer.confirm(f"Write {found.path}?", default=True):
+        output.write("Nothing was written.")
+        raise typer.Exit(1)
+    found.write()
+    output.write(f"Written: {found.path}. Next: sumwise fit {found.path} --out result")
+
+
+def _terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def show(found: Any) -> None:
+    """The form, every used column with three rows and its sum, what a fit sees, what is not used, what to check."""
+    guess = found.guess
     output.write(f"{guess.family}: {output.one_line(guess.seen)}.", style="bold")
+    rows = [
+        [c["part"], c["column"], *(c["first"] + [""] * 3)[:3], "" if c["sum"] is None else f"{c['sum']:,.10g}"]
+        for c in found.columns
+    ]
+    if rows:
+        output.write_table(["part", "column", ">first row", ">second", ">third", ">sum"], rows)
+    for read in found.read:
+        if "units" in read:
+            name = f"{read['contest']}: " if "contest" in read else ""
+            output.write(f"{name}{read['units']:,} units, {read['people']:,.10g} people ({read['denominator']}).")
+            for key in ("groups", "outcomes"):
+                sides = "; ".join(f"{name} {total:,.10g}" for name, total in read[key].items())
+                output.write(f"  {key}: {output.one_line(sides)}")
+        for remark in read["remarks"]:
+            output.write(f"  {output.one_line(remark)}")
+    for column, why in guess.unused.items():
+        output.write(f"not used: {output.one_line(column)}: {why}")
     for line in guess.ask:
         output.warn(f"please check: {line}")
-    output.write(f"Written: {path}. Next: sumwise fit {path} --out result")

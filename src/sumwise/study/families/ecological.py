@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
 from sumwise.ecological.kernels.bounds import cell_bounds
+from sumwise.errors import ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
 from sumwise.report.summary import Summary
 from sumwise.report.text.ecological import tell
 from sumwise.study.families.base import Study
-from sumwise.study.sources import join, named_together, open_source
+from sumwise.study.sources import join, named_together, numbered_again, open_source
 
 __all__ = ["STUDY", "Ecological"]
 
@@ -46,7 +49,9 @@ class Ecological(Study):
         "file": "one row per unit, or one row per unit and option",
         "groups_file": "where groups and outcomes are in two files: the file of the groups",
         "outcomes_file": "and the file of the outcomes",
-        "mismatch": "what to do where the two sides' totals differ: raise, rescale or no_vote",
+        "names_file": "long files: names of options that are numbers, in columns such as row, row_name, col, col_name",
+        "mismatch": "what to do where the two sides' totals differ: raise, rescale, no_vote or drop",
+        "repeated": "what to do with names of units that stand in several rows: raise, or number them",
         "unmatched": "what to do with units that are in one file only: raise or drop",
         "absent": "long files: what a unit means that has no line for an option: raise or zero",
     }
@@ -54,6 +59,8 @@ class Ecological(Study):
         "unit": "the column of unit names, or several that name a unit together",
         "groups": "columns of the groups: counts, or shares of total",
         "outcomes": "columns of the outcomes",
+        "groups_in": "what the columns of the groups hold: count, share or percent; default: what their numbers show",
+        "outcomes_in": "and those of the outcomes",
         "rest_group": "a name for those in none of the groups",
         "rest_outcome": "a name for those with none of the outcomes",
         "total": "the column of everybody, needed with shares and rests; a number if units count alike",
@@ -75,11 +82,13 @@ class Ecological(Study):
     def read(self) -> None:
         """Read the margins, from one file or two, wide or long."""
         p = self.problem
-        with p.blamed():
+        with p.blamed(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ModelWarning)
             if "groups" in p.columns or "outcomes" in p.columns:
                 self.margins = self._wide()
             else:
                 self.margins = self._long()
+        self.work.warnings += [str(w.message) for w in caught]
         self._note_data()
 
     def _wide(self) -> Margins:
@@ -97,6 +106,8 @@ class Ecological(Study):
             mismatch=p.data.get("mismatch", "raise"),
             weight=p.column("weight"),
             covariates=covariates,
+            rows_in=p.columns.get("groups_in"),
+            cols_in=p.columns.get("outcomes_in"),
         )
         if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
             self.apart = told_apart(*(sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)))
@@ -139,8 +150,13 @@ class Ecological(Study):
         p = self.problem
         units = p.column_list("unit") or []
         sheet = open_source(p, path, None, units)
+        with p.blamed(("data", "repeated")):
+            repeated = checks.choice(p.data.get("repeated", "raise"), "repeated", ("raise", "number"))
         with p.blamed(("columns", "unit")):
-            return named_together(sheet, units) if units else (sheet, None)
+            if not units:
+                return sheet, None
+            sheet, unit = named_together(sheet, units)
+            return (numbered_again(sheet, unit) if repeated == "number" else sheet), unit
 
     def _long(self) -> Margins:
         p = self.problem
@@ -151,12 +167,31 @@ class Ecological(Study):
         if unit is None and not {"side", "option", "votes"} <= set(sheet.columns):
             p.fail(("columns",), "[columns] names no groups and outcomes.", 'such as groups = ["young", "old"].')
         return read_margins(
-            sheet,
+            self._named_options(sheet, ids[1], ids[2]),
             unit=unit,
             long={k: v for k, v in named.items() if v is not None} or None,
             absent=p.data.get("absent", "raise"),
             mismatch=p.data.get("mismatch", "raise"),
         )
+
+    def _named_options(self, sheet: Sheet, side: str, option: str) -> Sheet:
+        """A long sheet whose options have names: those of `names_file`, or numbers with their side before them."""
+        sheet.known(side, option)
+        options, sides = sheet.ids(option).astype(str).str.strip(), sheet.ids(side).astype(str).str.strip()
+        path = self.problem.file("names_file", needed=False)
+        if path is not None:
+            names = open_source(self.problem, path, None, None)
+            known: dict[tuple[str, str], str] = {}
+            for word in dict.fromkeys(sides):
+                names.known(word, f"{word}_name")
+                pairs = zip(names.ids(word).astype(str).str.strip(), names.ids(f"{word}_name").astype(str))
+                known |= {(word, code): name for code, name in pairs}
+            made = [known.get(pair, pair[1]) for pair in zip(sides, options)]
+        elif options.str.fullmatch(r"\d+").all():
+            made = [f"{word} {code}" for word, code in zip(sides, options)]
+        else:
+            return sheet
+        return replace(sheet, frame=sheet.frame.assign(**{option: made}))
 
     def _note_data(self) -> None:
         m = self.margins
@@ -164,7 +199,7 @@ class Ecological(Study):
         empty = int((m.totals == 0).sum())
         if empty:
             self.notes.append(f"{empty} of {m.n_units} units are empty and say nothing.")
-        if self.problem.data.get("mismatch", "raise") != "raise":
+        if self.problem.data.get("mismatch", "raise") in ("rescale", "no_vote"):
             self.notes.append(
                 f"Where the totals of groups and outcomes differ, the problem file asks for "
                 f"{self.problem.data['mismatch']!r}. That assumes that those who were not counted on one side are "

@@ -1,6 +1,6 @@
 """What a file is: margins, bags, tables or counts over time; one file per form, and the nearest wins.
 
-The file ``recognise/NAME.py`` defines ``guess(looks)``, which returns a `Guess` or None.
+The file ``recognise/NAME.py`` defines ``guess(profiles)``, which returns a `Guess` or None.
 """
 
 from __future__ import annotations
@@ -9,59 +9,74 @@ import importlib
 import pkgutil
 from typing import Any
 
+import numpy as np
+
 from sumwise.errors import DataError
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["Guess", "recognise"]
 
 
-def recognise(looks: list[Any], family: str | None = None) -> Guess:
+def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     """The likeliest problem for files that were looked at.
 
     Parameters
     ----------
-    looks : list of Look
+    profiles : list of FileProfile
     family : str, optional
         Only of this family.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.study.profile_file import look_at
+    >>> from sumwise.study.profile_file import profile_file
     >>> from sumwise.study.recognise import recognise
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
     >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
-    >>> recognise([look_at(path)]).columns["groups"]
+    >>> recognise([profile_file(path)]).columns["groups"]
     ['young', 'old']
     """
     forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name != "guess"]
-    found = [importlib.import_module(f"sumwise.study.recognise.{name}").guess(looks) for name in forms]
+    found = [importlib.import_module(f"sumwise.study.recognise.{name}").guess(profiles) for name in forms]
     guesses = [g for group in found for g in (group if isinstance(group, list) else [group]) if g is not None]
     if family is not None:
         guesses = [g for g in guesses if g.family == family]
     if not guesses:
-        names = ", ".join(repr(look.path.name) for look in looks)
+        names = ", ".join(repr(profile.path.name) for profile in profiles)
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
             f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time."
-            + _no_counts(looks),
-            hint="sumwise init --help tells the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
+            + _no_counts(profiles),
+            hint="sumwise init --help lists the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
         )
     best = max(guesses, key=lambda g: g.score)
     best.ask += [
-        f"some rows of {look.path.name} have too few or too many fields and are left out; is the file whole?"
-        for look in looks
-        if look.ragged
+        f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file whole?"
+        for profile in profiles
+        if profile.ragged
     ]
-    best.ask += [f"in {look.path.name}, 1.234 was taken for 1234." for look in looks if look.decimal]
+    best.ask += [
+        f"the rows above the header of {profile.path.name} were taken for a title: {profile.title[:80]!r}."
+        for profile in profiles
+        if profile.title
+    ]
+    best.ask += [f"in {profile.path.name}, 1.234 was taken for 1234." for profile in profiles if profile.decimal]
     return best
 
 
-def _no_counts(looks: list[Any]) -> str:
-    """Words on columns of numbers that can't be counts, since some are missing or negative: a likely reason."""
-    told = []
-    for column in (c for look in looks for c in look.columns if c.numbers is not None and not c.counts):
-        below = int((column.numbers < 0).sum())
-        told += [f"{column.name!r} is missing in {column.missing:,} rows"] if column.missing else []
-        told += [f"{column.name!r} is negative in {below:,} rows"] if below else []
-    return f" Counts can't be missing or negative: {'; '.join(told[:3])}{'; ...' if told[3:] else ''}." if told else ""
+def _no_counts(profiles: list[Any]) -> str:
+    """Words on columns of numbers that can't be counts, since some are missing, negative or no numbers."""
+    found = []
+    for profile in profiles:
+        for column in profile.columns:
+            if column.amounts is None or column.counts:
+                continue
+            missing, below = np.isnan(column.amounts), column.amounts < 0
+            shown = f" ({', '.join(map(repr, column.odd))})" if column.odd else ""
+            for bad, words in ((missing, f"is missing or no number{shown}"), (below, "is negative")):
+                if bad.any():
+                    first = profile.row(int(np.argmax(bad)))
+                    found.append(f"{column.name!r} {words} in {int(bad.sum()):,} rows (first: {first})")
+    if not found:
+        return ""
+    return f" Counts can't be missing or negative: {'; '.join(found[:3])}{'; ...' if found[3:] else ''}."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.study.profile_file import Column, Look
+from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]
@@ -41,25 +41,25 @@ PROPORTIONS = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEm
 DISTRIBUTION = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
 
 
-def guess(looks: list[Look]) -> list[Guess]:
+def guess(profiles: list[FileProfile]) -> list[Guess]:
     """All problems on bags that one file, or two that share their bags, may be."""
-    if len(looks) == 2:
-        found = [_two(*looks), _two(*reversed(looks))]
-    elif len(looks) == 1:
-        found = [_with_response(looks[0]), _with_label(looks[0])]
+    if len(profiles) == 2:
+        found = [_two(*profiles), _two(*reversed(profiles))]
+    elif len(profiles) == 1:
+        found = [_with_response(profiles[0]), _with_label(profiles[0])]
     else:
         found = []
     return [g for g in found if g is not None]
 
 
-def bag_columns(look: Look) -> list[Column]:
+def bag_columns(profile: FileProfile) -> list[Column]:
     """Columns that may say which bag a row is in, likeliest first."""
     fit = [
         c
-        for c in look.columns
-        if FEWEST_BAGS <= c.distinct <= look.n_rows / 2 and c.missing == 0 and (c.numbers is None or c.whole)
+        for c in profile.columns
+        if FEWEST_BAGS <= c.distinct <= profile.n_rows / 2 and c.missing == 0 and (c.numbers is None or c.whole)
     ]
-    return sorted(fit, key=lambda c: (not look.is_called(c, BAGS), c.numbers is not None, -c.distinct))
+    return sorted(fit, key=lambda c: (not profile.is_called(c, BAGS), c.numbers is not None, -c.distinct))
 
 
 def _same_within(column: Column, bag: Column) -> bool:
@@ -67,60 +67,60 @@ def _same_within(column: Column, bag: Column) -> bool:
     return bool((codes == codes.groupby(bag.codes).transform("first")).all()) and 1 < column.distinct <= bag.distinct
 
 
-def _with_response(look: Look) -> Guess | None:
+def _with_response(profile: FileProfile) -> Guess | None:
     """A column that is the same in all rows of a bag, named like a response or standing at the edge."""
-    if look.n_rows < 20:
+    if profile.n_rows < 20:
         return None
-    edges = (look.columns[0], look.columns[-1])
-    for bag in bag_columns(look):
-        if bag.distinct < 10 or (look.header and not look.is_called(bag, BAGS)):
+    edges = (profile.columns[0], profile.columns[-1])
+    for bag in bag_columns(profile):
+        if bag.distinct < 10 or (profile.header and not profile.is_called(bag, BAGS)):
             continue
-        for column in look.columns:
-            fits = look.is_called(column, LABELS) or (
-                column in edges and (not look.header or look.is_called(bag, BAGS))
+        for column in profile.columns:
+            fits = profile.is_called(column, LABELS) or (
+                column in edges and (not profile.header or profile.is_called(bag, BAGS))
             )
-            if column is not bag and fits and not look.is_called(column, BAGS) and _same_within(column, bag):
-                return _response(look, bag, column)
+            if column is not bag and fits and not profile.is_called(column, BAGS) and _same_within(column, bag):
+                return _response(profile, bag, column)
     return None
 
 
-def _response(look: Look, bag: Column, column: Column) -> Guess:
-    data, told = look.opening()
+def _response(profile: FileProfile, bag: Column, column: Column) -> Guess:
+    data, told = profile.opening()
     columns: dict[str, Any] = {"bag": bag.name, "response": column.name}
     told["columns", "response"] = "the same in all rows of a bag"
-    _common(look, data, columns, told, {bag.name, column.name})
-    seen = f"{look.n_rows:,} rows in {bag.distinct:,} bags, with one {column.name} per bag"
+    _common(profile, data, columns, told, {bag.name, column.name})
+    seen = f"{profile.n_rows:,} rows in {bag.distinct:,} bags, with one {column.name} per bag"
     return Guess("distribution", 0.85, seen, data, columns, comments=told, methods=DISTRIBUTION)
 
 
-def _with_label(look: Look) -> Guess | None:
+def _with_label(profile: FileProfile) -> Guess | None:
     """Rows in bags with a label of their own."""
-    named = [c for c in bag_columns(look) if look.is_called(c, BAGS)]
-    if not named or look.n_rows < 50 * FEWEST_BAGS:
+    named = [c for c in bag_columns(profile) if profile.is_called(c, BAGS)]
+    if not named or profile.n_rows < 50 * FEWEST_BAGS:
         return None
     bag = named[0]
-    few = [c for c in look.columns if 2 <= c.distinct <= MOST_CODES and c is not bag and not _same_within(c, bag)]
+    few = [c for c in profile.columns if 2 <= c.distinct <= MOST_CODES and c is not bag and not _same_within(c, bag)]
     if not few:
         return None
-    label = next((c for c in few if look.is_called(c, LABELS)), None) or next(
+    label = next((c for c in few if profile.is_called(c, LABELS)), None) or next(
         (c for c in reversed(few) if c.distinct == 2), few[-1]
     )
-    data, told = look.opening()
+    data, told = profile.opening()
     columns: dict[str, Any] = {"bag": bag.name, "label": label.name}
     told["columns", "label"] = "only its counts per bag are used; the labels themselves check the result"
     skip = {bag.name, label.name}
-    _common(look, data, columns, told, skip)
+    _common(profile, data, columns, told, skip)
     ask = []
-    if not look.is_called(label, LABELS):
+    if not profile.is_called(label, LABELS):
         others = ", ".join(c.name for c in few if c is not label)
         ask.append(
             f"which column is the label was guessed; it may also be {others}." if others else "the label was guessed."
         )
-    seen = f"{look.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
+    seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
     return Guess("proportions", 0.75, seen, data, columns, comments=told, ask=ask, methods=PROPORTIONS)
 
 
-def _two(people: Look, results: Look) -> Guess | None:
+def _two(people: FileProfile, results: FileProfile) -> Guess | None:
     """Individuals in one file, and in the other one row per bag."""
     if people.n_rows <= 2 * results.n_rows:
         return None
@@ -133,7 +133,7 @@ def _two(people: Look, results: Look) -> Guess | None:
     return None
 
 
-def _joined(people: Look, results: Look, bag: Column, key: Column, lone: bool) -> Guess | None:
+def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column, lone: bool) -> Guess | None:
     data, told = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.numbers is not None]
@@ -171,21 +171,21 @@ def _texts(column: Column) -> set[str]:
     return {f"{x:g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
 
 
-def _common(look: Look, data: dict, columns: dict, told: dict, skip: set[str]) -> None:
+def _common(profile: FileProfile, data: dict, columns: dict, told: dict, skip: set[str]) -> None:
     """Missing words, codes and weights; weights are left out of the features."""
-    words = sorted({word for c in look.columns for word in c.blanks})
+    words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
         told["data", "missing"] = "these stand for missing values"
-    weights = [c for c in look.columns if look.is_called(c, WEIGHTS)]
+    weights = [c for c in profile.columns if profile.is_called(c, WEIGHTS)]
     if weights:
-        used = [c.name for c in look.columns if c.name not in skip and c not in weights]
+        used = [c.name for c in profile.columns if c.name not in skip and c not in weights]
         columns["features"] = used
         told["columns", "features"] = (
-            f'{", ".join(c.name for c in weights)} look like weights; weight = "{weights[0].name}" would use one'
+            f'{", ".join(c.name for c in weights)} profile like weights; weight = "{weights[0].name}" would use one'
         )
-    codes = [c.name for c in look.columns if c.numbers is not None and c.whole and 2 < c.distinct <= MOST_CODES]
-    codes = [name for name in codes if name not in skip and look[name] not in weights]
+    codes = [c.name for c in profile.columns if c.numbers is not None and c.whole and 2 < c.distinct <= MOST_CODES]
+    codes = [name for name in codes if name not in skip and profile[name] not in weights]
     if codes:
         columns["categorical"] = codes
         told["columns", "categorical"] = "few whole numbers: taken for codes"

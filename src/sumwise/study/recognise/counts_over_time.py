@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sumwise.study.profile_file import Column, Look
+from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]
@@ -15,43 +15,45 @@ COUNTS = ("count*", "n", "birds", "people", "number*", "devices", "visitors")
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
 
 
-def guess(looks: list[Look]) -> Guess | None:
+def guess(profiles: list[FileProfile]) -> Guess | None:
     """Counts in one file, with coordinates there or in a second one."""
-    if len(looks) not in (1, 2):
+    if len(profiles) not in (1, 2):
         return None
-    for look, other in ((looks[0], looks[-1]), (looks[-1], looks[0])):
-        found = _counts(look, other if len(looks) == 2 else None)
+    for profile, other in ((profiles[0], profiles[-1]), (profiles[-1], profiles[0])):
+        found = _counts(profile, other if len(profiles) == 2 else None)
         if found is not None:
             return found
     return None
 
 
-def _counts(look: Look, other: Look | None) -> Guess | None:
-    for time in (c for c in look.columns if look.is_called(c, TIMES) and 2 <= c.distinct <= 1000):
-        for place in (c for c in look.columns if c is not time and look.is_called(c, PLACES) and c.distinct >= 2):
+def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
+    for time in (c for c in profile.columns if profile.is_called(c, TIMES) and 2 <= c.distinct <= 1000):
+        for place in (c for c in profile.columns if c is not time and profile.is_called(c, PLACES) and c.distinct >= 2):
             pairs = set(zip(time.codes.tolist(), place.codes.tolist()))
             whole = time.distinct * place.distinct
-            count = _count(look, (time, place))
-            if len(pairs) == look.n_rows and count is not None and look.n_rows >= 0.2 * whole:
-                return _finished(look, other, (time, place, count), len(pairs) < whole)
+            count = _count(profile, (time, place))
+            if len(pairs) == profile.n_rows and count is not None and profile.n_rows >= 0.2 * whole:
+                return _finished(profile, other, (time, place, count), len(pairs) < whole)
     return None
 
 
-def _count(look: Look, used: tuple[Column, ...]) -> Column | None:
-    free = [c for c in look.columns if c not in used and c.numbers is not None and not (c.numbers < 0).any()]
-    free = [c for c in free if not look.is_called(c, (*FIRST, *SECOND))]
-    return next((c for c in free if look.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
+def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
+    free = [c for c in profile.columns if c not in used and c.numbers is not None and not (c.numbers < 0).any()]
+    free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND))]
+    return next((c for c in free if profile.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
 
 
-def _finished(look: Look, other: Look | None, found: tuple[Column, Column, Column], gaps: bool) -> Guess:
+def _finished(
+    profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], gaps: bool
+) -> Guess:
     time, place, count = found
-    data, told = look.opening()
+    data, told = profile.opening()
     columns: dict[str, Any] = {"time": time.name, "place": place.name, "count": count.name}
     ask = ["how counts come about: noise, rate and population in [options]."]
     if gaps:
         data["absent"] = "unobserved"
         told["data", "absent"] = "some times and places have no row; zero would mean that nobody was there"
-    source = look if other is None else other
+    source = profile if other is None else other
     x, y = (next((c.name for c in source.columns if source.is_called(c, words)), None) for words in (FIRST, SECOND))
     if x is not None and y is not None:
         columns |= {"x": x, "y": y}

@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Guess"]
-
 
 @dataclass
 class Guess:
@@ -19,13 +17,13 @@ class Guess:
     score : float
         How sure: 1 is certain.
     seen : str
-        What the file looks like, in words.
+        What the file profiles like, in words.
     data, columns, options : dict
         The tables of the problem file.
     comments : dict of (table, key) to str
         Words beside a key.
     ask : list of str
-        What a person should look at.
+        What a person should profile at.
 
     Examples
     --------
@@ -44,13 +42,16 @@ class Guess:
     comments: dict[tuple[str, str], str] = field(default_factory=dict)
     ask: list[str] = field(default_factory=list)
     methods: tuple[str, ...] = ()
+    contests: list[dict[str, Any]] = field(default_factory=list)
+    unused: dict[str, str] = field(default_factory=dict)
 
     def text(self, name: str = "problem.toml", out: str = "result") -> str:
         """The commented problem file."""
         lines = [
             f"# a problem file for sumwise; fit it with: sumwise fit {name} --out {out}",
             f"# seen: {self.seen}",
-            *(f"# please check: {line}" for line in self.ask),
+            *(f"# please check: {' '.join(line.split())}" for line in self.ask),
+            *(f"# not used: {' '.join(name.split())}: {why}" for name, why in self.unused.items()),
             "",
             f"family = {value(self.family)}",
             'title = ""  # of the report',
@@ -62,12 +63,14 @@ class Guess:
             if entries:
                 lines += ["", f"[{table}]"]
                 lines += [self._line(table, key, given) for key, given in entries.items()]
+        for contest in self.contests:
+            lines += ["", "[[contest]]", *(f"{key} = {value(given)}" for key, given in contest.items())]
         return "\n".join(lines) + "\n"
 
     def _line(self, table: str, key: str, given: Any) -> str:
-        told = self.comments.get((table, key))
+        comment = self.comments.get((table, key))
         line = f"{key} = {value(given)}"
-        return line if told is None else f"{line}  # {' '.join(told.split())}"
+        return line if comment is None else f"{line}  # {' '.join(comment.split())}"
 
 
 def value(given: Any) -> str:

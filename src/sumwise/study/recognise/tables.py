@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sumwise.study.profile_file import Column, Look
+from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
 __all__ = ["guess"]
@@ -16,57 +16,59 @@ METHODS = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "B
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
 
 
-def guess(looks: list[Look]) -> list[Guess]:
+def guess(profiles: list[FileProfile]) -> list[Guess]:
     """Cells, or rows with a label."""
-    if len(looks) != 1:
+    if len(profiles) != 1:
         return []
-    return [g for g in (_cells(looks[0]), _rows(looks[0])) if g is not None]
+    return [g for g in (_cells(profiles[0]), _rows(profiles[0])) if g is not None]
 
 
-def _cells(look: Look) -> Guess | None:
-    count = next((c for c in look.columns if c.counts and look.is_called(c, COUNTS)), None)
-    total = next((c for c in look.columns if c is not count and c.counts and look.is_called(c, SUMS)), None)
+def _cells(profile: FileProfile) -> Guess | None:
+    count = next((c for c in profile.columns if c.counts and profile.is_called(c, COUNTS)), None)
+    total = next((c for c in profile.columns if c is not count and c.counts and profile.is_called(c, SUMS)), None)
     if count is None or total is None or not bool((total.numbers <= count.numbers).all()):
         return None
-    attributes = [c.name for c in look.columns if c not in (count, total)]
+    attributes = [c.name for c in profile.columns if c not in (count, total)]
     if not attributes:
         return None
-    data, told = look.opening()
+    data, told = profile.opening()
     data["kind"] = "cells"
     data["absent"] = "zero"
     told["data", "absent"] = "what a cell means that has no row: zero, unobserved, or raise"
     columns: dict[str, Any] = {"attributes": attributes, "count": count.name, "label_sum": total.name}
-    seen = f"{look.n_rows:,} cells with {count.name} and {total.name}"
+    seen = f"{profile.n_rows:,} cells with {count.name} and {total.name}"
     return Guess("maxent", 0.9, seen, data, columns, comments=told, methods=METHODS)
 
 
-def _rows(look: Look) -> Guess | None:
+def _rows(profile: FileProfile) -> Guess | None:
     """Rows whose last, or aptly named, column has few values."""
-    if look.n_rows < 100 or not 3 <= len(look.columns) <= MOST_ATTRIBUTES:
+    if profile.n_rows < 100 or not 3 <= len(profile.columns) <= MOST_ATTRIBUTES:
         return None
 
     def may_be(c: Column) -> bool:
         return 2 <= c.distinct <= MOST_CLASSES and c.missing == 0
 
-    edge = look.columns[-1]
-    label = next((c for c in look.columns if look.is_called(c, LABELS) and may_be(c)), edge if may_be(edge) else None)
+    edge = profile.columns[-1]
+    label = next(
+        (c for c in profile.columns if profile.is_called(c, LABELS) and may_be(c)), edge if may_be(edge) else None
+    )
     if label is None:
         return None
     alone = [
         c.name
-        for c in look.columns
-        if c.distinct > 0.9 * look.n_rows and c is not label and (c.numbers is None or c.whole)
+        for c in profile.columns
+        if c.distinct > 0.9 * profile.n_rows and c is not label and (c.numbers is None or c.whole)
     ]
-    data, told = look.opening()
+    data, told = profile.opening()
     data["kind"] = "rows"
     told["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
-    words = sorted({word for c in look.columns for word in c.blanks})
+    words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
         told["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
     if alone:
-        columns["attributes"] = [c.name for c in look.columns if c is not label and c.name not in alone]
+        columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in alone]
         told["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
-    seen = f"{look.n_rows:,} rows with a label of {label.distinct} classes"
+    seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
     return Guess("maxent", 0.5, seen, data, columns, comments=told, methods=METHODS)

@@ -8,16 +8,16 @@ import pytest
 
 import public_data
 from study_cases import votes
-from sumwise.study.profile_file import look_at
+from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.margins import guess
 
 
 def guessed(tmp_path, *frames):
-    looks = []
+    profiles = []
     for k, frame in enumerate(frames):
         frame.to_csv(tmp_path / f"{k}.csv", index=False)
-        looks.append(look_at(tmp_path / f"{k}.csv"))
-    return guess(looks)
+        profiles.append(profile_file(tmp_path / f"{k}.csv"))
+    return guess(profiles)
 
 
 def test_counts_with_total_cells_and_a_unit_of_two_columns(tmp_path):
@@ -35,7 +35,7 @@ def test_counts_with_total_cells_and_a_unit_of_two_columns(tmp_path):
     }
 
 
-def test_sides_are_told_by_their_names(tmp_path):
+def test_sides_are_known_by_their_names(tmp_path):
     frame = votes(20)[["precinct", "yes", "no", "young", "old"]]
     assert guessed(tmp_path, frame).columns["groups"] == ["young", "old"]
 
@@ -43,6 +43,9 @@ def test_sides_are_told_by_their_names(tmp_path):
 def test_sides_that_differ_are_rescaled_in_the_open(tmp_path):
     frame = votes(20).assign(white=lambda f: f["young"] + 3, black=lambda f: f["old"]).drop(columns=["young", "old"])
     found = guessed(tmp_path, frame)
+    assert found.data["mismatch"] == "no_vote"  # more people than votes everywhere
+    assert "fewer votes" in found.ask[0]
+    found = guessed(tmp_path, frame.assign(white=frame["white"] + np.tile([0, -6], 10)))
     assert found.data["mismatch"] == "rescale"
     assert "apart" in found.ask[0]
 
@@ -85,12 +88,12 @@ def test_people_are_no_margins(tmp_path):
     ],
 )
 def test_public_files_are_recognised(name, groups, outcomes):
-    found = guess([look_at(public_data.folder() / "ei" / f"{name}.csv")])
+    found = guess([profile_file(public_data.folder() / "ei" / f"{name}.csv")])
     assert found.columns["groups"] == groups
     assert found.columns["outcomes"] == outcomes
 
 
-def test_a_unit_that_repeats_is_told(tmp_path):
+def test_a_unit_that_repeats_is_named(tmp_path):
     frame = votes(20)
     found = guessed(tmp_path, frame.assign(precinct=[f"P{i // 2}" for i in range(20)]))
     assert "unit" not in found.columns

@@ -1,0 +1,41 @@
+"""Outcomes that are no choice: not voting, abstaining, staying at home."""
+
+from __future__ import annotations
+
+import re
+
+WHOLE = {
+    "non",
+    "none",
+    "novote",
+    "novotes",
+    "abs",
+    "abst",
+    "nonvoter",
+    "nonvoters",
+    "nonvoting",
+    "nonvote",
+    "noturnout",
+    "notvoted",
+    "noballot",
+    "didnotvote",
+    "notvoting",
+    "notvote",
+    "stayedhome",
+    "stayhome",
+}
+PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
+
+
+def is_nonvoting(name: object) -> bool:
+    """Whether an outcome's name says that no choice was made; such an outcome is never a candidate.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.nonvoting import is_nonvoting
+    >>> [is_nonvoting(name) for name in ("NoVote", "no vote", "pres_abs", "Norton", "Blank votes")]
+    [True, True, True, False, False]
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
+    words = re.findall(r"[^\W_]+", spaced.lower())
+    return "".join(words) in WHOLE or PART.search(" ".join(words)) is not None or words[-1:] in (["abs"], ["novote"])

@@ -1,0 +1,69 @@
+"""Sheets of Excel workbooks (.xlsx), with the header found below titles; openpyxl does the reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.extras import require
+from sumwise.readers.grid import column_names, column_values, filled, header_position
+from sumwise.readers.sheet import Sheet
+
+EXCEL = {".xlsx", ".xlsm"}
+
+
+def open_excel(path: Path, sheet: str | int | None = None, header: bool | None = None) -> Sheet:
+    """One sheet of a workbook: the first, or the one that is named or numbered from 1."""
+    openpyxl = require("openpyxl")
+    shown = repr(str(path))
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # zip, XML and openpyxl have no common one
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
+    try:
+        page = _page(book, shown, sheet)
+        rows = [list(row) for row in page.iter_rows(values_only=True)]
+    finally:
+        book.close()
+    records = [(number, row) for number, row in enumerate(rows, start=1) if filled(row)]
+    if not records:
+        raise DataError(f"{shown}: the sheet is empty.", hint="name another by sheet=.")
+    width = max(max(j for j, cell in enumerate(row) if cell is not None) for _, row in records) + 1
+    cells = [(row + [None] * width)[:width] for _, row in records]
+    first = (header_position(cells) or 0) if header is not False else -1
+    names = (
+        tuple(f"c{j}" for j in range(1, width + 1))
+        if first < 0
+        else column_names(shown, cells[first], records[first][0])
+    )
+    body, numbers = cells[first + 1 :], [number for number, _ in records[first + 1 :]]
+    kept = [j for j in range(width) if not names[j].startswith("(unnamed") or any(row[j] is not None for row in body)]
+    frame = pd.DataFrame({names[j]: column_values([row[j] for row in body]) for j in kept})
+    return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}")
+
+
+def sheet_names(path: Path) -> list[str]:
+    """The sheets of a workbook, in their order."""
+    book = require("openpyxl").load_workbook(path, read_only=True)
+    try:
+        return list(book.sheetnames)
+    finally:
+        book.close()
+
+
+def _page(book: Any, shown: str, sheet: str | int | None) -> Any:
+    names = list(book.sheetnames)
+    if sheet is None:
+        return book[names[0]]
+    if isinstance(sheet, int) and not isinstance(sheet, bool):
+        if not 1 <= sheet <= len(names):
+            raise DataError(f"{shown} has {len(names)} sheets, and no sheet {sheet}.", hint="count from 1.")
+        return book[names[sheet - 1]]
+    if str(sheet) not in names and str(sheet).isdigit():
+        return _page(book, shown, int(sheet))
+    checks.known(str(sheet), names, "sheet")
+    return book[str(sheet)]

@@ -1,0 +1,84 @@
+"""Attributes of geographic files: GeoJSON, read as JSON, and GeoPackage, which is an SQLite database."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.readers.grid import column_values
+from sumwise.readers.sheet import Sheet
+
+GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}
+PLAIN_NAME = re.compile(r"\w[\w .-]*")  # what a name may be that stands in a statement
+
+
+def open_geojson(path: Path) -> Sheet:
+    """The properties of a FeatureCollection's features; shapes are left out."""
+    shown = repr(str(path))
+    try:
+        read = json.loads(path.read_text("utf-8-sig"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise DataError(f"{shown} is no JSON: {error}.", hint="is the file whole?") from error
+    features = read.get("features") if isinstance(read, dict) else None
+    if not isinstance(features, list) or read.get("type") != "FeatureCollection":
+        raise DataError(f"{shown} is no FeatureCollection.", hint="GeoJSON has features with properties.")
+    rows = [f.get("properties") or {} if isinstance(f, dict) else {} for f in features]
+    names = list(dict.fromkeys(str(name) for row in rows for name in row))
+    return _sheet(shown, names, [[row.get(name) for name in names] for row in rows], "feature")
+
+
+def open_geopackage(path: Path, table: str | None = None) -> Sheet:
+    """A table of a GeoPackage without its shapes; only tables are read, never views, and nothing is written."""
+    shown = repr(str(path))
+    try:
+        con = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        raise DataError(f"{shown} can't be read: {error}.") from error
+    try:
+        con.execute("PRAGMA trusted_schema = OFF")
+        name = _table(con, shown, table)
+        shapes = {
+            row[0] for row in con.execute("SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?", [name])
+        }
+        found = con.execute(f'SELECT * FROM "{name}"')  # noqa: S608  a plain name, checked
+        names = [column[0] for column in found.description]
+        kept = [j for j, column in enumerate(names) if column not in shapes]
+        rows = [[row[j] for j in kept] for row in found]
+    except sqlite3.Error as error:
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a GeoPackage, and whole?") from error
+    finally:
+        con.close()
+    return _sheet(shown, [names[j] for j in kept], rows, "row")
+
+
+def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:
+    listed = "SELECT c.table_name FROM gpkg_contents c JOIN sqlite_master m ON m.name = c.table_name"
+    kinds = "WHERE m.type = 'table' AND c.data_type IN ('features', 'attributes') ORDER BY c.rowid"
+    names = [row[0] for row in con.execute(f"{listed} {kinds}")]
+    if not names:
+        raise DataError(f"{shown} has no table of features.")
+    if table is None and len(names) > 1:
+        raise DataError(f"{shown} holds {len(names)} tables: {', '.join(names[:8])}.", hint="say which: table=.")
+    if table is not None:
+        checks.known(table, names, "table")
+    name = names[0] if table is None else table
+    if not PLAIN_NAME.fullmatch(name):
+        raise DataError(f"{shown}: the table {name!r} has signs in its name that aren't read.", hint="rename it.")
+    return name
+
+
+def _sheet(shown: str, names: Sequence[str], rows: list[list[Any]], word: str) -> Sheet:
+    if not names:
+        raise DataError(f"{shown} has no attributes.", hint="shapes alone say nothing about people.")
+    columns = {name: column_values([row[j] for row in rows]) for j, name in enumerate(names)}
+    frame = pd.DataFrame(columns)
+    return Sheet(shown, tuple(frame.columns), frame, lambda i: f"{word} {i + 1}")

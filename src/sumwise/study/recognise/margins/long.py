@@ -1,0 +1,135 @@
+"""One row per unit, side and option, with its votes; of one contest or several."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise.study.profile_file import Column, FileProfile
+from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.margins import words
+from sumwise.study.recognise.margins.wide import METHODS
+
+SIDES = ("side", "kind", "margin", "type", "dimension", "axis")
+OPTIONS = ("option", "k", "name", "category", "choice", "level", "label")
+VOTES = ("votes", "count", "n", "number", "value", "total", "people")
+ROW_WORDS = ("row", "rows", "group", "groups", "race", "who", "age", "sex", "demographic", "population")
+
+
+def guess_long(profile: FileProfile) -> Guess | None:
+    """The problem that a file with one row per unit, side and option suggests."""
+    found = _columns(profile)
+    if found is None:
+        return None
+    unit, side, option, votes = found
+    contest = [c for c in profile.columns if c not in found and 1 < c.distinct < profile[unit.name].distinct * 1000]
+    contest = [c for c in contest if _is_contest(c, found)]
+    if not _unique([*contest, unit, side, option], profile.n_rows):
+        contest = [c for c in profile.columns if c not in found and c.distinct > 1]
+        if not _unique([*contest, unit, side, option], profile.n_rows):
+            return None
+    first, second = _side_names(side)
+    columns = {"unit": unit.name, "side": side.name, "option": option.name, "votes": votes.name}
+    columns |= {"row": first, "col": second}
+    data, comments = profile.opening()
+    comments["columns", "row"] = "what the groups' side is called"
+    comments["columns", "col"] = "and that of the outcomes"
+    ask = []
+    if not {first.lower(), second.lower()} & set(ROW_WORDS):
+        ask.append(f"that {first!r} is the side of the groups was guessed from the order of the rows.")
+    if _has_gaps(profile, (unit, side, option), contest):
+        data["absent"] = "zero"
+        comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
+        ask.append("some options have no row in some units; they are taken for no votes.")
+    entries = _contests(contest) if contest else []
+    if entries:
+        ask.append(
+            f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. Each is fitted by itself."
+        )
+    unused = {
+        c.name: "no part of unit, side, option or votes"
+        for c in profile.columns
+        if c.amounts is not None and c not in (*found, *contest)
+    }
+    seen = f"one row per unit, side and option: margins in long form; {profile.n_rows:,} rows"
+    return Guess(
+        "ecological",
+        1.0,
+        seen,
+        data,
+        columns,
+        comments=comments,
+        ask=ask,
+        methods=METHODS,
+        contests=entries,
+        unused=unused,
+    )
+
+
+def guess_named(profile: FileProfile, names: FileProfile) -> Guess | None:
+    """A long file whose options are numbers, and a file with their names: row, row_name, col, col_name."""
+    found = guess_long(profile)
+    if found is None:
+        return None
+    sides = [found.columns[side] for side in ("row", "col")]
+    if not {name for side in sides for name in (side, f"{side}_name")} <= {c.name for c in names.columns}:
+        return None
+    found.data["names_file"] = str(names.path)
+    return found
+
+
+def _columns(profile: FileProfile) -> tuple[Column, Column, Column, Column] | None:
+    """Unit, side, option and votes: by their names, and since both sides of a unit have the same votes."""
+    votes = [c for c in profile.columns if c.amounts is not None and words.called(c, VOTES)]
+    sides = [c for c in profile.columns if c.distinct == 2 and c.texts is not None and c.missing == 0]
+    sides.sort(key=lambda c: not words.called(c, SIDES))
+    for side, count in itertools.product(sides[:3], votes[:2]):
+        free = [c for c in profile.columns if c not in (side, count) and c.missing == 0]
+        units = sorted((c for c in free if words.called(c, words.UNITS)), key=lambda c: (c.name != "unit", -c.distinct))
+        options = [c for c in free if words.called(c, OPTIONS)] or [c for c in free if c.texts is not None]
+        for unit, option in itertools.product(units[:3], options[:4]):
+            if unit is not option and (words.called(side, SIDES) or _balanced(unit, side, count)):
+                return unit, side, option, count
+    return None
+
+
+def _balanced(unit: Column, side: Column, votes: Column) -> bool:
+    frame = pd.DataFrame({"u": unit.codes, "s": side.codes, "v": votes.amounts})
+    table = frame.pivot_table(index="u", columns="s", values="v", aggfunc="sum", fill_value=0).to_numpy()
+    return bool(table.shape[1] == 2 and np.isclose(table[:, 0], table[:, 1]).mean() > 0.8)
+
+
+def _is_contest(column: Column, found: tuple[Column, ...]) -> bool:
+    """Whether a column is the same for both sides of a unit: a contest, and not a remark on single rows."""
+    unit, side, _, _ = found
+    frame = pd.DataFrame({"c": column.codes, "s": side.codes})
+    both = frame.groupby("c")["s"].nunique()
+    return bool((both == 2).all()) and unit is not column
+
+
+def _unique(columns: list[Column], n_rows: int) -> bool:
+    return len(set(zip(*(c.codes.tolist() for c in columns)))) == n_rows
+
+
+def _side_names(side: Column) -> tuple[str, str]:
+    first, second = list(dict.fromkeys(side.texts.dropna().tolist()))
+    return (second, first) if second.lower() in ROW_WORDS and first.lower() not in ROW_WORDS else (first, second)
+
+
+def _has_gaps(profile: FileProfile, found: tuple[Column, Column, Column], contest: list[Column]) -> bool:
+    unit, side, option = found
+    frame = pd.DataFrame({"u": unit.codes, "o": [*zip(side.codes.tolist(), option.codes.tolist())]})
+    key = pd.factorize(pd.Series([*zip(*(c.codes.tolist() for c in contest))]))[0] if contest else np.zeros(len(frame))
+    counted = frame.groupby(key).agg({"u": "nunique", "o": "nunique"})
+    return bool((counted["u"] * counted["o"] != frame.groupby(key).size()).any())
+
+
+def _contests(columns: list[Column]) -> list[dict[str, Any]]:
+    found = dict.fromkeys(zip(*([c.value(i) for i in range(len(c.codes))] for c in columns)))
+    entries = []
+    for values in found:
+        entries.append({"name": " / ".join(values), "only": dict(zip((c.name for c in columns), values))})
+    return entries if len(entries) > 1 else []

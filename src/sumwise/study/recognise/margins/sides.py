@@ -1,0 +1,315 @@
+"""Groups and outcomes among the columns of a file with one row per unit: by what adds up, then by names."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.frames.margins import rounding
+from sumwise.study.profile_file import Column, FileProfile, name_parts
+from sumwise.study.recognise.margins import words
+from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, matrix, parts_of, sums, whole_runs
+
+NEAR, FAR, FEW = 0.1, 0.2, 0.05
+"""Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
+MOST_LIKE_GROUPS = 0.34  # leaning of a side that may still be outcomes
+WHOLE = {"share": 1.0, "percent": 100.0}
+
+
+@dataclass(frozen=True)
+class Side:
+    """Columns that may be the groups, or the outcomes of one contest."""
+
+    columns: list[Column]
+    kind: str  # count, share or percent
+    closed: bool = False  # whether they add up: to the whole, to a total, or to another side
+    total: Column | None = None
+    family: int | None = None  # of sides with equal sums
+    mark: str = ""  # what tells the contest, such as its year
+
+    @property
+    def leaning(self) -> float:
+        """1 where all names read like groups, -1 where all read like outcomes."""
+        return words.leaning(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [c.name for c in self.columns]
+
+
+@dataclass
+class Sides:
+    """What was found: the groups, the outcomes of each contest, and what became of all other columns."""
+
+    groups: Side
+    contests: list[Side]
+    unused: dict[str, str] = field(default_factory=dict)  # column -> why
+    guessed: bool = False  # whether names didn't say which side is which
+
+
+def find_sides(profile: FileProfile) -> Sides | None:
+    """The groups and the outcomes, or None where the file has no two sides."""
+    pool = [c for c in profile.columns if c.amounts is not None and not words.called(c, words.PLACES)]
+    pool = [c for c in pool if np.isfinite(c.amounts).any()]
+    if profile.n_rows < 2 or len(pool) < 2:
+        return None
+    kinds = {c.name: kind_of(c) for c in pool}
+    found = _closed(pool, kinds)
+    found += _loose(pool, kinds, found, profile.n_rows)
+    best = None
+    for groups, outcomes in itertools.permutations(found, 2):
+        score = _score(groups, outcomes)
+        if score is not None and (best is None or score > best[0]):
+            best = (score, groups, outcomes)
+    if best is None:
+        return None
+    _, groups, outcomes = best
+    contests = _contests(groups, outcomes, found)
+    guessed = not any(words.like_group(c) for c in groups.columns) and not any(
+        words.like_outcome(c) for side in contests for c in side.columns
+    )
+    sides = Sides(groups, contests, guessed=guessed)
+    _explain(sides, pool, kinds, found)
+    return sides
+
+
+def kind_of(column: Column) -> str:
+    """What a column of numbers holds; a few entries beyond 1 or 100 are mistakes that the reader will name."""
+    values = column.amounts[np.isfinite(column.amounts)]
+    fractional = bool((values != np.round(values)).any())
+    if fractional and (values <= 1).mean() >= 0.9:
+        return "share"
+    if words.called(column, words.SHARES) and (values <= 100).mean() >= 0.9 and (values > 1).any():
+        return "percent"
+    return "count"
+
+
+# --- sides that add up
+
+
+def _closed(pool: list[Column], kinds: dict[str, str]) -> list[Side]:
+    found: list[Side] = []
+    counts = [c for c in pool if kinds[c.name] == "count"]
+    if counts:
+        rows = _usable(counts)
+        for number, family in enumerate(families(counts, rows)):
+            found += [Side(run, "count", True, family.total, number) for run in family.runs]
+        for run in whole_runs([c for c in counts if _may_be_percent(c)], rows, 100.0):
+            found.append(Side(run, "percent", True))
+    for kind, whole in WHOLE.items():
+        some = [c for c in pool if kinds[c.name] == kind]
+        if some:
+            rows = _usable(some)
+            runs = whole_runs(some, rows, whole)
+            rest = [c for c in some if not any(c in run for run in runs)]
+            found += [Side(run, kind, True) for run in [*runs, *_whole_subsets(rest, rows, whole)]]
+    return found
+
+
+def _usable(columns: list[Column]) -> np.ndarray:
+    """Rows without a flaw; where flaws are everywhere, columns with many of them are passed over."""
+    rows = clean_rows(columns)
+    if rows.mean() >= 0.5:
+        return rows
+    fair = [c for c in columns if np.isnan(c.amounts).mean() < 0.2]
+    return clean_rows(fair) if fair else rows
+
+
+def _may_be_percent(column: Column) -> bool:
+    values = column.amounts[np.isfinite(column.amounts)]
+    return bool((values <= 100).all()) and bool((values >= 0).all())
+
+
+def _whole_subsets(columns: list[Column], rows: np.ndarray, whole: float) -> list[list[Column]]:
+    """Shares that aren't neighbours and sum to the whole, among those whose names end alike."""
+    found: list[list[Column]] = []
+    by_end: dict[str, list[Column]] = {}
+    for c in columns:
+        by_end.setdefault((name_parts(c.name) or [""])[-1], []).append(c)
+    for some in [*by_end.values(), *([columns] if len(by_end) > 1 else [])]:
+        free = [c for c in some if not any(c in run for run in found)][:12]
+        for size in range(2, min(4, len(free)) + 1):
+            for chosen in itertools.combinations(free, size):
+                values = matrix(list(chosen))[rows] / whole
+                off = np.abs(values.sum(axis=1) - 1) <= min(rounding(values), 0.01)
+                if off.mean() >= AGREE and not any(c in run for c in chosen for run in found):
+                    found.append(list(chosen))
+    return found
+
+
+# --- sides that only their names show
+
+
+def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows: int) -> list[Side]:
+    inside = {c.name for side in closed for c in side.columns} | {s.total.name for s in closed if s.total is not None}
+    free = [c for c in pool if c.name not in inside and not _is_id(c, n_rows)]
+    found: list[Side] = []
+    for kind in ("count", "share", "percent"):
+        some = [c for c in free if kinds[c.name] == kind]
+        plain = [c for c in some if not (kind == "count" and is_total(c))]
+        groups = _with_neighbours([c for c in plain if words.like_group(c)], plain)
+        named = [c for c in plain if c not in groups and words.like_outcome(c)]
+        others = [c for c in plain if c not in groups and c not in named and (kind != "count" or c.whole)]
+        found += [Side(side, kind) for side in (groups, named) if side]
+        if others and not (named and kind != "count"):
+            found.append(Side([c for c in plain if c in named or c in others], kind))
+            if named:
+                found.append(Side(others, kind))
+    return [side for side in found if side.kind != "count" or len(side.columns) > 1]
+
+
+def _with_neighbours(side: list[Column], columns: list[Column]) -> list[Column]:
+    """A side with the columns beside it that say "other" or "unknown", which may belong to either."""
+    order = [c.name for c in columns]
+    for c in columns:
+        near = {abs(order.index(c.name) - order.index(s.name)) for s in side}
+        if c not in side and words.called(c, words.EITHER) and 1 in near:
+            side = [x for x in columns if x in side or x is c]
+    return side
+
+
+def _is_id(column: Column, n_rows: int) -> bool:
+    if words.like_group(column) or words.like_outcome(column):
+        return False
+    return words.called(column, words.UNITS) or (column.whole and column.distinct == n_rows and _runs_on(column))
+
+
+def _runs_on(column: Column) -> bool:
+    values = column.amounts
+    return len(values) > 2 and bool((np.diff(values) == 1).all())
+
+
+def is_total(column: Column) -> bool:
+    """Whether a name says that a column counts everybody."""
+    parts = name_parts(column.name)
+    alone = parts and all(p.isdigit() or words.called(replace(column, name=p), words.TOTALS) for p in parts)
+    return bool(alone) or words.called(column, ("total*", "tot", "totpop", "totvap"))
+
+
+# --- which two
+
+
+def _score(groups: Side, outcomes: Side) -> float | None:
+    if set(groups.names) & set(outcomes.names) or (outcomes.total is not None and outcomes.total in groups.columns):
+        return None
+    if groups.total is not None and groups.total in outcomes.columns:
+        return None
+    if groups.leaning < outcomes.leaning or groups.leaning < 0 or outcomes.leaning > MOST_LIKE_GROUPS:
+        return None
+    if not (groups.closed and outcomes.closed) and groups.leaning <= 0:
+        return None  # nothing says that these are groups
+    if parts_of(outcomes.columns, groups.columns, _both(groups, outcomes)):
+        return None  # the cells themselves
+    fit = relation(groups, outcomes)
+    score = groups.leaning - outcomes.leaning + 0.5 * groups.closed + 0.3 * outcomes.closed
+    score += 1.5 * (groups.family is not None and groups.family == outcomes.family)
+    score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.3, "far": -0.5}[fit.word]
+    score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
+    early = 0.001 * len(outcomes.columns) if outcomes.closed else 0.002 * min(len(outcomes.columns), 10)
+    return score - early if outcomes.closed else score + early
+
+
+def _of_age(side: Side) -> bool:
+    """Whether names speak of those who may vote, among whom some don't."""
+    return all(any("vap" in part for part in name_parts(c.name)) for c in side.columns)
+
+
+def _both(groups: Side, outcomes: Side) -> np.ndarray:
+    return clean_rows([*groups.columns, *outcomes.columns])
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How the sums of two sides are related over the rows."""
+
+    word: str  # equal, shares, no_vote, rescale or far
+    apart: float = 0.0  # in the median row, relative to the larger
+    out: np.ndarray | None = None  # rows that don't fit and are few
+
+
+def relation(groups: Side, outcomes: Side, keep: np.ndarray | None = None) -> Relation:
+    """How outcomes relate to groups: equal sums, fewer outcomes (some didn't vote), or sums that are near."""
+    if "count" not in (groups.kind, outcomes.kind) or groups.kind != outcomes.kind:
+        return Relation("shares")
+    rows = _both(groups, outcomes) if keep is None else _both(groups, outcomes) & keep
+    if not rows.any():
+        return Relation("far", 1.0)
+    g, o = sums(groups.columns), sums(outcomes.columns)
+    most = np.maximum(np.maximum(g, o), 1e-300)
+    off = np.where(rows, np.abs(g - o) / most, 0.0)
+    wrong = rows & (off > 1e-6)
+    middle = float(np.median(off[rows]))
+    if wrong.sum() <= (1 - AGREE) * rows.sum():
+        return Relation("equal", middle, wrong if wrong.any() else None)
+    over = rows & (o > g * (1 + 1e-6))
+    few = max(1.0, FEW * rows.sum())
+    abstain = any(is_nonvoting(c.name) for c in outcomes.columns)
+    if not abstain and (not over.any() or (over.sum() <= few and middle > NEAR)):
+        return Relation("no_vote", middle, over if over.any() else None)
+    far = rows & (off > FAR)
+    if middle <= NEAR and far.sum() <= few:
+        return Relation("rescale", middle, far if far.any() else None)
+    return Relation("far", middle)
+
+
+# --- contests, and what is left
+
+
+def _contests(groups: Side, first: Side, found: list[Side]) -> list[Side]:
+    """The outcomes of every contest in the file, in its order."""
+    if not first.closed:
+        return _split(first)
+    kept = [first]
+    wholes = [*groups.columns, *first.columns]
+    for side in found:
+        used = {name for s in (groups, *kept) for name in s.names}
+        if not side.closed or set(side.names) & used or side.kind != first.kind:
+            continue
+        if side.leaning > (MOST_LIKE_GROUPS if first.leaning > -0.4 else -0.2):
+            continue  # not as much an outcome as the first
+        if side.total is not None and side.total.name in used:
+            continue
+        if parts_of(side.columns, wholes, _both(groups, side)) or relation(groups, side).word == "far":
+            continue
+        kept.append(side)
+    place = {id(c): k for k, c in enumerate(c for side in found for c in side.columns)}
+    kept.sort(key=lambda s: place[id(s.columns[0])])
+    return [s for side in kept for s in (_split(side) if side.family is None and len(kept) == 1 else [side])]
+
+
+def _split(side: Side) -> list[Side]:
+    marked = words.by_contest(side.columns)
+    if len(marked) == 1:
+        return [side]
+    return [replace(side, columns=columns, mark=mark) for mark, columns in marked.items()]
+
+
+def _explain(sides: Sides, pool: list[Column], kinds: dict[str, str], found: list[Side]) -> None:
+    """Why every other column of numbers is left out."""
+    used = {name for side in (sides.groups, *sides.contests) for name in side.names}
+    wholes = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
+    cells = {}
+    for side in found:
+        if not set(side.names) & used:
+            for some, whole in parts_of(side.columns, wholes, _both(sides.groups, side)):
+                cells |= {c.name: f"sums to {whole.name} with its neighbours: cells that are known" for c in some}
+    closed = {name: side for side in found if side.closed for name in side.names}
+    for c in pool:
+        if c.name not in used:
+            sides.unused[c.name] = cells.get(c.name) or _reason(c, sides, kinds[c.name], closed.get(c.name))
+
+
+def _reason(column: Column, sides: Sides, kind: str, side: Side | None) -> str:
+    if side is not None and side.leaning > 0:
+        return "another way to split people into groups; name it in groups to use it instead"
+    if is_total(column):
+        return "a total that isn't needed"
+    if words.called(column, words.UNITS):
+        return "reads like the name of a unit or of a larger area"
+    if kind not in (sides.groups.kind, sides.contests[0].kind):
+        return f"holds {kind}s, which the sides don't"
+    return "no part of a side; it may be a covariate"

@@ -1,0 +1,361 @@
+"""One row per unit, with columns of groups and of outcomes: counts, shares or percents, of one contest or several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sumwise.study.profile_file import Column, FileProfile, name_parts
+from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.margins import words
+from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, relation
+from sumwise.study.recognise.margins.sums import clean_rows, sums, sums_of_others
+
+METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
+ENOUGH = 3000  # rows that show which columns add up
+UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
+VOTERS = ("vote*", "turnout", "ballots", "voters")
+
+
+@dataclass
+class Reading:
+    """What is being written into the problem file: its tables, comments, what to check."""
+
+    profile: FileProfile
+    sides: Sides
+    data: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
+    comments: dict[tuple[str, str], str] = field(default_factory=dict)
+    ask: list[str] = field(default_factory=list)
+    out: dict[int, str] = field(default_factory=dict)  # rows that are left out, and why
+    contests: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def keep(self) -> np.ndarray:
+        """Rows that aren't left out."""
+        keep = np.ones(self.profile.n_rows, dtype=bool)
+        keep[list(self.out)] = False
+        return keep
+
+
+def guess_wide(profile: FileProfile) -> Guess | None:
+    """The problem that a file with one row per unit suggests."""
+    sides = find_sides(_thinned(profile))
+    if sides is None:
+        return None
+    sides = _whole(sides, profile)
+    reading = Reading(profile, sides)
+    _leave_out_totals(reading)
+    reading.columns |= _unit(reading)
+    _repeated_units(reading)
+    reading.columns |= _side_keys("groups", sides.groups)
+    parts = [_contest(reading, side) for side in sides.contests]
+    if len(parts) == 1:
+        reading.data |= parts[0]["data"]
+        reading.columns |= parts[0]["columns"]
+    else:
+        reading.contests = [
+            {"name": name, **part["columns"], **part["data"]}
+            for name, part in zip(_contest_names(sides.contests), parts)
+        ]
+        reading.ask.append(
+            f"{len(parts)} contests were found, by columns that add up or by names: "
+            f"{', '.join(c['name'] for c in reading.contests)}. Each is fitted by itself."
+        )
+    return _finished(reading)
+
+
+def _thinned(profile: FileProfile) -> FileProfile:
+    step = -(-profile.n_rows // ENOUGH)
+    if step <= 1:
+        return profile
+    some = slice(None, None, step)
+
+    def thin(c: Column) -> Column:
+        parts = {k: getattr(c, k)[some] for k in ("numbers", "doubtful") if getattr(c, k) is not None}
+        return replace(c, **parts)
+
+    columns = tuple(thin(c) for c in profile.columns)
+    return replace(profile, columns=columns, n_rows=len(range(0, profile.n_rows, step)))
+
+
+def _whole(sides: Sides, profile: FileProfile) -> Sides:
+    """The sides with all rows of their columns."""
+
+    def all_rows(side: Side) -> Side:
+        total = None if side.total is None else profile[side.total.name]
+        return replace(side, columns=[profile[name] for name in side.names], total=total)
+
+    return replace(sides, groups=all_rows(sides.groups), contests=[all_rows(side) for side in sides.contests])
+
+
+# --- rows
+
+
+def _leave_out_totals(reading: Reading) -> None:
+    """Rows of totals, by their names or since they are the sum of all others, and rows without any number."""
+    profile, sides = reading.profile, reading.sides
+    used = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
+    numbers = np.column_stack([c.amounts for c in used])
+    texts = [c for c in profile.columns if c.texts is not None and c.doubtful is None]
+    for i in np.flatnonzero(np.isnan(numbers).all(axis=1)).tolist():
+        if any(c.value(i) for c in texts):
+            reading.out[i] = "holds no number"
+    for c in texts:
+        if c.distinct > 0.5 * profile.n_rows or words.called(c, words.UNITS):
+            for i in np.flatnonzero(c.texts.fillna("").map(words.is_total_row).to_numpy(dtype=bool)).tolist():
+                reading.out.setdefault(i, "is a line of totals, by its name")
+    added = [c for c in used if "count" in (sides.groups.kind,)] or used
+    if sides.groups.kind == "count":
+        rows = clean_rows(added) & reading.keep
+        for i in sums_of_others(added, rows):
+            reading.out[i] = "is the sum of all other rows"
+    else:
+        counts = [c for c in profile.columns if c.numbers is not None and c.whole and words.called(c, words.TOTALS)]
+        counts += [c for side in sides.contests if side.kind == "count" for c in side.columns]
+        if counts:
+            rows = clean_rows(counts) & reading.keep
+            for i in sums_of_others([*counts, *counts[:1]], rows):
+                reading.out[i] = "is the sum of all other rows"
+
+
+def _unit(reading: Reading) -> dict[str, Any]:
+    """The column, or the two, that name units."""
+    profile, keep = reading.profile, reading.keep
+    used = {c.name for side in (reading.sides.groups, *reading.sides.contests) for c in side.columns}
+    n = int(keep.sum())
+    free = [c for c in profile.columns if c.name not in used and not words.called(c, words.TOTALS)]
+    free = [c for c in free if c.doubtful is None and (c.codes[keep] >= 0).all()]
+    alone = [c for c in free if len(np.unique(c.codes[keep])) == n]
+    named = [c for c in alone if words.called(c, words.UNITS)] or [c for c in alone if c.texts is not None]
+    if named:
+        return {"unit": named[0].name}
+    free = [c for c in free if words.called(c, words.UNITS) or (c.texts is not None and c.distinct > 1)]
+    for i, a in enumerate(free):
+        for b in free[i + 1 :]:
+            if len(set(zip(a.codes[keep].tolist(), b.codes[keep].tolist()))) == n:
+                return {"unit": [a.name, b.name]}
+    nearly = [c for c in free if words.called(c, words.UNITS) and len(np.unique(c.codes[keep])) >= 0.9 * n]
+    if nearly:
+        return {"unit": nearly[0].name}
+    reading.ask += [
+        f"{c.name} has {c.distinct:,} values in {profile.n_rows:,} rows and doesn't identify units; rows get numbers."
+        for c in free
+        if words.called(c, words.UNITS) and 1 < c.distinct < profile.n_rows
+    ]
+    return {}
+
+
+def _repeated_units(reading: Reading) -> None:
+    """A few names that stand in two rows: the same unit in two pieces is left out, two units get numbers."""
+    name = reading.columns.get("unit")
+    if not isinstance(name, str):
+        return
+    unit, keep = reading.profile[name], reading.keep
+    codes = unit.codes
+    groups = [c.amounts for c in reading.sides.groups.columns]
+    numbered = []
+    for code in np.unique(codes[keep]):
+        rows = np.flatnonzero((codes == code) & keep).tolist()
+        if len(rows) == 1:
+            continue
+        if all((values[rows] == values[rows[0]]).all() for values in groups):
+            for i in rows:
+                reading.out[i] = f"repeats {unit.value(i)!r} with the same groups: one unit in {len(rows)} rows"
+        else:
+            numbered.append(f"{unit.value(rows[0])!r} ({', '.join(reading.profile.row(i) for i in rows)})")
+    if numbered:
+        reading.data["repeated"] = "number"
+        reading.comments["data", "repeated"] = "names that stand in several rows get a number: A, A (2); raise refuses"
+        reading.ask.append(
+            f"these names stand in several rows and were taken for several units: {'; '.join(numbered[:5])}."
+        )
+
+
+# --- a contest
+
+
+def _side_keys(key: str, side: Side) -> dict[str, Any]:
+    keys: dict[str, Any] = {key: side.names}
+    if side.kind != "count":
+        keys[f"{key}_in"] = side.kind
+    return keys
+
+
+def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
+    """The keys of one contest: its outcomes, its total, a rest, and what to do where totals differ."""
+    groups = reading.sides.groups
+    columns, data = _side_keys("outcomes", side), {}
+    total = _total(reading, side)
+    if total is not None:
+        columns["total"] = total.name
+    elif "count" not in (groups.kind, side.kind) or groups.kind != side.kind:
+        columns["total"] = UNITS_ALIKE
+        reading.comments["columns", "total"] = "no column of totals: every unit counts as this many people"
+        reading.ask.append(
+            "there is no column of totals, which shares need; until one is named, every unit counts alike."
+        )
+    for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
+        if _has_rest(part, total, reading.keep):
+            columns[key] = name
+            reading.comments["columns", key] = "a name for the rest of everybody"
+            if part.kind == "count" and total is not None:
+                listed = ", ".join(part.names[:4]) + (", ..." if len(part.names) > 4 else "")
+                reading.ask.append(f"{listed} sum to less than {total.name}; the rest of it is called {name!r}.")
+    if "rest_group" not in columns and "rest_outcome" not in columns:
+        data |= _mismatch(reading, side, relation(groups, side, reading.keep))
+    return {"columns": columns, "data": data}
+
+
+def _total(reading: Reading, side: Side) -> Column | None:
+    groups = reading.sides.groups
+    for given in (groups.total, side.total):
+        if given is not None:
+            return given
+    used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
+    free = [c for c in reading.profile.columns if c.amounts is not None and c.name not in used and c.distinct > 2]
+    free = [c for c in free if words.called(c, words.TOTALS) and np.nanmax(c.amounts) > 1]
+    if groups.kind == side.kind == "count":
+        rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+        free = [c for c in free if _may_be_total(c, groups, rows)]
+    ends = {(name_parts(c.name) or [""])[-1] for c in side.columns}
+    starts = {(name_parts(c.name) or [""])[0] for c in groups.columns}
+
+    def rank(c: Column) -> tuple[bool, bool, bool]:
+        parts = name_parts(c.name)
+        return (
+            not (set(parts) & ends - {"vote", "votes", "pct"}),
+            parts != [*starts],
+            not words.called(c, ("total*", "n")),
+        )
+
+    return min(free, key=rank, default=None)
+
+
+def _may_be_total(column: Column, groups: Side, rows: np.ndarray) -> bool:
+    """Whether groups of counts are part of a total: never more, and equal or always a bit less."""
+    if not rows.any() or not np.isfinite(column.amounts[rows]).all():
+        return False
+    ratio = sums(groups.columns)[rows] / np.maximum(column.amounts[rows], 1e-300)
+    return bool((ratio <= 1 + 1e-9).all()) and float(np.median(ratio)) > 0.5
+
+
+def _has_rest(side: Side, total: Column | None, keep: np.ndarray) -> bool:
+    """Whether people are left besides a side's columns."""
+    if side.kind != "count":
+        return not side.closed
+    if total is None or side.closed:
+        return False
+    rows = clean_rows(side.columns) & keep & np.isfinite(total.amounts)
+    found, everybody = sums(side.columns)[rows], total.amounts[rows]
+    return bool((found <= everybody * (1 + 1e-9)).all()) and not np.allclose(found, everybody, rtol=1e-6)
+
+
+def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
+    listed = f"{', '.join(side.names[:4])}{', ...' if len(side.names) > 4 else ''}"
+    if found.word in ("shares", "far") or (found.word == "equal" and found.out is None):
+        return {}  # nothing to do; or the reader refuses, and says by how much
+    if found.word == "equal" and found.out is not None:
+        reading.comments["data", "mismatch"] = (
+            "units whose sides differ are left out; raise refuses, rescale scales them"
+        )
+        reading.ask.append(
+            f"groups and outcomes ({listed}) have equal sums in all but {int(found.out.sum())} rows, left out: "
+            f"{_rows(reading, side, found.out)}."
+        )
+        return {"mismatch": "drop"}
+    for i in () if found.out is None else np.flatnonzero(found.out).tolist():
+        reading.out[i] = f"has groups and outcomes far apart: {_apart(reading, side, i)}"
+    if found.word == "no_vote":
+        reading.comments["data", "mismatch"] = (
+            "fewer votes than people: those missing become the outcome 'no vote'; rescale would leave them out"
+        )
+        reading.ask.append(
+            f"there are fewer votes ({listed}) than people in the groups, {100 * found.apart:.0f}% fewer in the median "
+            "unit: those missing are taken for people who didn't vote."
+        )
+    else:
+        reading.comments["data", "mismatch"] = (
+            "scales both sides to one total; no_vote adds an outcome for those missing; raise refuses"
+        )
+        reading.ask.append(
+            f"groups and outcomes ({listed}) don't add up to the same: they are {100 * found.apart:.1f}% apart in the "
+            "median unit and are rescaled."
+        )
+    return {"mismatch": found.word}
+
+
+def _rows(reading: Reading, side: Side, rows: Any, most: int = 5) -> str:
+    where = np.flatnonzero(rows).tolist()
+    listed = "; ".join(f"{reading.profile.row(i)} ({_apart(reading, side, i)})" for i in where[:most])
+    return listed + ("; ..." if len(where) > most else "")
+
+
+def _apart(reading: Reading, side: Side, i: int) -> str:
+    g, o = (float(sums(s.columns)[i]) for s in (reading.sides.groups, side))
+    return f"{g:,.10g} against {o:,.10g}"
+
+
+def _contest_names(contests: list[Side]) -> list[str]:
+    named = [side.mark or " / ".join(side.names[:2]) for side in contests]
+    return [name if named.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(named)]
+
+
+# --- all of it
+
+
+def _finished(reading: Reading) -> Guess:
+    profile, sides = reading.profile, reading.sides
+    opening, comments = profile.opening()
+    if sides.guessed:
+        reading.ask.append("which side holds the groups was guessed from the order of the columns.")
+    reading.comments["columns", "groups"] = "who they are; swap with outcomes if it is the other way round"
+    left = _left_out(reading)
+    score = 0.9 if sides.groups.kind == "count" and relation(sides.groups, sides.contests[0]).word == "equal" else 0.7
+    if sides.groups.kind != "count":
+        score = 0.8 if reading.columns.get("total") != UNITS_ALIKE else 0.4
+    totals = {reading.columns.get("total"), *(c.get("total") for c in reading.contests)}
+    unit = reading.columns.get("unit", [])
+    skip = {*totals, *([unit] if isinstance(unit, str) else unit)}
+    return Guess(
+        "ecological",
+        score,
+        f"one row per unit, groups and outcomes that add up: margins; {profile.n_rows:,} rows",
+        {**opening, **reading.data, **left},
+        reading.columns,
+        comments={**comments, **reading.comments},
+        ask=reading.ask,
+        methods=METHODS,
+        contests=reading.contests,
+        unused={name: why for name, why in sides.unused.items() if name not in skip},
+    )
+
+
+def _left_out(reading: Reading) -> dict[str, Any]:
+    """The key of [data] that leaves rows out, by the names of their units."""
+    if not reading.out:
+        return {}
+    unit = reading.columns.get("unit")
+    names = [unit] if isinstance(unit, str) else unit
+    shown = "; ".join(f"{reading.profile.row(i)} {why}" for i, why in list(reading.out.items())[:5])
+    more = f"; and {len(reading.out) - 5} more" if len(reading.out) > 5 else ""
+    reading.ask.append(f"left out: {shown}{more}.")
+    columns = [reading.profile[name] for name in names or _telling(reading)]
+    values = [{c.name: c.value(i) for c in columns} for i in reading.out]
+    if len(columns) == 1:
+        listed = list(dict.fromkeys(v[columns[0].name] for v in values))
+        return {"without": {columns[0].name: listed[0] if len(listed) == 1 else listed}}
+    return {"without": [dict(t) for t in dict.fromkeys(tuple(v.items()) for v in values)]}
+
+
+def _telling(reading: Reading) -> list[str]:
+    """Without names of units: columns whose values occur in no row that is kept."""
+    rows = list(reading.out)
+    texts = [c for c in reading.profile.columns if c.texts is not None]
+    for c in texts + [c for c in reading.profile.columns if c.texts is None]:
+        inside = {c.value(i) for i in rows}
+        if not inside & {c.value(i) for i in np.flatnonzero(reading.keep).tolist()}:
+            return [c.name]
+    return [reading.profile.columns[0].name]

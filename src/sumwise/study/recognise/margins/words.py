@@ -1,0 +1,159 @@
+"""Words in the names of columns: who people are, what they chose, how many there are, where."""
+
+from __future__ import annotations
+
+import re
+
+from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
+
+UNITS = (
+    "unit*",
+    "precinct*",
+    "district*",
+    "county",
+    "ward",
+    "wards",
+    "box",
+    "mesa",
+    "region*",
+    "fips*",
+    "id",
+    "name",
+    "geoid*",
+    "dist",
+    "icpsr",
+    "tract*",
+    "vtd*",
+    "town",
+    "municipality",
+    "constituency",
+    "state",
+    "code",
+)
+GROUPS = (
+    "white*",
+    "wht",
+    "black*",
+    "blk",
+    "hisp*",
+    "asian*",
+    "asn",
+    "natam",
+    "native*",
+    "aian",
+    "nhpi",
+    "latin*",
+    "race*",
+    "minority",
+    "nonwhite",
+    "male*",
+    "female*",
+    "men",
+    "women",
+    "young*",
+    "old*",
+    "age*",
+    "middle",
+    "bvap",
+    "ovap",
+    "wvap",
+    "hvap",
+    "avap",
+    "urban",
+    "rural",
+    "foreign*",
+    "x",
+)
+OUTCOMES = (
+    "dem*",
+    "rep*",
+    "gop",
+    "ind",
+    "lib*",
+    "green*",
+    "vote*",
+    "turnout",
+    "noturnout",
+    "yes",
+    "no",
+    "abstain*",
+    "novote",
+    "blank",
+    "null",
+    "writein",
+    "t",
+    "y",
+    "for",
+    "against",
+    "non",
+    "party",
+    "cand*",
+    "pres",
+    "gov",
+    "sen",
+)
+PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
+EITHER = ("other*", "oth", "rest", "unknown*", "mixed", "multi*", "two", "undeclared", "misc")
+TOTALS = ("total*", "tot", "n", "all", "turnout", "voters", "ballots", "pop", "sum", "vap", "cvap", "population")
+SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
+PLACES = ("lat", "latitude", "lon", "lng", "longitude", "x_coord", "y_coord", "easting", "northing", "area", "shape*")
+AGES = re.compile(r"(x|age)?\s*\d{2}\s*(\D{0,4}\s*\d{2}|\+|plus)?\s*(\+|plus)?", re.IGNORECASE)
+TOTAL_ROW = re.compile(
+    r"(grand |sub-?|overall )?totals?\b.*|(county|state|city|district)-?wide|sum|all (units|precincts|counties)|"
+    r".*\b(sub)?totals?:?",
+    re.IGNORECASE,
+)
+
+
+def called(column: Column, words: tuple[str, ...]) -> bool:
+    """Whether a column's name has one of these words."""
+    return FileProfile.is_called(column, words)
+
+
+def like_group(column: Column) -> bool:
+    """Whether a name says who people are."""
+    bare = re.sub(r"[^\w+]+", " ", column.name).strip().lstrip("Xx ")
+    return called(column, GROUPS) or bool(AGES.fullmatch(bare)) or column.name.lower() in ("m", "f")
+
+
+def like_outcome(column: Column) -> bool:
+    """Whether a name says what people chose."""
+    return called(column, OUTCOMES) or is_nonvoting(column.name)
+
+
+def leaning(columns: list[Column]) -> float:
+    """How much the names of a side read like groups (1) or like outcomes (-1)."""
+    plain = [c for c in columns if not called(c, EITHER)] or columns
+    return sum(like_group(c) - like_outcome(c) * (not like_group(c)) for c in plain) / max(1, len(plain))
+
+
+def is_total_row(name: str) -> bool:
+    """Whether a unit's name says that it is a line of totals."""
+    return TOTAL_ROW.fullmatch(name.strip()) is not None
+
+
+def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
+    """Outcomes of several contests by what their names share at the end or the beginning; one contest: one entry.
+
+    ``dem_16, rep_16, dem_20, rep_20`` are two contests, 16 and 20; ``C1, C2, C3`` are one.
+    """
+    parts = {c.name: name_parts(c.name) for c in columns}
+    for place in (-1, 0):
+        if not all(len(p) > 1 for p in parts.values()):
+            continue
+        found: dict[str, list[Column]] = {}
+        for c in columns:
+            found.setdefault(parts[c.name][place], []).append(c)
+        rest = [{" ".join(parts[c.name][:-1] if place else parts[c.name][1:]) for c in cs} for cs in found.values()]
+        distinct = all(len(names) == len(cs) for names, cs in zip(rest, found.values()))
+        party = any(has_word(mark, word) for mark in found for word in PARTIES)
+        several = len(found) > 1 and all(len(cs) > 1 for cs in found.values())
+        if several and distinct and not party and _alike(found, rest):
+            return found
+    return {"": columns}
+
+
+def _alike(found: dict[str, list[Column]], rest: list[set[str]]) -> bool:
+    """Whether contests are marked by numbers, or have the same outcomes, as dem and rep of two offices."""
+    return all(mark.isdigit() for mark in found) or all(names == rest[0] for names in rest)

@@ -1,0 +1,69 @@
+"""Workbooks: titles above the header, several sheets, and the same checks as of text files."""
+
+from __future__ import annotations
+
+import pytest
+
+from sumwise.errors import DataError, UnknownName
+from sumwise.readers import read_margins
+from sumwise.readers.excel import open_excel, sheet_names
+
+openpyxl = pytest.importorskip("openpyxl")
+SIDES = {"rows": ["young", "old"], "cols": ["yes", "no"], "unit": "precinct"}
+
+
+@pytest.fixture
+def book(tmp_path):
+    made = openpyxl.Workbook()
+    page = made.active
+    page.title = "Votes"
+    for row in (
+        ["Results 2020"],
+        [],
+        ["precinct", "young", "old", "yes", "no"],
+        ["007", 60, 40, 55, 45],
+        ["B", 10.0, 90, 30, 70],
+    ):
+        page.append(row)
+    made.create_sheet("Notes").append(["nothing"])
+    made.create_sheet("Empty")
+    made.save(tmp_path / "a.xlsx")
+    return tmp_path / "a.xlsx"
+
+
+def test_header_is_found_and_rows_are_counted_as_excel_does(book):
+    sheet = open_excel(book)
+    assert sheet.columns == ("precinct", "young", "old", "yes", "no")
+    assert sheet.row(0) == "row 4"
+    assert sheet_names(book) == ["Votes", "Notes", "Empty"]
+    margins = read_margins(book, **SIDES)
+    assert margins.rows.tolist() == [[60, 40], [10, 90]]
+    assert margins.units.tolist() == ["007", "B"]
+    assert read_margins(book, sheet="Votes", **SIDES) == read_margins(book, sheet=1, **SIDES) == margins
+
+
+def test_sheets_that_are_not_there_are_refused(book):
+    with pytest.raises(UnknownName, match="no sheet 'Vote'. Hint: did you mean 'Votes'"):
+        open_excel(book, "Vote")
+    with pytest.raises(DataError, match="has 3 sheets, and no sheet 4"):
+        open_excel(book, 4)
+    with pytest.raises(DataError, match="the sheet is empty"):
+        open_excel(book, "Empty")
+
+
+def test_flaws_are_named_by_row(book):
+    made = openpyxl.load_workbook(book)
+    made["Votes"]["C5"] = "*"
+    made.save(book)
+    with pytest.raises(DataError, match=r"column 'old' is withheld in 1 of 2 rows\. First: row 5 has '\*'"):
+        read_margins(book, **SIDES)
+
+
+def test_what_is_no_workbook_is_refused(tmp_path):
+    (tmp_path / "a.xlsx").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="can't be read"):
+        open_excel(tmp_path / "a.xlsx")
+
+
+def test_cells_of_a_sheet_without_names(book):
+    assert open_excel(book, header=False).columns[:2] == ("c1", "c2")

@@ -1,0 +1,61 @@
+"""Which columns are the groups, which the outcomes, and how their sums are related."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.study.profile_file import Column, profile_file
+from sumwise.study.recognise.margins.sides import Side, find_sides, kind_of, relation
+
+
+def column(name, values):
+    return Column(name, np.asarray(values, dtype=float), None, len(set(values)), 0)
+
+
+def side(*values, names="ab"):
+    return Side([column(n, v) for n, v in zip(names, values)], "count")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("white", [3, 500, 20], "count"),
+        ("white", [0.2, 0.5, 1.0], "share"),
+        ("white", [0.2] * 18 + [34, 0.5], "share"),  # one that lacks its point
+        ("pct_white", [20, 50, 30], "percent"),
+        ("pct_white", [0, 1, 1], "count"),
+    ],
+)
+def test_kinds_are_known_by_size_and_name(name, values, kind):
+    assert kind_of(column(name, values)) == kind
+
+
+def test_relations_of_sums():
+    g = side([50] * 40, [50] * 40)
+    assert relation(g, side([60] * 40, [40] * 40)).word == "equal"
+    one = relation(g, side([60] * 39 + [61], [40] * 40))
+    assert (one.word, np.flatnonzero(one.out).tolist()) == ("equal", [39])
+    fewer = relation(g, side([30] * 40, [20] * 40))
+    assert (fewer.word, fewer.apart, fewer.out) == ("no_vote", 0.5, None)
+    some = relation(g, side([30] * 39 + [99], [20] * 40))
+    assert (some.word, np.flatnonzero(some.out).tolist()) == ("no_vote", [39])
+    near = relation(g, side([52, 48] * 20, [50] * 40))
+    assert (near.word, near.apart < 0.03) == ("rescale", True)
+    assert relation(g, side([152, 48] * 20, [50] * 40)).word == "far"
+    assert (
+        relation(g, side([40] * 40, [9] * 40, names=["dem", "novote"])).word == "far"
+    )  # not voting is counted already
+
+
+def test_every_other_number_gets_a_reason(tmp_path):
+    rng = np.random.default_rng(1)
+    w, b = rng.integers(20, 300, (2, 30))
+    frame = pd.DataFrame({"precinct": np.arange(30) + 1, "white": w, "black": b, "dem": w - 3, "rep": b + 3})
+    frame = frame.assign(men=w + 9, women=b - 9, income=rng.normal(5e4, 1e4, 30).round(1))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    found = find_sides(profile_file(tmp_path / "a.csv"))
+    assert found.groups.names == ["white", "black"]
+    assert [s.names for s in found.contests] == [["dem", "rep"]]
+    assert found.unused["men"].startswith("another way to split people")
+    assert found.unused["income"] == "no part of a side; it may be a covariate"
+    assert found.unused["precinct"].startswith("reads like the name of a unit")

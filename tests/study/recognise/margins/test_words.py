@@ -1,0 +1,52 @@
+"""Words in column names."""
+
+import numpy as np
+import pytest
+
+from sumwise.study.profile_file import Column
+from sumwise.study.recognise.margins import words
+
+
+def column(name):
+    return Column(name, np.arange(5.0), None, 5, 0)
+
+
+def columns(*names):
+    return [column(name) for name in names]
+
+
+@pytest.mark.parametrize("name", ["White.Pct", "WVAP", "pop_black", "X18.19", "18-24", "65+", "Female", "m"])
+def test_groups_are_known_by_name(name):
+    assert words.like_group(column(name))
+
+
+@pytest.mark.parametrize("name", ["dem16", "NoVote", "pres_rep_nix", "Yes", "Abstain"])
+def test_outcomes_are_known_by_name(name):
+    assert words.like_outcome(column(name))
+    assert not words.like_group(column(name))
+
+
+@pytest.mark.parametrize("name", ["TOTAL", "Grand Total", "Bladen total", "countywide", "Subtotal", "All precincts"])
+def test_lines_of_totals_are_known_by_name(name):
+    assert words.is_total_row(name)
+
+
+@pytest.mark.parametrize("name", ["Summit", "Wide Ruins", "Ward 3", "Totality"])
+def test_other_names_are_no_totals(name):
+    assert not words.is_total_row(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "marks"),
+    [
+        (["A1", "B1", "A2", "B2"], ["1", "2"]),
+        (["dem_16", "rep_16", "dem_20", "rep_20", "lib_20"], ["16", "20"]),
+        (["pres_dem", "pres_rep", "gov_dem", "gov_rep"], ["pres", "gov"]),
+        (["C1", "C2", "C3"], [""]),
+        (["dem_votes", "rep_votes"], [""]),
+        (["Smith", "Jones"], [""]),
+        (["john_smith", "ann_smith", "bob_jones", "eve_jones"], [""]),  # families, not contests
+    ],
+)
+def test_contests_are_known_by_what_names_share(names, marks):
+    assert list(words.by_contest(columns(*names))) == marks

@@ -1,0 +1,67 @@
+"""Several contests in one problem file."""
+
+import pandas as pd
+import pytest
+
+from study_cases import votes
+from sumwise.errors import DataError
+from sumwise.study.contests import contest_problems, folder_names
+from sumwise.study.fitting import fit_problem
+from sumwise.study.problem import Problem
+
+TEXT = """
+family = "ecological"
+method = "Bounds"
+sensitivity = false
+[data]
+file = "v.csv"
+[columns]
+unit = "precinct"
+groups = ["young", "old"]
+[[contest]]
+name = "first / 1"
+outcomes = ["yes", "no"]
+[[contest]]
+name = "first ? 1"
+outcomes = ["no", "yes"]
+"""
+
+
+@pytest.fixture
+def problem(tmp_path):
+    votes(12).to_csv(tmp_path / "v.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT)
+    return tmp_path / "p.toml"
+
+
+def test_contests_are_fitted_in_turn_and_put_together(problem, tmp_path):
+    result = fit_problem(problem, tmp_path / "r")
+    assert result["contests"] == ["first / 1", "first ? 1"]
+    assert result["files"] == ["contests.json", "estimates.csv", "estimates.parquet", "first_1", "first_1_2"]
+    both = pd.read_parquet(tmp_path / "r" / "estimates.parquet")
+    assert both.groupby("contest")["outcome"].first().tolist() == ["yes", "no"]
+    assert (tmp_path / "r" / "first_1" / "report.html").exists()
+    assert "groups" in (tmp_path / "r" / "first_1" / "problem.toml").read_text()
+    with pytest.raises(DataError, match="Contest 'first / 1': There is a result"):
+        fit_problem(problem, tmp_path / "r")
+    assert fit_problem(problem, tmp_path / "r", resume=True)["contests"] == result["contests"]
+
+
+def test_bad_entries_are_named():
+    with pytest.raises(DataError, match=r"no key in \[contest\] 'outcome'. Hint: did you mean 'outcomes'"):
+        contest_problems(Problem.parse(TEXT.replace('outcomes = ["no"', 'outcome = ["no"')))
+    with pytest.raises(DataError, match="Two contests are called 'first / 1'"):
+        contest_problems(Problem.parse(TEXT.replace("first ?", "first /")))
+    with pytest.raises(DataError, match="contest is 3"):
+        Problem.parse('family = "ecological"\ncontest = 3')
+
+
+def test_folders_differ_on_every_system():
+    assert folder_names(["A/B", "a b", "..", ""]) == {"A/B": "A_B", "a b": "a_b_2", "..": "contest", "": "contest_4"}
+
+
+def test_folders_with_other_files_stay(problem, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "mine.txt").write_text("")
+    with pytest.raises(DataError, match="holds other files"):
+        fit_problem(problem, tmp_path / "r")
