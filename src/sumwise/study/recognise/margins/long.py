@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words
@@ -67,6 +68,31 @@ def guess_long(profile: FileProfile) -> Guess | None:
         contests=entries,
         unused=unused,
     )
+
+
+def refuse_half_long(profile: FileProfile) -> None:
+    """Refuse one row per unit and candidate in which the groups are repeated, which no reader takes apart."""
+    for unit in (c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 2):
+        fixed = [c for c in profile.columns if c.amounts is not None and words.like_group(c) and _is_fixed(c, unit)]
+        votes = [
+            c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
+        ]
+        options = [
+            c for c in profile.columns if c.texts is not None and c is not unit and _unique([unit, c], profile.n_rows)
+        ]
+        if len(fixed) > 1 and votes and options and profile.n_rows > 1.5 * unit.distinct:
+            raise DataError(
+                f"{profile.path.name} has one row per {unit.name} and {options[0].name}, with the groups "
+                f"({', '.join(c.name for c in fixed[:4])}) repeated in each: {profile.n_rows:,} rows of "
+                f"{unit.distinct:,} units.",
+                hint=f"give each {unit.name} one row, with a column of {votes[0].name} for each {options[0].name}.",
+            )
+
+
+def _is_fixed(column: Column, unit: Column) -> bool:
+    """Whether a column is the same in all rows of a unit."""
+    values = pd.Series(column.amounts)
+    return bool(values.groupby(unit.codes).nunique().le(1).all())
 
 
 def guess_named(profile: FileProfile, names: FileProfile) -> Guess | None:

@@ -284,8 +284,22 @@ def _contests(groups: Side, first: Side, found: list[Side]) -> list[Side]:
 def _split(side: Side) -> list[Side]:
     marked = words.by_contest(side.columns)
     if len(marked) == 1:
-        return [side]
+        at = None if side.closed else _twice(side.columns)
+        if at is None:
+            return [side]
+        return [replace(side, columns=side.columns[:at]), replace(side, columns=side.columns[at:])]
     return [replace(side, columns=columns, mark=mark) for mark, columns in marked.items()]
+
+
+def _twice(columns: list[Column]) -> int | None:
+    """Where outcomes fall into two halves with nearly the same sums in every row: the same voters, counted twice."""
+    rows = clean_rows(columns)
+    for at in range(2, len(columns) - 1):
+        one, two = sums(columns[:at])[rows], sums(columns[at:])[rows]
+        off = np.abs(one - two) / np.maximum(np.maximum(one, two), 1.0)
+        if len(off) >= 10 and np.median(off) < NEAR and (off < FAR).mean() > 0.9:
+            return at
+    return None
 
 
 def _explain(sides: Sides, pool: list[Column], kinds: dict[str, str], found: list[Side]) -> None:

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, relation
+from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, relation
 from sumwise.study.recognise.margins.sums import clean_rows, sums, sums_of_others
 
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
 UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
-VOTERS = ("vote*", "turnout", "ballots", "voters")
+MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
 @dataclass
@@ -162,6 +163,7 @@ def _repeated_units(reading: Reading) -> None:
         if len(rows) == 1:
             continue
         if all((values[rows] == values[rows[0]]).all() for values in groups):
+            _refuse_copies(reading, rows, unit.value(rows[0]))
             for i in rows:
                 reading.out[i] = f"repeats {unit.value(i)!r} with the same groups: one unit in {len(rows)} rows"
         else:
@@ -171,6 +173,16 @@ def _repeated_units(reading: Reading) -> None:
         reading.comments["data", "repeated"] = "names that stand in several rows get a number: A, A (2); raise refuses"
         reading.ask.append(
             f"these names stand in several rows and were taken for several units: {'; '.join(numbered[:5])}."
+        )
+
+
+def _refuse_copies(reading: Reading, rows: list[int], name: str) -> None:
+    """Refuse rows that are the same in every column: nobody can say whether that is one unit or two."""
+    if all(len({c.value(i) for i in rows}) == 1 for c in reading.profile.columns):
+        where = " and ".join(reading.profile.row(i) for i in rows[:5])
+        raise DataError(
+            f"{reading.profile.path.name}: {where} are the same in every column (unit {name!r}).",
+            hint="delete the copies; two units that happen to be alike need names of their own.",
         )
 
 
@@ -198,12 +210,16 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
             "there is no column of totals, which shares need; until one is named, every unit counts alike."
         )
     for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
+        if part is side and side.kind == groups.kind == "count" and (groups.closed or total is None):
+            continue  # whoever is missing didn't vote
         if _has_rest(part, total, reading.keep):
             columns[key] = name
             reading.comments["columns", key] = "a name for the rest of everybody"
             if part.kind == "count" and total is not None:
                 listed = ", ".join(part.names[:4]) + (", ..." if len(part.names) > 4 else "")
                 reading.ask.append(f"{listed} sum to less than {total.name}; the rest of it is called {name!r}.")
+    if total is None and groups.kind == side.kind == "count":
+        _refuse_overlap(reading, side)
     if "rest_group" not in columns and "rest_outcome" not in columns:
         data |= _mismatch(reading, side, relation(groups, side, reading.keep))
     return {"columns": columns, "data": data}
@@ -232,6 +248,30 @@ def _total(reading: Reading, side: Side) -> Column | None:
         )
 
     return min(free, key=rank, default=None)
+
+
+def _refuse_overlap(reading: Reading, side: Side) -> None:
+    """Refuse groups that exceed the number of voters by a little: more likely they overlap than that few stayed home."""
+    groups = reading.sides.groups
+    used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
+    registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
+    if any(words.called(c, registered) or "vap" in c.name.lower() for c in groups.columns):
+        return
+    for c in reading.profile.columns:
+        if c.amounts is None or c.name in used or not words.called(c, words.TOTALS) or not is_total(c):
+            continue
+        rows = clean_rows([*groups.columns, *side.columns, c]) & reading.keep & (c.amounts > 0)
+        if not rows.any() or not (sums(side.columns)[rows] <= c.amounts[rows] * (1 + 1e-9)).mean() > 0.9:
+            continue
+        ratio = sums(groups.columns)[rows] / c.amounts[rows]
+        if 1.02 < np.median(ratio) < MOST_OVER and (ratio > 1).mean() > 0.9:
+            raise DataError(
+                f"{reading.profile.path.name}: the groups ({', '.join(groups.names)}) sum to {np.median(ratio):.3g} times "
+                f"{c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or count "
+                "others than those who voted.",
+                hint="take groups that exclude each other (Hispanic often overlaps race); if they count all adults, "
+                f"leave {c.name} out of the file.",
+            )
 
 
 def _may_be_total(column: Column, groups: Side, rows: np.ndarray) -> bool:

@@ -140,12 +140,12 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
     """
     parts = {c.name: name_parts(c.name) for c in columns}
     for place in (-1, 0):
-        if not all(len(p) > 1 for p in parts.values()):
-            continue
         found: dict[str, list[Column]] = {}
         for c in columns:
-            found.setdefault(parts[c.name][place], []).append(c)
-        rest = [{" ".join(parts[c.name][:-1] if place else parts[c.name][1:]) for c in cs} for cs in found.values()]
+            found.setdefault(parts[c.name][place] if len(parts[c.name]) > 1 else "", []).append(c)
+        if "" in found and not all(mark.isdigit() for mark in found if mark):
+            continue
+        rest = [{" ".join(_unmarked(parts[c.name], place)) for c in cs} for cs in found.values()]
         distinct = all(len(names) == len(cs) for names, cs in zip(rest, found.values()))
         party = any(has_word(mark, word) for mark in found for word in PARTIES)
         several = len(found) > 1 and all(len(cs) > 1 for cs in found.values())
@@ -154,6 +154,12 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
     return {"": columns}
 
 
+def _unmarked(parts: list[str], place: int) -> list[str]:
+    if len(parts) < 2:
+        return parts
+    return parts[:-1] if place else parts[1:]
+
+
 def _alike(found: dict[str, list[Column]], rest: list[set[str]]) -> bool:
     """Whether contests are marked by numbers, or have the same outcomes, as dem and rep of two offices."""
-    return all(mark.isdigit() for mark in found) or all(names == rest[0] for names in rest)
+    return all(mark.isdigit() for mark in found if mark) or all(names == rest[0] for names in rest)
