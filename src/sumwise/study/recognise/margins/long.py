@@ -77,9 +77,8 @@ def refuse_half_long(profile: FileProfile) -> None:
         votes = [
             c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
         ]
-        options = [
-            c for c in profile.columns if c.texts is not None and c is not unit and _unique([unit, c], profile.n_rows)
-        ]
+        texts = [c for c in profile.columns if c.texts is not None and c is not unit]
+        options = [c for c in texts if len(_pairs([unit, c])) > 0.95 * profile.n_rows]
         if len(fixed) > 1 and votes and options and profile.n_rows > 1.5 * unit.distinct:
             raise DataError(
                 f"{profile.path.name} has one row per {unit.name} and {options[0].name}, with the groups "
@@ -92,7 +91,7 @@ def refuse_half_long(profile: FileProfile) -> None:
 def _is_fixed(column: Column, unit: Column) -> bool:
     """Whether a column is the same in all rows of a unit."""
     values = pd.Series(column.amounts)
-    return bool(values.groupby(unit.codes).nunique().le(1).all())
+    return bool(values.groupby(unit.codes).nunique().le(1).mean() > 0.95)
 
 
 def guess_named(profile: FileProfile, names: FileProfile) -> Guess | None:
@@ -137,7 +136,11 @@ def _is_contest(column: Column, found: tuple[Column, ...]) -> bool:
 
 
 def _unique(columns: list[Column], n_rows: int) -> bool:
-    return len(set(zip(*(c.codes.tolist() for c in columns)))) == n_rows
+    return len(_pairs(columns)) == n_rows
+
+
+def _pairs(columns: list[Column]) -> set[tuple]:
+    return set(zip(*(c.codes.tolist() for c in columns)))
 
 
 def _side_names(side: Column) -> tuple[str, str]:

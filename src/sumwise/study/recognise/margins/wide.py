@@ -251,7 +251,7 @@ def _total(reading: Reading, side: Side) -> Column | None:
 
 
 def _refuse_overlap(reading: Reading, side: Side) -> None:
-    """Refuse groups that exceed the number of voters by a little: more likely they overlap than that few stayed home."""
+    """Refuse groups that exceed the voters by a little: more likely they overlap than that so few stayed home."""
     groups = reading.sides.groups
     used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
     registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
@@ -266,8 +266,8 @@ def _refuse_overlap(reading: Reading, side: Side) -> None:
         ratio = sums(groups.columns)[rows] / c.amounts[rows]
         if 1.02 < np.median(ratio) < MOST_OVER and (ratio > 1).mean() > 0.9:
             raise DataError(
-                f"{reading.profile.path.name}: the groups ({', '.join(groups.names)}) sum to {np.median(ratio):.3g} times "
-                f"{c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or count "
+                f"{reading.profile.path.name}: the groups ({', '.join(groups.names)}) sum to {np.median(ratio):.3g} "
+                f"times {c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or count "
                 "others than those who voted.",
                 hint="take groups that exclude each other (Hispanic often overlaps race); if they count all adults, "
                 f"leave {c.name} out of the file.",
