@@ -273,3 +273,41 @@ def test_a_cross_may_be_counted_without_its_parts():
     tables = aggregate(rows, ["c", "a x b"], label="y", encoding=Encoding.fit(rows, spec))
     assert tables.domain.attributes == ("c", "a x b")
     assert "a" in tables.encoding
+
+
+TYPED = (
+    "won,zip,day,flag,amount\nyes,01234,05/01/2024,true,1\nno,11234,06/01/2024,FALSE,2.5\nyes,01234,06/01/2024,True,3\n"
+)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def test_types_of_a_file_are_the_same_from_counting_to_prediction(tmp_path, engine, request):
+    """Yes and no, codes with a leading zero and dates stay text as written, so that frames of the same file match."""
+    from sumwise.maxent.tables_classifier import codes_of
+
+    path = tmp_path / "rows.csv"
+    path.write_text(TYPED)
+    options = {"session": request.getfixturevalue("spark")} if engine == "spark" else {}
+    tables = aggregate(str(path), ["won", "zip", "day", "flag", "amount"], order=1, engine=engine, **options)
+    assert tables.domain.levels("won") == ("no", "yes")
+    assert tables.domain.levels("zip") == ("01234", "11234")
+    assert tables.domain.levels("day") == ("05/01/2024", "06/01/2024")
+    assert tables.domain.levels("flag") == (False, True)
+    assert tables.domain.levels("amount") == (1, 2.5, 3)
+    codes = [[1, 0, 0, 1, 0], [0, 1, 1, 0, 1], [1, 0, 1, 1, 2]]
+    for frame in (pd.read_csv(path, dtype={"zip": str}), pd.read_csv(path, dtype=str)):
+        assert codes_of(frame, tables.domain).tolist() == codes
+
+
+@pytest.mark.parametrize("count", [Tables.from_frame, aggregate])
+def test_an_amount_is_no_label(count):
+    rows = {"a": np.arange(100) % 2, "y": np.arange(100)}
+    with pytest.raises(DataError, match="looks like an amount, not a class"):
+        count(rows, ["a"], label="y", order=1)
+
+
+def test_partitions_of_a_folder_are_a_column(tmp_path):
+    for year in (2020, 2021):
+        (tmp_path / f"year={year}").mkdir()
+        pd.DataFrame({"a": [0, 1, 1]}).to_parquet(tmp_path / f"year={year}" / "part.parquet")
+    assert aggregate(tmp_path, ["a", "year"])["a", "year"].counts.tolist() == [[1, 1], [2, 2]]

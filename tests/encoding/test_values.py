@@ -66,3 +66,24 @@ def test_times_with_a_zone_are_read_in_utc():
 def test_durations_are_no_numbers():
     with pytest.raises(DataError, match="holds durations"):
         numbers_of(pd.Series(pd.to_timedelta([1, 2], unit="h")), "x")
+
+
+@pytest.mark.parametrize(
+    ("values", "levels", "codes"),
+    [
+        (["7", " 8", "9.0", "x"], [7, 8, 9], [0, 1, 2, -1]),
+        ([7, 8.0, 9.5], ["7", "8", "9.5"], [0, 1, 2]),
+        ([True, False], ["false", "true"], [1, 0]),
+        (["TRUE", "false", "yes"], [False, True], [1, 0, -1]),
+        ([True, False], [0, 1], [-1, -1]),
+        ([1, 0], [False, True], [-1, -1]),
+        (["yes", "no"], [False, True], [-1, -1]),
+        ([1234], ["01234"], [-1]),
+        (["01234"], [1234], [-1]),
+        (["05/01/2024"], ["05/01/2024"], [0]),
+        (["Yes", "yes"], ["yes"], [-1, 0]),
+    ],
+)
+def test_values_of_another_type_are_compared_by_what_they_say(values, levels, codes):
+    index = {level: i for i, level in enumerate(levels)}
+    assert looked_up(pd.Series(values, dtype=object), index, missing=-3, unseen=-1).tolist() == codes

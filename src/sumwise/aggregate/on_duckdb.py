@@ -176,14 +176,36 @@ class DuckDBEngine:
             "auto_detect = false",
             f"skip = {int(sniffed['SkipRows'])}",
             f"header = {str(bool(sniffed['HasHeader'])).lower()}",
-            "columns = {" + ", ".join(f"'{prefix}{i}': '{t}'" for i, t in enumerate(_csv_types(sniffed))) + "}",
         ]
         for option, sign in signs.items():
             if sign is not None:
                 value = "" if sign in ("(empty)", "\0") else str(sign)
                 self.connection.execute(f"SET VARIABLE sumwise_{option} = ?", [value])
                 options.append(f"{option} = getvariable('sumwise_{option}')")
-        return f"read_csv(getvariable('sumwise_files'), {', '.join(options)})", names
+
+        def call(types: list[str]) -> str:
+            columns = ", ".join(f"'{prefix}{i}': '{t}'" for i, t in enumerate(types))
+            return f"read_csv(getvariable('sumwise_files'), {', '.join([*options, 'columns = {' + columns + '}'])})"
+
+        types = _csv_types(sniffed)
+        return call(self._plain_types(types, call(["VARCHAR"] * len(types)), prefix)), names
+
+    def _plain_types(self, types: list[str], as_text: str, prefix: str) -> list[str]:
+        """Types by the one rule of `sumwise.encoding.values.as_level`: codes with a leading zero, yes and no, and dates
+        are text as written, whatever DuckDB takes them for."""
+        types = ["VARCHAR" if t.startswith(("DATE", "TIME")) else t for t in types]
+        doubtful = [i for i, t in enumerate(types) if t == "BOOLEAN" or t.startswith(NUMBERS)]
+        if not doubtful:
+            return types
+        tests = {
+            i: f"lower(trim({prefix}{i})) NOT IN ('true', 'false')"
+            if types[i] == "BOOLEAN"
+            else f"{prefix}{i}[1] = '0' AND {prefix}{i}[2] BETWEEN '0' AND '9'"
+            for i in doubtful
+        }
+        select = ", ".join(f"bool_or({test}) AS t{i}" for i, test in tests.items())
+        found = self.table(f"SELECT {select} FROM {as_text}").to_pylist()[0]
+        return ["VARCHAR" if found.get(f"t{i}") else t for i, t in enumerate(types)]
 
     def _sniff(self, path: str, n_rows: int) -> dict[str, Any]:
         try:

@@ -20,6 +20,7 @@ from sumwise.spark import spark_session
 
 __all__ = ["SparkEngine"]
 
+NUMBER = r"^[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?$"
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
@@ -99,7 +100,7 @@ class SparkEngine:
         if form == "csv":
             separator = "\t" if ".tsv" in path else ","
             reader = self.session.read.option("escape", '"').option("multiLine", "true")
-            return self._guarded(lambda: reader.csv(path, header=True, inferSchema=True, sep=separator))
+            return self._guarded(lambda: _typed(reader.csv(path, header=True, inferSchema=False, sep=separator)))
         raise DataError(f"{_start(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
 
     def _set_view(self, frame: Any, columns: tuple[str, ...]) -> None:
@@ -240,6 +241,22 @@ def _column(name: str, i: int, described: str) -> Column:
     if described in ("date", "timestamp", "timestamp_ntz"):
         return Column(name, sql, "text", plain_text=False)
     return Column(name, sql, "text" if described.startswith(("string", "varchar", "char")) else "other")
+
+
+def _typed(frame: Any) -> Any:
+    """A frame of text with types by the one rule of `sumwise.encoding.values.as_level`, in one pass over it."""
+    functions = require("pyspark.sql.functions", extra="spark")
+    text = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+    rules = {"long": r"^[+-]?(0|[1-9][0-9]{0,17})$", "double": NUMBER, "boolean": "(?i)^(true|false)$"}
+    tests = [
+        functions.bool_and(functions.trim(f"c{i}").rlike(rule)).alias(f"c{i}_{kind}")
+        for i in range(len(frame.columns))
+        for kind, rule in rules.items()
+    ]
+    found = text.agg(*tests).first()
+    kinds = [next((k for k in rules if found[f"c{i}_{k}"]), "string") for i in range(len(frame.columns))]
+    typed = [functions.trim(f"c{i}").cast(k) if k != "string" else text[f"c{i}"] for i, k in enumerate(kinds)]
+    return text.select(*typed).toDF(*frame.columns)
 
 
 def _remote_format(path: str) -> str:

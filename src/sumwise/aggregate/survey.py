@@ -15,6 +15,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cross, Levels
 from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
+from sumwise.frames.tables import check_class_count
 
 __all__ = [
     "EngineSummary",
@@ -268,6 +269,7 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
             f"The label {plan.label!r} holds fractions, first {first}.",
             hint="a label is 0 or 1, or one of a few classes.",
         )
+    check_class_count(values, str(plan.label))
     if len(values) > MAX_CLASSES:
         raise DataError(f"The label {plan.label!r} has more than {MAX_CLASSES} values.", hint="is it a label?")
     if len(values) == 1:

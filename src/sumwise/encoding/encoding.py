@@ -19,7 +19,9 @@ from sumwise.encoding.learning import (
     parsed_spec,
 )
 from sumwise.encoding.merged import ALL_RULES
-from sumwise.encoding.rules import Cross, cross_cell
+from sumwise.encoding.rules import Cross, Levels, Target, cross_cell
+from sumwise.encoding.unseen import Unseen, count_unseen
+from sumwise.encoding.values import looked_up
 from sumwise.errors import DataError, UnknownName
 
 if TYPE_CHECKING:
@@ -230,6 +232,17 @@ class Encoding:
             codes[name] = cross_cell([codes[p] for p in rule.of], rule.cells, rule.salt)
         return {name: codes[name] for name in self.rules}
 
+    def unseen(self, df) -> dict[str, Unseen]:
+        """How many values of each column of listed levels are none of them, wherever such values go."""
+        ruled = {n: r for n, r in self.rules.items() if _listed(r) is not None}
+        frame = frames.to_pandas(df, tuple(dict.fromkeys(r.column for r in ruled.values())))
+        found = {}
+        for name, rule in ruled.items():
+            values = _listed(rule)
+            unknown = looked_up(frame[rule.column], dict.fromkeys(values, 0), missing=0, unseen=-1) < 0
+            found[name] = count_unseen(frame[rule.column], unknown, values)
+        return found
+
     def decode(self, codes: Mapping[str, np.ndarray]) -> pd.DataFrame:
         """Codes to a pandas frame of levels; the code -1 becomes a missing value.
 
@@ -340,6 +353,12 @@ def _refuse_unseen(name: str, rule, codes: np.ndarray, raw: Any) -> None:
         f"Attribute {name!r} has no level for {len(bad)} of {len(codes)} rows. First: row {bad[0]} {what}.",
         hint="fit the encoding with other='other' or missing='missing', or ask for unseen='code'.",
     )
+
+
+def _listed(rule: Any) -> Any:
+    """The raw values that a rule knows; None where it takes any."""
+    rule = getattr(rule, "rule", rule)  # of merged levels
+    return rule.values if isinstance(rule, Levels | Target) and rule.values else None
 
 
 def _levels_or_size(levels: tuple):

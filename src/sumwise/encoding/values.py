@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import re
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-
-__all__ = ["canonical", "factorized", "kind_of", "looked_up", "numbers_of"]
 
 
 def canonical(value: Any) -> Any:
@@ -99,6 +98,28 @@ def factorized(values: Any) -> tuple[np.ndarray, list]:
     return codes.astype(np.int64), plain
 
 
+PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)([.][0-9]+)?")
+"""Text that is a number and nothing else: a code such as 01234 is text."""
+
+
+def as_level(value: Any, kinds: set[type], truths: dict[str, Any]) -> Any:
+    """A plain value as a level of these kinds would be written; None where it can't be one.
+
+    The rule for types, from file to prediction: a column is numbers where all its entries are plain numbers (no leading
+    zero), booleans where all are true or false, and text as written otherwise: yes and no, codes, dates. A value that
+    comes in another of the three is compared by what it says: 7 with '7', True with 'true'.
+    """
+    if isinstance(value, bool) or (truths and isinstance(value, str)):
+        return truths.get(str(value).lower()) if truths else None  # True == 1 in Python: never let them meet
+    if bool in kinds:
+        return None
+    if isinstance(value, str) and str not in kinds:
+        return canonical(float(value)) if PLAIN_NUMBER.fullmatch(value.strip()) else None
+    if not isinstance(value, str) and kinds == {str}:
+        return str(value)
+    return value
+
+
 def looked_up(values: Any, index: dict, missing: int, unseen: int) -> np.ndarray:
     """Codes by a dictionary of canonical values; what is missing or unseen gets its own code.
 
@@ -110,10 +131,10 @@ def looked_up(values: Any, index: dict, missing: int, unseen: int) -> np.ndarray
     array([ 1,  2, -1])
     """
     codes, plain = factorized(values)
-    if any(isinstance(k, bool) for k in plain) != any(isinstance(k, bool) for k in index):
-        table = np.full(len(plain) + 1, unseen, dtype=np.int64)  # True == 1 in Python: never let them meet
-    else:
-        table = np.array([index.get(v, unseen) for v in plain] + [unseen], dtype=np.int64)
+    kinds = {type(k) for k in index}
+    truths = {str(k).lower(): k for k in index} if kinds <= {bool, str} else {}
+    truths = truths if truths and set(truths) <= {"true", "false"} else {}
+    table = np.array([index.get(as_level(v, kinds, truths), unseen) for v in plain] + [unseen], dtype=np.int64)
     table[-1] = missing
     return table[codes]
 

@@ -16,6 +16,7 @@ from sumwise.sparse_table import table_of_cells
 from sumwise.table import Table, title
 
 LARGEST = 2**40  # cells of one table: it is held sparse
+MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
 
 def tables_from_frame(
@@ -84,12 +85,23 @@ def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
         return np.array(classes, dtype=float)[codes], None
     if len(classes) == 1:
         raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
+    check_class_count(classes, name)
     if any(isinstance(c, float) and c != int(c) for c in classes):
         raise DataError(
             f"The label {name!r} holds fractions, first {next(c for c in classes if c != int(c))}.",
             hint="a label is 0 or 1, or one of a few classes.",
         )
     return codes, classes
+
+
+def check_class_count(classes: Sequence, name: str) -> None:
+    """Refuse a label of numbers with so many values that it is an amount, or names rows."""
+    if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
+        raise DataError(
+            f"The label {name!r} has {len(classes)} or more different numbers, first {classes[0]} and {classes[1]}: it "
+            "looks like an amount, not a class.",
+            hint="cut it into a few classes, or turn it into text if they really are classes.",
+        )
 
 
 def _codes(table: Any, attributes: list[str], domain: Domain | None) -> tuple[dict[str, np.ndarray], Domain]:

@@ -10,7 +10,8 @@ from scipy.special import softmax
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.errors import DataError
+from sumwise.encoding.unseen import count_unseen, report_unseen
+from sumwise.encoding.values import canonical, looked_up
 from sumwise.estimator import Estimator
 from sumwise.tables import Tables
 
@@ -93,6 +94,9 @@ def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np
     bare = [a for a in domain.attributes if a not in found]
     table = frames.to_pandas(frame, tuple(bare)) if bare else {}
     found |= {a: _codes(table[a], domain.levels(a), a) for a in bare}
+    unseen = encoding.project(ruled).unseen(frame) if encoding is not None and ruled else {}
+    unseen |= {a: count_unseen(table[a], found[a] < 0, domain.levels(a)) for a in bare}
+    report_unseen(unseen)
     return np.column_stack([found[a] for a in domain.attributes])
 
 
@@ -104,18 +108,8 @@ def _codes(column: Any, levels: tuple, name: str) -> np.ndarray:
     codes, found = pd.factorize(column)
     lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
     if len(found) and (lookup < 0).all():
-        _refuse_other_type(found, levels, name)
+        keys = {canonical(v): i for i, v in enumerate(levels) if v is not None}
+        compared = looked_up(column, keys, position.get(None, -1), -1)
+        if (compared >= 0).any():
+            return compared
     return np.where(codes >= 0, lookup[codes], position.get(None, -1))
-
-
-def _refuse_other_type(values: Any, levels: tuple, name: str) -> None:
-    """Refuse a column none of whose values is a level, though some would be if they were text, or numbers."""
-    text = {str(level): level for level in levels}
-    for value in map(checks.plain, values):
-        if str(value) in text:
-            meant = text[str(value)]
-            raise DataError(
-                f"No value of column {name!r} is a level of the tables: it has {value!r} ({type(value).__name__}), "
-                f"they have {meant!r} ({type(meant).__name__}).",
-                hint="convert the column.",
-            )

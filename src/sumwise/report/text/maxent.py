@@ -38,9 +38,10 @@ def tell(study: Any, summary: Summary) -> None:
     frame = study.estimates()
     names = [str(c) for c in study.model.classes_]
     name = names[1] if len(names) == 2 else names[-1]
+    people = float(study.model.n_) if study.tables.n is None else study.tables.n  # noisy tables state no total
     summary.record = {
         "tables": len(study.tables),
-        "people": study.tables.n,
+        "people": people,
         "attributes": len(study.model.domain_),
         "classes": names,
     }
@@ -49,7 +50,7 @@ def tell(study: Any, summary: Summary) -> None:
     share = float((first["people"] * first["share"].fillna(0)).sum() / first["people"].sum())
     summary.lead = [
         (
-            f"{len(study.tables):,} tables over {len(study.model.domain_)} attributes of {study.tables.n:,.0f} "
+            f"{len(study.tables):,} tables over {len(study.model.domain_)} attributes of {people:,.0f} "
             f"people; {100 * share:.1f}% of them are {name}."
         ),
         *_contrasts(overall, name),
