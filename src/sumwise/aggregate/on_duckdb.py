@@ -248,6 +248,19 @@ class DuckDBEngine:
         except self._errors as error:
             raise self._failure(error) from None
 
+    def replace_rows(self, sql: str) -> None:
+        """Make the result of a query the rows of the source."""
+        bounded = f"{self.dialect.prefix}bounded"
+        for statement in (
+            f"CREATE TEMP TABLE {bounded} AS {sql}",
+            f"DROP VIEW {self.dialect.source}",
+            f"CREATE TEMP VIEW {self.dialect.source} AS FROM {bounded}",
+        ):
+            try:
+                self.connection.execute(one_statement(self.connection, statement))
+            except self._errors as error:
+                raise self._failure(error) from None
+
     def chunks(self, sql: str) -> Iterator[Any]:
         """The result of a query as record batches of up to a million rows, one after the other."""
         try:

@@ -122,6 +122,10 @@ class SparkEngine:
         """The result of a query as a pyarrow table."""
         return self._guarded(lambda: self.session.sql(sql).toArrow())
 
+    def replace_rows(self, sql: str) -> None:
+        """Make the result of a query the rows of the source."""
+        self._view(self._guarded(lambda: self.session.sql(sql)), self.dialect.source)
+
     def chunks(self, sql: str) -> Iterator[Any]:
         """The result of a query as record batches."""
         yield from self.table(sql).to_batches()

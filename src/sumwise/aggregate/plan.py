@@ -47,6 +47,16 @@ class CountPlan:
         Withhold cells with a count above 0 and below this: they become NaN with bounds, never zero.
     table : str, optional
         The table to read where `source` is a database file that has several.
+    person : str, optional
+        The column that names the person whose row it is; with it, `max_rows` or `max_cells` bounds what is counted.
+    max_rows : int, optional
+        The most rows of one person that are counted, a random choice where there are more.
+    max_cells : int, optional
+        The most different rows (by attributes and label) of one person that are counted, each once.
+    max_weight : float, optional
+        The largest weight that a row counts with: larger ones are clipped.
+    seed : int, default 0
+        Of the choice of rows: the same rows, whatever their order, give the same tables.
 
     Examples
     --------
@@ -67,11 +77,17 @@ class CountPlan:
     encoding: Encoding | None = None
     suppress_below: float | None = None
     table: str | None = None
+    person: str | None = None
+    max_rows: int | None = None
+    max_cells: int | None = None
+    max_weight: float | None = None
+    seed: int = 0
 
     def __post_init__(self):
         attributes = _names(self.attributes, "attributes")
         object.__setattr__(self, "attributes", attributes)
-        for name, what in ((self.label, "label"), (self.weight, "weight"), (self.table, "table")):
+        named = ((self.label, "label"), (self.weight, "weight"), (self.table, "table"), (self.person, "person"))
+        for name, what in named:
             if name is not None and (not isinstance(name, str) or not name):
                 raise DataError(f"{what} is {name!r}.", hint=f"name a {'table' if what == 'table' else 'column'}.")
         if self.label in attributes or self.weight in attributes or (self.label and self.label == self.weight):
@@ -81,6 +97,27 @@ class CountPlan:
         self._check_levels()
         if self.suppress_below is not None:
             checks.at_least(self.suppress_below, "suppress_below", 0, whole_number=False)
+        self._check_contributions()
+
+    def _check_contributions(self) -> None:
+        for name in ("max_rows", "max_cells"):
+            if getattr(self, name) is not None:
+                checks.at_least(getattr(self, name), name, 1)
+        checks.at_least(self.seed, "seed", 0)
+        if self.person is not None and self.max_rows is None and self.max_cells is None:
+            raise DataError("person is given without a bound.", hint="say max_rows=..., max_cells=..., or both.")
+        if self.person is None and (self.max_rows is not None or self.max_cells is not None):
+            raise DataError("max_rows and max_cells need person=....", hint="name the column that names persons.")
+        if self.max_weight is not None:
+            checks.at_least(self.max_weight, "max_weight", 0, whole_number=False)
+            if self.weight is None or not self.max_weight > 0:
+                raise DataError(f"max_weight is {self.max_weight!r}.", hint="it needs weight=..., and is above 0.")
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """The most rows of one person that are counted; None where they are not bounded."""
+        bounds = [b for b in (self.max_rows, self.max_cells) if b is not None]
+        return min(bounds) if bounds else None
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:

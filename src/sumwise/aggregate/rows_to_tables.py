@@ -8,6 +8,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.aggregate import sql, survey
+from sumwise.aggregate.contributions import bound_rows
 from sumwise.aggregate.counters import Counter, check_cells
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.domain import Domain
@@ -41,6 +42,11 @@ def aggregate(
     domain: Domain | None = None,
     suppress_below: float | None = None,
     table: str | None = None,
+    person: str | None = None,
+    max_rows: int | None = None,
+    max_cells: int | None = None,
+    max_weight: float | None = None,
+    seed: int = 0,
     **options: Any,
 ) -> Tables:
     """Count rows into tables: every subset of attributes, with label sums, in one pass over the rows.
@@ -64,6 +70,9 @@ def aggregate(
         Where to count.
     subsets, where, domain, suppress_below, table
         As in :class:`CountPlan`.
+    person, max_rows, max_cells, max_weight, seed
+        Bounds on what one person contributes, as in :class:`CountPlan`. The tables' provenance states them, and
+        :func:`sumwise.privacy.release` derives its sensitivity from them.
     **options
         ``counting="native"`` (one pass through a compiled kernel) or ``"sql"`` (one GROUPING SETS statement);
         ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and
@@ -87,7 +96,10 @@ def aggregate(
     array([[1., 0.],
            [0., 1.]])
     """
-    plan = CountPlan(source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table)
+    plan = CountPlan(
+        source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table,
+        person, max_rows, max_cells, max_weight, seed,
+    )  # fmt: skip
     return run(plan, engine, **options)
 
 
@@ -104,6 +116,7 @@ def run(
     """
     checks.choice(counting, "counting", COUNTING)
     with opened(plan.source, needed_columns(plan), engine, plan.table, **options) as opened_engine:
+        bound_rows(plan, opened_engine, needed_columns(plan))
         return _counted(plan, opened_engine, counting, verbose)
 
 
@@ -126,7 +139,7 @@ def needed_columns(plan: CountPlan) -> tuple[str, ...]:
     columns = [a for a in plan.attributes if a not in given]
     if ruled and plan.encoding is not None:
         columns += plan.encoding.project(ruled).columns
-    columns += [c for c in (plan.label, plan.weight) if c is not None]
+    columns += [c for c in (plan.label, plan.weight, plan.person) if c is not None]
     return tuple(dict.fromkeys([*columns, *(c for c, _, _ in plan.where)]))
 
 
@@ -166,7 +179,9 @@ def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engin
         y = column.sql if classes is None else sql.class_code(column, classes, statement)
         statement.add(f"CAST({y} AS INTEGER)", "y")
     if plan.weight is not None:
-        statement.add(f"CAST({engine.columns[plan.weight].sql} AS DOUBLE)", "w")
+        weight = f"CAST({engine.columns[plan.weight].sql} AS DOUBLE)"
+        most = plan.max_weight
+        statement.add(weight if most is None else f"least({weight}, {engine.dialect.literal(float(most))})", "w")
     for lookup in statement.lookups:
         engine.add_lookup(lookup)
     names = [f"a{i}" for i in range(len(plan.attributes))]
@@ -226,7 +241,10 @@ def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
     if plan.encoding is not None:
         learned += [a for a in plan.encoding.learned_by(plan.attributes) if a not in learned]
     learned += [plan.label] if plan.label is not None and classes is not None else []
-    return Provenance(plan.weight is not None, learned=tuple(learned), withheld=bool(plan.suppress_below))
+    heaviest = None if plan.max_weight is None else float(plan.max_weight)
+    return Provenance(
+        plan.weight is not None, heaviest, plan.rows_per_person, tuple(learned), withheld=bool(plan.suppress_below)
+    )
 
 
 def _suppressed(counts: np.ndarray, sums: np.ndarray, below: float) -> tuple[np.ndarray, np.ndarray, tuple]:

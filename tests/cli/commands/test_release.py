@@ -165,3 +165,12 @@ def test_a_copied_folder_and_another_budget_are_refused(tables, capsys):
     assert main(["release", "linked", "--out", "again"]) == 2
     assert "has 0 left" in capsys.readouterr().err
     assert not os.path.exists("again")
+
+
+def test_aggregate_release_init_and_fit_in_a_row(tables, capsys):
+    """Released tables state no n; everything after them works without."""
+    assert main(["aggregate", "rows.parquet", "-a", "a", "-a", "b", "--label", "click", "--out", "small"]) == 0
+    assert main(["release", "small", "--epsilon", "5", "--out", "noisy"]) == 0
+    assert main(["init", "noisy"]) == 0
+    assert main(["fit", "problem.toml", "--out", "result"]) == 0
+    assert "1 tables over 2 attributes of" in capsys.readouterr().out

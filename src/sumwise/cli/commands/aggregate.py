@@ -29,6 +29,13 @@ def command(
     encode: Annotated[str | None, typer.Option(help="TOML file of rules to learn: how columns become levels.")] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding.json of earlier tables, to use again.")] = None,
     suppress_below: Annotated[float | None, typer.Option(help="Withhold counts above 0 and below this.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Column that names persons; with --max-rows or --max-cells.")
+    ] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Count at most so many rows of one person.")] = None,
+    max_cells: Annotated[int | None, typer.Option(help="Count at most so many different rows of one person.")] = None,
+    max_weight: Annotated[float | None, typer.Option(help="Clip weights to this.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the choice among a person's rows.")] = 0,
     table: Annotated[str | None, typer.Option(help="The table of a database file.")] = None,
     engine: Annotated[str, typer.Option(help="duckdb (here) or spark.")] = "duckdb",
     master: Annotated[str | None, typer.Option(help="Spark's master, as local[2] or spark://host:7077.")] = None,
@@ -58,10 +65,11 @@ def command(
     rules = _encoding(
         source, encode, encoding, label, {**options, "engine": engine, "table": table, "where": conditions}
     )
-    attributes = list(attribute or _default_attributes(kinds, rules, label, weight))
+    attributes = list(attribute or _default_attributes(kinds, rules, (label, weight, person)))
     tables = aggregate(
         source, attributes, label, order, weight, rules, engine,
-        where=conditions, suppress_below=suppress_below, table=table, verbose=1, **options,
+        where=conditions, suppress_below=suppress_below, table=table, person=person, max_rows=max_rows,
+        max_cells=max_cells, max_weight=max_weight, seed=seed, verbose=1, **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
     facts = {**tables.describe(), "folder": out}
@@ -178,9 +186,9 @@ def _check_held_out(
         )
 
 
-def _default_attributes(kinds: dict[str, str], rules: Any, label: str | None, weight: str | None) -> list[str]:
+def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:
     used = set() if rules is None else set(rules.columns)
-    plain = [c for c in kinds if c not in (label, weight) and c not in used]
+    plain = [c for c in kinds if c not in others and c not in used]
     return [*(() if rules is None else rules.attributes), *plain]
 
 
