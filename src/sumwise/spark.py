@@ -200,13 +200,17 @@ class Standstill:
             self._thread.join()
 
     def _watch(self) -> None:
-        last, since = self._finished(), 0.0
+        last, since = None, 0.0
         while not self._over.wait(self.seconds):
-            now = self._finished()
-            since = since + self.seconds if now == last else 0.0
+            try:
+                now = self._finished()
+                since = since + self.seconds if now == last else 0.0
+                line = self._line(since) if since else None
+            except Exception:  # the context is gone, which the thread that works reports itself
+                return
             last = now
-            if since:
-                self.say(self._line(since))
+            if line:
+                self.say(line)
 
     def _line(self, since: float) -> str:
         n = self._executors()
