@@ -71,7 +71,7 @@ class Cluster:
         self.processes.append(process)
         return process
 
-    def _wait(self, name: str, words: str, seconds: float = 120.0) -> None:
+    def _wait(self, name: str, words: str, seconds: float = 1800.0) -> None:
         log, end = self.folder / f"{name}.log", time.monotonic() + seconds
         while words not in log.read_text(errors="replace"):
             if time.monotonic() > end:

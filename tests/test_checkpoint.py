@@ -5,12 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from killed import kill_after
 from sumwise import Bags, Domain, Margins, load, save
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.errors import DataError
@@ -138,11 +138,11 @@ def test_failed_save_keeps_the_state_before(tmp_path, monkeypatch):
 
 WORK = textwrap.dedent(
     """
-    import sys, time
+    import sys
     import numpy as np
     from sumwise.checkpoint import Checkpoint, fingerprint
 
-    path, slow = sys.argv[1], sys.argv[2] == "slow"
+    path = sys.argv[1]
     data = np.arange(50.0)
     checkpoint = Checkpoint(path, key=fingerprint(data, {"steps": 60}), every=5)
     state = checkpoint.load() or {"step": 0, "x": np.zeros(50), "rng": np.random.default_rng(1)}
@@ -152,15 +152,13 @@ WORK = textwrap.dedent(
         state = {"step": step + 1, "x": x, "rng": state["rng"]}
         if checkpoint.due(step + 1):
             checkpoint.save(state)
-        if slow:
-            time.sleep(0.05)
     print(state["x"].tobytes().hex())
     """
 )
 
 
-def run(path, speed="quick"):
-    command = [sys.executable, "-c", WORK, str(path), speed]
+def run(path):
+    command = [sys.executable, "-c", WORK, str(path)]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return int(out[0].split()[1]), out[1]
 
@@ -168,15 +166,9 @@ def run(path, speed="quick"):
 def test_killed_work_resumes_to_the_same_bits(tmp_path):
     _, expected = run(tmp_path / "undisturbed")
     path = tmp_path / "killed"
-    process = subprocess.Popen([sys.executable, "-c", WORK, str(path), "slow"], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL  # it was still at work
+    assert kill_after(3, WORK, path) == -signal.SIGKILL
     start, result = run(path)
-    assert 0 < start < 60
+    assert start == 15
     assert result == expected
 
 

@@ -115,7 +115,7 @@ def on_terminal(code: str) -> tuple[int, str]:
     except OSError:  # the other side of a terminal was closed
         pass
     os.close(ours)
-    return process.wait(timeout=60), seen.decode()
+    return process.wait(), seen.decode()
 
 
 SHOW, HIDE = "\x1b[?25h", "\x1b[?25l"

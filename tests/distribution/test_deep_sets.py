@@ -1,8 +1,6 @@
 """DeepSets as an estimator: what it learns, weights, resumption, classes, several responses, bad input."""
 
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import sumwise
+from killed import kill_after
 from sumwise import Bags, synthetic
 from sumwise.distribution import DeepSets
 from sumwise.errors import DataError, ModelWarning, NotConverged
@@ -209,14 +208,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     path = tmp_path / "net.checkpoint"
     code = f"import sumwise.distribution.deep_sets as d; d.SECONDS = 0.0{CHILD}"
     here = [str(Path(__file__).parent), *(p for p in sys.path if p)]
-    child = subprocess.Popen([sys.executable, "-c", f"import sys; sys.path[:0] = {here!r}\n{code}", str(path)])
-    for _ in range(600):
-        time.sleep(0.05)
-        if path.exists() or child.poll() is not None:
-            break
-    time.sleep(0.2)
-    child.kill()
-    assert child.wait() != 0, "it was done before it could be killed"
+    kill_after(2, f"import sys; sys.path[:0] = {here!r}\n{code}", path)
     assert path.exists()
     resumed = slow_net(path).fit(*spreads(60))
     assert not path.exists()

@@ -5,12 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
 import pytest
 
+from killed import STAND_STILL
 from maxent_settings import classifier
 from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
@@ -71,19 +71,21 @@ MaxEntClassifier(
 
 def killed_once_saved(path, log):
     """Run a driver of its own on local[2], and kill it and its Java when its first checkpoint is there."""
-    code = DRIVER.format(world=WORLD, options={k: v for k, v in OPTIONS.items() if k != "random_state"})
+    code = STAND_STILL.format(saves=1)
+    code += DRIVER.format(world=WORLD, options={k: v for k, v in OPTIONS.items() if k != "random_state"})
     with open(log, "wb") as out:
         driver = subprocess.Popen(
-            [sys.executable, "-c", code, str(path)], stdout=out, stderr=out, start_new_session=True
+            [sys.executable, "-c", code, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=out,
+            start_new_session=True,
         )
-    end = time.monotonic() + 300
-    while not path.exists() and driver.poll() is None and time.monotonic() < end:
-        time.sleep(0.05)
-    alive = driver.poll() is None
-    if alive:
+    stands = any(line == b"standing still\n" for line in iter(driver.stdout.readline, b""))
+    if stands:
         os.killpg(driver.pid, signal.SIGKILL)
-    driver.wait()
-    return alive and path.exists()
+    driver.communicate()
+    return stands and path.exists()
 
 
 @needs_spark

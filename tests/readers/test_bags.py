@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sumwise import Bags
@@ -108,7 +108,7 @@ cell = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(cell, min_size=3, max_size=3), max_size=4), st.sampled_from([",", ";"]))
 def test_any_text_gives_bags_or_a_sumwise_error(tmp_path, rows, separator):
     text = "\n".join(separator.join(fields) for fields in [["b", "x", "w"], *rows])

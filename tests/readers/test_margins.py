@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sumwise import Margins
@@ -405,7 +405,7 @@ cell = st.one_of(
 lines = st.lists(st.lists(cell, max_size=5).map(lambda fields: fields), max_size=5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(lines, st.sampled_from([",", ";", "\t"]), st.booleans(), st.sampled_from(["utf-8", "latin-1", "utf-16"]))
 def test_any_text_gives_margins_or_a_sumwise_error(tmp_path, rows, separator, good_header, encoding):
     header = ["unit", "a", "b", "c"] if good_header else []
@@ -416,7 +416,7 @@ def test_any_text_gives_margins_or_a_sumwise_error(tmp_path, rows, separator, go
             assert isinstance(read_margins(path, **options), Margins)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=80), st.sampled_from(["csv", "csv.gz", "parquet", "arrow", "duckdb"]))
 def test_any_bytes_give_a_sumwise_error_or_margins(tmp_path, body, ending):
     path = put(tmp_path / f"x.{ending}", body)

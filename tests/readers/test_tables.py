@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sumwise import Domain, Table, Tables
@@ -179,7 +179,7 @@ cell = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(cell, min_size=6, max_size=6), max_size=4), st.sampled_from(["raise", "zero", "unobserved"]))
 def test_any_text_gives_tables_or_a_sumwise_error(tmp_path, rows, absent):
     text = "\n".join(",".join(fields) for fields in [["a", "b", "count", "label_sum", "noise", "scale"], *rows])
