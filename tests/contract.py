@@ -42,7 +42,8 @@ def margins_case() -> Case:
     groups = np.column_stack([np.round(x * n), n - np.round(x * n)])
     yes = rng.binomial(groups[:, 0].astype(int), 0.7) + rng.binomial(groups[:, 1].astype(int), 0.3)
     margins = Margins(groups, np.column_stack([yes, n - yes]))
-    return Case((margins,), {"interval": (0.9,), "estimate": (0.9,), "score": (margins,)}, True)
+    inputs = {"interval": (0.9,), "estimate": (0.9,), "score": (margins,), "predict": (margins,)}
+    return Case((margins,), inputs, True)
 
 
 def counts_case() -> Case:

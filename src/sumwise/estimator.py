@@ -28,6 +28,20 @@ class Estimator(BaseEstimator):
     array([1., 0.])
     """
 
+    def report(self, data: Any, **options: Any) -> Any:
+        """Return the report on this fitted model and its data: what `sumwise.report.report` returns.
+
+        Parameters
+        ----------
+        data : container, or tuple
+            What ``fit`` was given.
+        **options
+            Of `sumwise.report.report`: ``truth``, ``compare``, ``title``, ``level`` and more.
+        """
+        from importlib import import_module  # the layers below don't import reports; the user asked for one
+
+        return import_module("sumwise.report").report(self, data, **options)
+
     def _fitted(self, *names: str) -> Any:
         """Return self if fitted; else raise ``NotFittedError``."""
         check_is_fitted(self, list(names) or None)

@@ -70,3 +70,19 @@ def test_inside_keeps_shares_off_the_edge():
     kept = inside(np.array([[1.2, -0.2], [0.3, 0.7]]))
     assert kept.min() > 0
     np.testing.assert_allclose(kept.sum(axis=1), 1)
+
+
+def test_prediction_adds_up_and_covers_units_like_those_fitted():
+    from sumwise import synthetic
+    from sumwise.ecological import Bounds, EcologicalEM
+
+    m = synthetic.precincts(200, random_state=1).margins
+    train, rest = m[np.arange(100)], m[np.arange(100, 200)]
+    est = EcologicalEM().fit(train)
+    found, (low, high) = est.predict(rest), est.predict_interval(rest, 0.9)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    held = (low <= rest.col_shares) & (rest.col_shares <= high)
+    assert 0.8 <= held.mean() <= 0.99
+    assert Bounds().fit(train).predict_interval(rest.rows)[0].shape == (100, 2)
+    with pytest.raises(DataError, match="groups has 3 columns; the model has 2"):
+        est.predict([[1, 2, 3]])

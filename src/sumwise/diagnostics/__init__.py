@@ -5,34 +5,53 @@ from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_n
 from sumwise.diagnostics.distribution import similarity_numbers
 from sumwise.diagnostics.ecological import (
     contextual,
+    first_choices,
     interval_numbers,
+    is_abstention,
     method_numbers,
     polarisation_numbers,
     share_density,
     tomography,
+    unit_cells,
     unit_scatter,
 )
 from sumwise.diagnostics.findings import finding_numbers
 from sumwise.diagnostics.flows import flow_numbers, mean_moves
+from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
+from sumwise.diagnostics.levels import class_margin, level_shares
+from sumwise.diagnostics.other_methods import family_of, fit_others, other_methods, share_differences
 from sumwise.diagnostics.training_curve import convergence, training_curve
 
 __all__ = [
     "calibration_numbers",
+    "class_margin",
     "confusion",
     "contextual",
     "convergence",
+    "cross_predict",
+    "cross_predict_shares",
+    "family_of",
     "finding_numbers",
+    "first_choices",
+    "fit_others",
     "flow_numbers",
     "interval_numbers",
+    "is_abstention",
+    "level_shares",
     "mean_moves",
     "method_numbers",
+    "other_methods",
     "polarisation_numbers",
     "predicted_numbers",
     "share_density",
+    "share_differences",
     "similarity_numbers",
+    "split_half",
     "subgroup_numbers",
+    "subgroup_shares",
     "tomography",
     "training_curve",
+    "unit_cells",
     "unit_scatter",
 ]
 

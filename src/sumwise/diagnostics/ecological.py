@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,11 @@ from sumwise.ecological.kernels.truncated_normal import natural
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
-__all__ = [
-    "contextual",
-    "interval_numbers",
-    "method_numbers",
-    "polarisation_numbers",
-    "share_density",
-    "tomography",
-    "unit_scatter",
-]
+ABSTENTION = re.compile(
+    r"^(no[\s_-]*vote|not?[\s_-]*vot(ed|ing)|did[\s_-]*n.?o?t[\s_-]*vote|abst(ain(ed)?|ention)s?|non[\s_-]*vot(er|ers|ing)"
+    r"|not[\s_-]*counted|blank|invalid|spoil(ed|t)?|informal)\b",
+    re.IGNORECASE,
+)
 
 
 def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:
@@ -256,3 +253,98 @@ def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
         "outcomes": first.col_names_,
         "level": level,
     }
+
+
+def is_abstention(name: Any) -> bool:
+    """Whether an outcome's name says that no choice was made (no vote, abstention, blank or invalid ballots).
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import is_abstention
+    >>> [name for name in ("no vote", "No", "abstained", "did not vote", "Novak", "nonvoters") if is_abstention(name)]
+    ['no vote', 'abstained', 'did not vote', 'nonvoters']
+    """
+    return ABSTENTION.match(str(name).strip()) is not None
+
+
+def unit_cells(est: Any, margins: Margins) -> Any:
+    """Return every unit's cells as a frame: share, count and the bounds that its totals imply.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import unit_cells
+    >>> from sumwise.ecological import Bounds
+    >>> m = Margins([[60, 40]], [[80, 20]])
+    >>> unit_cells(Bounds().fit(m), m)["lower_bound"].round(2).tolist()
+    [0.67, 0.0, 0.5, 0.0]
+    """
+    import pandas as pd
+
+    low, high = cell_bounds(margins.rows, margins.cols)
+    size = margins.rows[:, :, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bounds = [np.where(size > 0, b / size, np.nan) for b in (low, high)]
+    index = np.indices(est.cells_.shape).reshape(3, -1)
+    return pd.DataFrame(
+        {
+            "unit": np.asarray(margins.units, dtype=object)[index[0]],
+            "group": np.asarray(margins.row_names, dtype=object)[index[1]],
+            "outcome": np.asarray(margins.col_names, dtype=object)[index[2]],
+            "share": est.cells_.ravel(),
+            "count": (est.cells_ * size).ravel(),
+            "lower_bound": bounds[0].ravel(),
+            "upper_bound": bounds[1].ravel(),
+        }
+    )
+
+
+def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws: int = 2000) -> Any:
+    """Return the first choice of every group as a frame; not voting is no choice.
+
+    Parameters
+    ----------
+    est : fitted estimator on margins with draws (not `Bounds`)
+    level : float, default 0.95
+    random_state : int, Generator or None, default 0
+    n_draws : int, default 2000
+
+    Returns
+    -------
+    pandas.DataFrame
+        group, first choice, probability, runner-up, support, low, high, support elsewhere.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import first_choices
+    >>> from sumwise.ecological import EcologicalEM
+    >>> first_choices(EcologicalEM().fit(synthetic.precincts(40, random_state=0).margins)).columns.tolist()[:3]
+    ['group', 'first choice', 'probability']
+    """
+    import pandas as pd
+
+    real = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)]
+    if not real:
+        raise DataError("All outcomes are abstentions.", hint="name the outcomes that people chose.")
+    draws = est.sample(n_draws, random_state)[:, :, real].argmax(axis=2)
+    low, high = est.interval(level)
+    counts = est.shares_ * est.group_sizes_[:, None]
+    rows = []
+    for r, group in enumerate(est.row_names_):
+        order = np.argsort(-est.shares_[r, real], kind="stable")
+        c = real[order[0]]
+        rest = est.group_sizes_.sum() - est.group_sizes_[r]
+        rows.append(
+            {
+                "group": group,
+                "first choice": est.col_names_[c],
+                "probability": float(np.mean(draws[:, r] == order[0])),
+                "runner-up": est.col_names_[real[order[1]]] if len(order) > 1 else "",
+                "support": est.shares_[r, c],
+                "low": low[r, c],
+                "high": high[r, c],
+                "support elsewhere": (counts[:, c].sum() - counts[r, c]) / rest if rest > 0 else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)

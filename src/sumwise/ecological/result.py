@@ -114,6 +114,55 @@ class EcologicalEstimator(Estimator):
         shares = inside(self.shares_)
         return float(np.average(unit_log_density(margins.rows, margins.cols, shares, self.dispersion_)))
 
+    def predict(self, groups: Any) -> np.ndarray:
+        """Return expected outcome shares (n_units, C) of other units from the sizes of their groups.
+
+        Parameters
+        ----------
+        groups : array of shape (n_units, R), or Margins
+            How many people of each group a unit has.
+        """
+        rows = self._group_counts(groups)
+        whole = rows.sum(axis=1, keepdims=True)
+        return np.divide(rows @ self.shares_, whole, out=np.zeros((len(rows), self.shares_.shape[1])), where=whole > 0)
+
+    def predict_interval(
+        self, groups: Any, level: float = 0.95, random_state: Any = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high) of the outcome shares (n_units, C) of other units.
+
+        The interval allows for the uncertainty of `shares_` and for how much a unit deviates from them
+        (`dispersion_`).
+
+        Parameters
+        ----------
+        groups : array of shape (n_units, R), or Margins
+        level : float, default 0.95
+        random_state : int, Generator or None, default 0
+        """
+        from scipy.stats import norm
+
+        rows = self._group_counts(groups)
+        whole = np.maximum(rows.sum(axis=1), 1e-300)[:, None]
+        shares = inside(self.shares_)
+        within = (rows @ (shares * (1 - shares))) * (1 + self.dispersion_ * np.maximum(whole - 1, 0))
+        between: Any = 0.0
+        if type(self)._sample is not EcologicalEstimator._sample:  # methods without a probability model have no draws
+            between = np.einsum("ir,drc->dic", rows, self.sample(400, random_state)).var(axis=0)
+        wide = norm.ppf((1 + checks.fraction(level, "level")) / 2) * np.sqrt(within + between) / whole
+        mean = self.predict(rows)
+        return np.clip(mean - wide, 0.0, 1.0), np.clip(mean + wide, 0.0, 1.0)
+
+    def _group_counts(self, groups: Any) -> np.ndarray:
+        self._fitted("shares_")
+        rows = checks.finite(groups.rows if isinstance(groups, Margins) else groups, "groups", ndim=2)
+        if rows.shape[1] != self.shares_.shape[0] or (rows < 0).any():
+            raise DataError(
+                f"groups has {rows.shape[1]} columns; the model has {self.shares_.shape[0]} groups.",
+                hint=f"give counts of {', '.join(map(str, self.row_names_))}.",
+            )
+        return rows
+
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 

@@ -1,6 +1,7 @@
 """Scores against truth."""
 
 from sumwise.metrics.bag_shares import bag_calibration
+from sumwise.metrics.intervals import conformal_half_width, wilson_interval
 from sumwise.metrics.labels import auc, calibration, nllh
 from sumwise.metrics.polls import compare_polls
 from sumwise.metrics.shares import majority_hits, pair_order, share_scores, weighted_rmse
@@ -10,9 +11,11 @@ __all__ = [
     "bag_calibration",
     "calibration",
     "compare_polls",
+    "conformal_half_width",
     "majority_hits",
     "nllh",
     "pair_order",
     "share_scores",
     "weighted_rmse",
+    "wilson_interval",
 ]

@@ -1,5 +1,42 @@
-"""Figures, one per file, each drawn from the numbers of diagnostics."""
+"""Figures, one per file, each drawn from the numbers of diagnostics: they take `ax=` and return it."""
 
+from sumwise.plots.calibration import plot_calibration
+from sumwise.plots.confusion import plot_confusion
+from sumwise.plots.convergence import plot_convergence
+from sumwise.plots.findings import plot_findings
+from sumwise.plots.flows import plot_flows
 from sumwise.plots.font_cache import prepare_font_cache
+from sumwise.plots.intervals import plot_intervals
+from sumwise.plots.methods import plot_methods
+from sumwise.plots.polarisation import plot_polarisation
+from sumwise.plots.predicted import plot_predicted
+from sumwise.plots.share_density import plot_share_density
+from sumwise.plots.share_heatmap import plot_share_heatmap
+from sumwise.plots.share_scatter import plot_share_scatter
+from sumwise.plots.similarity import plot_similarity
+from sumwise.plots.subgroups import plot_subgroups
+from sumwise.plots.tomography import plot_tomography
+from sumwise.plots.training_curve import plot_training_curve
+from sumwise.plots.unit_scatter import plot_unit_scatter
+
+__all__ = [
+    "plot_calibration",
+    "plot_confusion",
+    "plot_convergence",
+    "plot_findings",
+    "plot_flows",
+    "plot_intervals",
+    "plot_methods",
+    "plot_polarisation",
+    "plot_predicted",
+    "plot_share_density",
+    "plot_share_heatmap",
+    "plot_share_scatter",
+    "plot_similarity",
+    "plot_subgroups",
+    "plot_tomography",
+    "plot_training_curve",
+    "plot_unit_scatter",
+]
 
 prepare_font_cache()

@@ -1,6 +1,7 @@
-"""The report: a summary (a dict for JSON) and the one offline page that is made of it."""
+"""The report: what a fitted method found, as a summary (a dict for JSON), figures, tables and one offline page."""
 
 from sumwise.report.html import page
+from sumwise.report.model_report import Figure, Report, report
 from sumwise.report.summary import Summary
 
-__all__ = ["Summary", "page"]
+__all__ = ["Figure", "Report", "Summary", "page", "report"]

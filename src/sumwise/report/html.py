@@ -9,7 +9,9 @@ from typing import Any
 __all__ = ["page"]
 
 
-def page(*summaries: dict[str, Any], title: str | None = None, intro: list[str] | None = None) -> str:
+def page(
+    *summaries: dict[str, Any], title: str | None = None, intro: list[str] | None = None, full: bool = False
+) -> str:
     """Return one offline HTML page of a summary, or of several under one title.
 
     Parameters
@@ -20,6 +22,8 @@ def page(*summaries: dict[str, Any], title: str | None = None, intro: list[str] 
         Default: that of the first summary.
     intro : list of str, optional
         Paragraphs above several summaries.
+    full : bool, default False
+        Print every row of long tables on paper.
 
     Returns
     -------
@@ -42,6 +46,7 @@ def page(*summaries: dict[str, Any], title: str | None = None, intro: list[str] 
     return template.render(
         title=title or summaries[0]["title"],
         intro=intro or [],
+        full=full,
         studies=list(summaries),
         style=_template("report.css"),
         script=_template("report.js"),

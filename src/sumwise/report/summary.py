@@ -1,7 +1,9 @@
 """The summary: what a study found, as a dict of plain values; the page shows this and nothing else.
 
-A summary has sections in a fixed order, and a section has blocks. A block is a dict with a ``kind``: text, bullets,
-note, facts, table or figure. A figure holds the name of its plot and the numbers that it draws, never a picture.
+A summary leads with a paragraph for readers outside the field and with findings: an estimate each, its interval, what
+the data alone imply, and how far to trust it. Sections follow in a fixed order; a section has blocks. A block is a dict
+with a ``kind``: text, bullets, note, facts, table or figure. A figure holds the name of its plot and the numbers that
+it draws, never a picture.
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "note", "plain", "table", "text"]
+__all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "note", "plain", "table", "text"]
 
-FORMAT = 1
+FORMAT = 2
 SECTIONS = {
-    "found": "What was found",
-    "estimates": "The estimates",
-    "certainty": "How sure, and why",
-    "assumptions": "What is assumed, and what would break it",
-    "provenance": "Where this comes from",
+    "found": "Findings",
+    "estimates": "Estimates",
+    "certainty": "How certain are these estimates?",
+    "assumptions": "Assumptions, and what could go wrong",
+    "appendix": "Appendix: full tables",
+    "provenance": "Data and reproducibility",
 }
 KINDS = ("text", "share", "count", "number", "yes")
 MOST_ROWS = 400  # of a table on the page; the files hold all
@@ -72,8 +75,10 @@ def facts(pairs: Mapping[str, Any], title: str | None = None) -> dict[str, Any]:
     return {"kind": "facts", "title": title, "pairs": [[str(k), _shown(v)] for k, v in pairs.items()]}
 
 
-def table(frame: Any, title: str, kinds: Mapping[str, str] | None = None, file: str | None = None) -> dict[str, Any]:
-    """A table of a frame; the page lets readers sort it.
+def table(
+    frame: Any, title: str, kinds: Mapping[str, str] | None = None, file: str | None = None, folded: bool = False
+) -> dict[str, Any]:
+    """A table of a frame; the page lets readers sort, filter and download it.
 
     Parameters
     ----------
@@ -83,6 +88,8 @@ def table(frame: Any, title: str, kinds: Mapping[str, str] | None = None, file: 
         How to write its values. Default: text for text, else number.
     file : str, optional
         The file of the result folder that holds all rows.
+    folded : bool, default False
+        Show the caption alone until the reader opens it.
 
     Examples
     --------
@@ -108,6 +115,7 @@ def table(frame: Any, title: str, kinds: Mapping[str, str] | None = None, file: 
         "rows": rows,
         "n_rows": len(frame),
         "file": file,
+        "folded": folded,
     }
 
 
@@ -136,6 +144,51 @@ def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = 
     return {"kind": "figure", "plot": plot, "numbers": plain(numbers), "caption": caption, "table": data, **plain(more)}
 
 
+TRUST = ("high", "moderate", "low")
+
+
+def finding(what: str, value: float | None, kind: str = "share", **more: Any) -> dict[str, Any]:
+    """A finding: what is estimated, its value and interval, what the data alone imply, and how far to trust it.
+
+    Parameters
+    ----------
+    what : str
+        What the number is, as a phrase.
+    value : float or None
+        The estimate; None where the data alone give bounds and nothing more.
+    kind : {"share", "count", "number"}, default "share"
+    **more
+        ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model.
+        ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval.
+
+    Examples
+    --------
+    >>> from sumwise.report.summary import finding
+    >>> finding("Young voters who chose yes", 0.61, low=0.55, high=0.67, level=0.95, trust="moderate")["line"]
+    'Young voters who chose yes: 61.0% (95% interval 55.0% to 67.0%). Confidence: moderate.'
+    """
+    from sumwise.report.html import cell
+
+    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **more}
+    words = []
+    if value is not None:
+        words.append(cell(value, kind))
+    if out["low"] is not None:
+        level = "" if out["level"] is None else f"{100 * out['level']:g}% interval "
+        words.append(f"({level}{cell(out['low'], kind)} to {cell(out['high'], kind)})")
+    line = f"{what}: {' '.join(words)}".rstrip(": ")
+    if out["lower_bound"] is not None:
+        ends = f"{cell(out['lower_bound'], kind)} to {cell(out['upper_bound'], kind)}"
+        line += f"; the data alone imply {ends}" if words else f": {ends}, whatever the model"
+    line += "."
+    if out["trust"]:
+        line += f" Confidence: {out['trust']}."
+    return plain({**out, "line": line})
+
+
+FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because")
+
+
 @dataclass
 class Summary:
     """What a study found, section by section.
@@ -145,7 +198,9 @@ class Summary:
     title : str
     family, method : str
     lead : list of str
-        What was found, in a few sentences.
+        The verdict, in a paragraph that a reader outside the field understands; then what speaks against it.
+    findings : list of dict
+        From `finding`, in order of importance.
     sections : dict of str to list of blocks
         By the keys of `SECTIONS`.
 
@@ -162,6 +217,7 @@ class Summary:
     family: str
     method: str
     lead: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
     sections: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
 
@@ -173,7 +229,9 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as a dict of plain values, the same for the same findings."""
-        present = [key for key in SECTIONS if self.sections.get(key) or (key == "found" and self.lead)]
+        present = [
+            key for key in SECTIONS if self.sections.get(key) or (key == "found" and (self.lead or self.findings))
+        ]
         return plain(
             {
                 "format": FORMAT,
@@ -181,6 +239,7 @@ class Summary:
                 "family": self.family,
                 "method": self.method,
                 "lead": self.lead,
+                "findings": self.findings,
                 "record": self.record,
                 "sections": [
                     {"key": key, "title": SECTIONS[key], "blocks": self.sections.get(key, [])} for key in present

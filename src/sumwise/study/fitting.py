@@ -12,7 +12,8 @@ from typing import Any
 from sumwise.checkpoint import fingerprint
 from sumwise.persistence import save
 from sumwise.readers.write import harmless, write_frame
-from sumwise.report import page
+from sumwise.report import Report, page
+from sumwise.report.model_report import warned
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
 from sumwise.study.cached_steps import Work
@@ -75,7 +76,8 @@ def fit_problem(
         study.read()
         all_met(problem)
         study.fit()
-        summary = study.summary().to_dict()
+        made = study.report()
+        summary = warned(made.summary, study.work.warnings)
         provenance = {
             "command": command,
             "method": study.chosen,
@@ -90,7 +92,7 @@ def fit_problem(
             "seconds": round(time.monotonic() - begin, 1),
         }
         study.work.say("write")
-        _write_all(place.files, study, summary, provenance)
+        _write_all(place.files, study, Report(summary, made.frames), provenance)
         files = sorted(p.name for p in place.files.iterdir())
         place.finish()
     return {**summary, "folder": str(out), "files": files, "warnings": study.work.warnings}
@@ -107,8 +109,8 @@ def _parameters(model: Any) -> dict[str, Any]:
     return model.get_params(deep=False) if hasattr(model, "get_params") else {}
 
 
-def _write_all(folder: Path, study: Any, summary: dict[str, Any], provenance: dict[str, Any]) -> None:
-    for name, frame in {"estimates": study.estimates(), **study.extra()}.items():
+def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any]) -> None:
+    for name, frame in report.frames.items():
         write_frame(frame, folder / f"{name}.parquet")
         if name == "estimates" or len(frame) <= MOST_CSV:
             write_frame(harmless(frame), folder / f"{name}.csv")
@@ -116,9 +118,11 @@ def _write_all(folder: Path, study: Any, summary: dict[str, Any], provenance: di
     if (kept := study.kept()) is not None:
         (folder / "features.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
     (folder / "problem.toml").write_text(study.problem.text, "utf-8")
-    for name, told in (("summary.json", summary), ("provenance.json", provenance)):
-        (folder / name).write_text(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8")
-    (folder / "report.html").write_text(page(with_provenance(summary, provenance)), "utf-8")
+    (folder / "summary.json").write_text(report.json(), "utf-8")
+    (folder / "provenance.json").write_text(
+        json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8"
+    )
+    (folder / "report.html").write_text(page(with_provenance(report.summary, provenance)), "utf-8")
 
 
 def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:

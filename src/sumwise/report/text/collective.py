@@ -1,4 +1,4 @@
-"""What the report says of flows."""
+"""The report on flows between places, recovered from counts over time (collective graphical models)."""
 
 from __future__ import annotations
 
@@ -9,164 +9,209 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.report.summary import Summary, bullets, facts, figure, note, table, text
+from sumwise.collective import CountsOverTime, interpolation_error
+from sumwise.errors import DataError
+from sumwise.report.context import Context, plural
+from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
 MOST_FRAMES = 24  # steps that are drawn
+LEAST = 0.05  # individuals of a flow that is listed
+COUNTS = dict.fromkeys(("count", "least", "most", "lower bound", "upper bound", "counted", "estimated"), "count")
 ASSUMED = [
-    "The same individuals are there at all times; none come or go.",
-    "Each moves on its own, and where it goes next depends on where it is now, not on where it was before.",
-    "Of all flows that agree with the counts, those are taken that need the fewest long moves, within the scale.",
-    "Counts differ from the truth by the noise that the problem file names, independently of each other.",
+    "The population is closed: the same individuals are present at all times.",
+    "Individuals move independently of each other, and the next place depends on the present place only.",
+    "Among all flows that agree with the counts, those with the shortest moves are the most likely.",
+    "Counts differ from the truth by independent noise of the stated kind.",
 ]
-BREAKS = [
-    (
-        "Counting that misses more at some places or times than the rate says: the model explains it by moves that "
-        "weren't made."
-    ),
-    "Roads, borders, food: anything that makes one place likelier than another of the same distance and direction.",
-    "Individuals that keep to routes: counts can't tell a swap of two individuals from two that stay.",
+RISKS = [
+    "Detection that varies between places or times more than the noise allows: the model explains it by moves that did "
+    "not happen.",
+    "Roads, borders, food: whatever makes one place more attractive than another at the same distance.",
+    "Individuals that keep to routes: counts cannot distinguish two individuals that swap places from two that stay.",
 ]
+EXCHANGE = (
+    "Counts per place do not determine who went where: two individuals that swap places leave no trace. least and "
+    "most: the flow under half and twice the scale of moves. lower and upper bound: the range that the estimated "
+    "counts of the places imply, whatever the model. Neither is a probability statement."
+)
 
 
-def tell(study: Any, summary: Summary) -> None:
-    """Say what was found, how sure it is and what it rests on."""
-    frame, m = study.estimates(), study.model
-    stay = np.einsum("tii->t", m["edges"]) / m["n"]
+def write(context: Context) -> Summary:
+    """The summary of flows, or of the individual model that was learned from counts."""
+    if not hasattr(context.model, "least_"):
+        from sumwise.report.text import plain
+
+        return plain.write(context)
+    if not isinstance(context.data, CountsOverTime):
+        raise DataError("A report on flows needs the counts over time.", hint="give the CountsOverTime of fit.")
+    model, counts = context.model, context.data
+    flows, places = _flows(context), _places(context)
+    context.frames |= {"estimates": flows, "places": places}
+    steps = f"{counts.times[0]} to {counts.times[-1]}"
+    title = context.titled(f"Movement between {plural(len(counts.places), 'place')}, {steps}")
+    summary = Summary(title, "collective", context.method)
+    stay = np.einsum("tii->t", model.edges_) / model.n_
     summary.record = {
-        "times": len(study.times),
-        "places": len(study.places),
-        "population": m["n"],
+        "times": len(counts.times),
+        "places": len(counts.places),
+        "population": model.n_,
         "staying": stay,
     }
-    summary.lead = lead_lines(study, frame, float(stay.mean()))
-    summary.add("found", flow_figure(study, frame))
-    kinds: dict[str, str] = dict.fromkeys(
-        ("count", "least", "most", "lower_bound", "upper_bound", "counted", "estimated"), "count"
-    )
-    moves = frame[frame["from"] != frame["to"]]
-    order = np.argsort(-moves["count"].to_numpy(), kind="stable")
+    summary.findings = _findings(context, flows)
+    summary.lead = [
+        f"Individuals were counted at {plural(len(counts.places), 'place')} and {plural(len(counts.times), 'time')}, "
+        f"about {model.n_:,.0f} in all; who went where was not observed. The most likely movements have "
+        f"{100 * stay.mean():.0f}% of them staying where they are from one time to the next.",
+        *context.cautions,
+    ]
+    if counts.positions is None:
+        summary.lead.append("No coordinates were given, so that all moves are equally likely a priori.")
+    if not model.fit_.converged:
+        summary.lead.append("Read with caution: the search for the most likely flows stopped early.")
+    summary.add("found", _flow_figure(context, flows))
+    moves = _named(flows[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable"))
     summary.add(
         "estimates",
-        table(moves.iloc[order], "Flows between places, largest first", kinds, "estimates.csv"),
-        text("least and most: over half and twice the scale of moves. bounds: whatever the model."),
-        table(study.extra()["places"], "Every time and place", kinds, "places.parquet"),
+        table(moves, "Flows between places, largest first", COUNTS, "estimates.csv"),
+        text(EXCHANGE),
     )
-    tell_certainty(study, summary)
-    summary.add("assumptions", bullets(ASSUMED, "The model assumes"), bullets(BREAKS, "What would break it"))
+    summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
+    if context.truth is not None:
+        _truth(context, summary)
+    _scales(context, summary)
+    _agreement(context, summary, places)
+    context.convergence(summary)
+    pairs = {k: v for k, v in model.get_params(deep=False).items() if v is not None}
+    summary.add("certainty", facts({**pairs, "scale": model.scale_}, "Settings"))
+    summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    return summary
 
 
-def lead_lines(study: Any, frame: Any, stay: float) -> list[str]:
-    """The population, who stays, and the largest flows."""
-    lines = [
-        f"{len(study.places):,} places counted at {len(study.times):,} times; about {study.model['n']:,.0f} "
-        "individuals. Where they were is counted, who "
-        "went where is not.",
-        f"From one time to the next, an estimated {100 * stay:.0f}% stay where they are.",
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns={"lower_bound": "lower bound", "upper_bound": "upper bound"})
+
+
+def _flows(context: Context) -> pd.DataFrame:
+    """Flows between places at every step, with their range over scales and the bounds that the places imply."""
+    m = context.model
+    lower, upper = m.bounds()
+    t, i, j = np.nonzero(m.edges_ >= LEAST)
+    times, places = (np.asarray(names, dtype=object) for names in (m.times_, m.places_))
+    columns = {"time": times[t], "next time": times[t + 1], "from": places[i], "to": places[j]}
+    values = {"count": m.edges_, "least": m.least_, "most": m.most_, "lower_bound": lower, "upper_bound": upper}
+    return pd.DataFrame({**columns, **{name: array[t, i, j] for name, array in values.items()}})
+
+
+def _places(context: Context) -> pd.DataFrame:
+    m, counts = context.model, context.data
+    t, k = np.indices(counts.counts.shape).reshape(2, -1)
+    times, places = (np.asarray(names, dtype=object) for names in (m.times_, m.places_))
+    columns = {"time": times[t], "place": places[k]}
+    return pd.DataFrame({**columns, "counted": counts.counts.ravel(), "estimated": m.nodes_.ravel()})
+
+
+def _findings(context: Context, frame: pd.DataFrame) -> list[dict[str, Any]]:
+    m = context.model
+    stay = [float(np.einsum("tii->t", e).sum() / (m.n_ * len(e))) for e in (m.edges_, m.least_, m.most_)]
+    out = [
+        finding(
+            "Individuals that stay where they are, per step",
+            stay[0],
+            low=min(stay),
+            high=max(stay),
+            trust="low",
+            because="Swaps leave no trace in counts; the range is over half and twice the scale of moves.",
+        )
     ]
     moves = frame[frame["from"] != frame["to"]]
-    for row in moves.loc[moves["count"].nlargest(3).index].to_dict("records"):
-        lines.append(
-            f"From {row['from']} to {row['to']}, between {row['time']} and {row['next time']}: an estimated "
-            f"{row['count']:,.0f} "
-            f"({row['least']:,.0f} to {row['most']:,.0f} over scales of moves; whatever the model, "
-            f"{row['lower_bound']:,.0f} to "
-            f"{row['upper_bound']:,.0f})."
+    for row in moves.loc[moves["count"].nlargest(4).index].to_dict("records"):
+        close = row["most"] - row["least"] <= 0.25 * max(row["count"], 1.0)
+        out.append(
+            finding(
+                f"From {row['from']} to {row['to']}, between {row['time']} and {row['next time']}",
+                row["count"],
+                "count",
+                low=row["least"],
+                high=row["most"],
+                lower_bound=row["lower_bound"],
+                upper_bound=row["upper_bound"],
+                trust="moderate" if close else "low",
+                because="It changes little with the scale of moves." if close else "It depends on the scale of moves.",
+            )
         )
-    return lines
+    return out
 
 
-def flow_figure(study: Any, frame: Any) -> dict[str, Any]:
-    """Arrows step by step; places without coordinates stand on a circle."""
-    where = study.positions
-    told = (
-        "Each arrow is the mean move of those who start at a place, as dark as they are many; drag the slider "
-        "through time."
-    )
+def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
+    m, counts = context.model, context.data
+    where = counts.positions
+    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."
     if where is None:
-        angle = np.linspace(0, 2 * np.pi, len(study.places), endpoint=False)
+        angle = np.linspace(0, 2 * np.pi, len(counts.places), endpoint=False)
         where = np.column_stack([np.cos(angle), np.sin(angle)])
-        told += " No coordinates were given, so places stand on a circle."
-    steps = np.unique(np.linspace(0, len(study.times) - 2, min(MOST_FRAMES, len(study.times) - 1)).round().astype(int))
-    if len(steps) < len(study.times) - 1:
-        told += f" {len(steps)} of {len(study.times) - 1} steps are drawn."
+        caption += " No coordinates were given: places are drawn on a circle."
+    n = len(counts.times) - 1
+    steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
+    if n > 1:
+        caption += " Use the slider to move through time."
+    if len(steps) < n:
+        caption += f" {len(steps)} of {n} steps are drawn."
     frames, labels = [], []
     for t in steps:
-        label = f"{study.times[t]} to {study.times[t + 1]}"
-        counts = SimpleNamespace(edges={("a", "b"): study.model["edges"][t]})
-        frames.append({**diagnostics.flow_numbers(counts, ("a", "b"), where), "title": label})
-        labels.append(label)
-    top = frame[frame["from"] != frame["to"]]
-    data = table(
-        top.iloc[np.argsort(-top["count"].to_numpy(), kind="stable")],
-        "Flows",
-        dict.fromkeys(("count", "least", "most", "lower_bound", "upper_bound"), "count"),
+        labels.append(f"{counts.times[t]} to {counts.times[t + 1]}")
+        edges = SimpleNamespace(edges={("a", "b"): m.edges_[t]})
+        numbers = diagnostics.flow_numbers(edges, ("a", "b"), where)
+        frames.append({**numbers, "title": labels[-1], "names": list(map(str, counts.places))})
+    top = _named(flows[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable"))
+    return figure("flows", frames, caption, table(top, "Flows", COUNTS), labels=labels)
+
+
+def _truth(context: Context, summary: Summary) -> None:
+    true = np.asarray(context.truth, dtype=float)
+    error = float(np.abs(context.model.edges_ - true).sum() / 2 / max(true.sum(), 1e-300))
+    words = (
+        "The flows are known here and were hidden from the method: "
+        f"{100 * error:.1f}% of the individuals are assigned to a wrong flow."
     )
-    return figure("flows", frames, told, data, labels=labels)
+    summary.lead.append(words)
+    summary.add("certainty", note(words, "good" if error < 0.2 else "warning"))
 
 
-def tell_certainty(study: Any, summary: Summary) -> None:
-    """Proof of the optimum, the choice of scale, what other scales give, counted against estimated."""
-    m = study.model
-    fit = m["fit"]
-    if not fit["converged"]:
-        summary.add("certainty", note("The search for the most likely flows stopped early."))
-    summary.add("certainty", study.told_fit(SimpleNamespace(**fit)))
-    summary.add(
-        "certainty",
-        text(
-            "Counts per place don't determine who went where: two individuals that swap places leave no trace. least "
-            "and most: the flow under half "
-            "and twice the scale. lower and upper bound: between these it must lie whatever the model, given the "
-            "estimated counts of the places. "
-            "There is no probability in either: no data here tell how likely a flow is."
-        ),
-    )
-    tell_scales(study, summary)
-    places = study.extra()["places"].dropna()
-    rate = m["settings"]["rate"] if m["settings"]["noise"] == "poisson" else 1.0
-    numbers = diagnostics.predicted_numbers(places["counted"], rate * places["estimated"], "count at a time and place")
-    caption = f"Counted against estimated, at every time and place; the mean difference is {numbers['error']:.3g}."
-    data = table(places, "Counts", {"counted": "count", "estimated": "count"})
-    summary.add("certainty", figure("predicted", numbers, caption, data))
-    summary.add("certainty", facts({k: v for k, v in m["settings"].items() if v is not None}, "Settings"))
-
-
-def tell_scales(study: Any, summary: Summary) -> None:
-    """How the scale was chosen, and what another one would give."""
-    m = study.model
-    plain = study.neighbours_error()
-    if m["scores"] is not None and len(m["scores"]) > 1:
-        rows = [{"scale": s, "mean error": e, "chosen": s == m["settings"]["scale"]} for s, e in m["scores"].items()]
-        told = (
-            f"Time {study.times[len(study.times) // 2]} was left out and predicted from the others. scale: at first, "
-            "a move this long is "
-            "e times less likely than staying."
-        )
+def _scales(context: Context, summary: Summary) -> None:
+    m, counts = context.model, context.data
+    if m.scores_ is not None and len(m.scores_) > 1:
+        rows = [{"scale": s, "mean error": e, "selected": s == m.scale_} for s, e in m.scores_.items()]
+        middle = counts.times[len(counts.times) // 2]
         summary.add(
             "certainty",
-            table(pd.DataFrame(rows), "How far individuals move: what predicts a left-out time best"),
-            text(told),
+            table(pd.DataFrame(rows), f"Scale of moves: error at time {middle}, which was left out"),
+            text("scale: a move of this length is e times less likely than staying, before adapting to the counts."),
         )
-        if plain is not None:
-            best = min(m["scores"].values())
+        baseline = interpolation_error(counts)
+        if baseline is not None:
+            best = min(m.scores_.values())
             words = (
-                f"The mean error of a count there is {best:.3g}; the mean of the times before and after has "
-                f"{plain:.3g}."
+                f"Predicting the left-out time: the mean error per count is {best:.3g}; interpolating between the "
+                f"times before and after gives {baseline:.3g}."
             )
-            summary.add("certainty", note(words, "good" if best < plain else "warning"))
-    rows = []
-    for name, edges in (
-        ("as chosen", m["edges"]),
-        ("least, over scales", m["least"]),
-        ("most, over scales", m["most"]),
-    ):
-        rows.append(
-            {
-                "scale": name,
-                "individuals that move, per step": float(edges.sum() / len(edges) - np.einsum("tii->t", edges).mean()),
-            }
-        )
+            summary.add("certainty", note(words, "good" if best < baseline else "warning"))
+    moving = {
+        "selected scale": m.edges_,
+        "least, over scales": m.least_,
+        "most, over scales": m.most_,
+    }
+    rows = [
+        {"flows": name, "movers per step": float(e.sum() / len(e) - np.einsum("tii->t", e).mean())}
+        for name, e in moving.items()
+    ]
     summary.add(
-        "certainty",
-        table(pd.DataFrame(rows), "What another scale would give", {"individuals that move, per step": "count"}),
+        "certainty", table(pd.DataFrame(rows), "Sensitivity to the scale of moves", {"movers per step": "count"})
     )
+
+
+def _agreement(context: Context, summary: Summary, places: pd.DataFrame) -> None:
+    seen = places.assign(expected=context.model.expected_counts().ravel()).dropna()
+    numbers = diagnostics.predicted_numbers(seen["counted"], seen["expected"], "count at a time and place")
+    caption = f"Counts at every time and place, and what the model expects; mean difference {numbers['error']:.3g}."
+    data = table(seen, "Counts", {**COUNTS, "expected": "count"})
+    summary.add("certainty", figure("predicted", numbers, caption, data))

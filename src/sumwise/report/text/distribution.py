@@ -1,4 +1,4 @@
-"""What the report says of responses predicted from bags."""
+"""The report on responses of bags predicted from the samples in them (distribution regression)."""
 
 from __future__ import annotations
 
@@ -8,166 +8,247 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.report.summary import Summary, bullets, facts, figure, note, table, text
+from sumwise.errors import DataError
+from sumwise.metrics import conformal_half_width, wilson_interval
+from sumwise.report.context import Context, listed, plural
+from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
+FOLDS = 10
 ASSUMED = {
-    "means": [
-        "The response is linear in the means of the features over a bag; how they spread within it plays no part."
+    "LinearEmbedding": [
+        "The response is linear in the means of the features over a bag; spread within bags is ignored."
     ],
-    "moments": ["The response is linear in the means, spreads and correlations of the features over a bag."],
-    "quantiles": [
-        "The response is linear in the quantiles of each feature over a bag; how features go together plays no part."
+    "MomentEmbedding": ["The response is linear in means, spreads and correlations of the features over a bag."],
+    "QuantileEmbedding": [
+        "The response is linear in the quantiles of each feature over a bag; dependence between features is ignored."
     ],
-    "wasserstein": ["Bags whose distributions are near in transport distance have similar responses."],
-    "fourier": [
-        "The response is smooth in the distribution of the features over a bag; nothing more is assumed of its form."
-    ],
-    "DeepSets": [
-        "The response is a function of an average of learned features over the bag; it needs many bags to be learned."
-    ],
+    "FourierEmbedding": ["The response is a smooth function of the distribution of the features over a bag."],
+    "BagKernelRidge": ["Bags whose distributions are close in transport distance have similar responses."],
+    "BagGaussianProcess": ["The response is a Gaussian process over the distributions of the bags."],
+    "DeepSets": ["The response is a function of averages of learned features over the bag; this needs many bags."],
 }
 SHARED = [
-    "Bags to be predicted come about like those that were fitted.",
-    "The samples of a bag are drawn from it without regard to the response.",
+    "Bags to be predicted come from the same population as those that were fitted.",
+    "The samples of a bag are drawn independently of the response.",
 ]
-BREAKS = [
-    "Few bags: the number of bags, not of samples, is the size of the data.",
-    (
-        "Neighbouring bags that are alike: random folds then flatter, since a held-out bag has near twins among the "
-        "others."
-    ),
-    (
-        "Bags of very different sizes: features of small bags are noisy, and a method that doesn't know it is pulled "
-        "to zero."
-    ),
+RISKS = [
+    "Few bags: the sample size is the number of bags, not of samples.",
+    "Bags that resemble their neighbours: random folds are then too optimistic, because a held-out bag has near "
+    "duplicates among the others. Use folds by place.",
+    "Bags of very different sizes: features of small bags are noisy, and a method that ignores this is biased towards "
+    "zero.",
 ]
 
 
-def tell(study: Any, summary: Summary) -> None:
-    """Say what was found, how sure it is and what it rests on."""
-    frame = study.estimates()
-    score, plain, name = scores(study)
-    summary.record = {
-        "bags": len(study.bags),
-        "samples": study.bags.n_rows,
-        "score": score,
-        "score of a constant": plain,
-        "scored by": name,
-    }
-    summary.lead = [
-        (
-            f"{len(study.bags):,} bags with {study.bags.n_rows:,} samples of "
-            f"{len({r['name'] for r in study.features.rules})} features; one response per bag."
-        ),
-        f"Bags that the fit has not seen are predicted with {name} {score:.3f}{_spread(study, score)}; a constant has "
-        f"{plain:.3f}.",
-    ]
-    if study.classes is None:
-        summary.lead.append(
-            f"A prediction of a new bag is within {study.half_width():.4g} of the truth with probability "
-            f"{100 * study.problem.level:g}%, if it "
-            "is like these bags."
-        )
-    kinds = {"samples": "count"}
-    data = table(frame, "Every bag", kinds)
-    if study.classes is None:
-        numbers = diagnostics.predicted_numbers(
-            frame["actual"], frame["predicted"], "response", frame["low"], frame["high"]
-        )
-        caption = (
-            "Predicted against actual response of every bag, each by a fit that has not seen it; upright: the interval."
-        )
-        summary.add("found", figure("predicted", numbers, caption, data))
+def write(context: Context) -> Summary:
+    """The summary of a regressor or classifier of bags."""
+    if not hasattr(context.model, "predict"):
+        from sumwise.report.text import plain
+
+        return plain.write(context)
+    if not (isinstance(context.data, tuple) and len(context.data) == 2):
+        raise DataError("A report on a method for bags needs the bags and their responses.", hint="give (bags, y).")
+    bags, y = context.data[0], np.asarray(context.data[1])
+    predicted = context.step(
+        "predict held-out bags",
+        lambda: diagnostics.cross_predict(context.model, bags, y, FOLDS, context.random_state),
+    )
+    classes = _classes(context, y)
+    summary = Summary(context.titled("Response of bags"), "distribution", context.method)
+    if classes is None:
+        _regression(context, summary, y, predicted)
     else:
-        numbers = diagnostics.confusion(
-            study.response, [study.classes.index(c) for c in frame["predicted"]], study.classes
-        )
-        told = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in study.classes])
-        told.insert(0, "actual", study.classes)
-        caption = "Bags by actual and predicted class, each predicted by a fit that has not seen it."
-        summary.add(
-            "found",
-            figure("confusion", numbers, caption, table(told, "Bags", dict.fromkeys(told.columns[1:], "count"))),
-        )
-    summary.add("estimates", table(frame, "Every bag, predicted by a fit that has not seen it", kinds, "estimates.csv"))
-    tell_certainty(study, summary, score, plain)
+        _classification(context, summary, y, predicted, classes)
+    summary.lead = [
+        f"{plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} of {plural(bags.n_features, 'feature')}; one "
+        f"response per bag. {_verdict(summary.record)}",
+        *context.cautions,
+    ]
+    summary.record |= {"bags": len(bags), "samples": bags.n_rows}
+    _certainty(context, summary, bags)
+    embedding = type(getattr(context.model, "embedding", None)).__name__
+    name = embedding if embedding in ASSUMED else context.method
+    assumed = ASSUMED.get(name, ["The response is a function of the distribution of the features over a bag."])
     summary.add(
         "assumptions",
-        bullets(ASSUMED[study.chosen] + SHARED, f"{study.chosen} assumes"),
-        bullets(BREAKS, "What would break it"),
+        bullets(assumed + SHARED, f"{_method(context)} assumes"),
+        bullets(RISKS, "What could go wrong"),
+    )
+    return summary
+
+
+def _method(context: Context) -> str:
+    embedding = getattr(context.model, "embedding", None)
+    return context.method if embedding is None else f"{context.method} on {type(embedding).__name__}"
+
+
+def _classes(context: Context, y: np.ndarray) -> list[str] | None:
+    if context.classes is not None:
+        return [str(c) for c in context.classes]
+    found = getattr(context.model, "classes_", None)
+    return None if found is None or y.ndim > 1 else [str(c) for c in found]
+
+
+def _verdict(record: dict[str, Any]) -> str:
+    score, constant, name = record["score"], record["score of a constant"], record["scored by"]
+    if score <= constant:
+        return (
+            f"The samples carry no usable information on the response: in cross-validation the {name} is {score:.2f}, "
+            f"no better than predicting a constant ({constant:.2f})."
+        )
+    if name == "R squared":
+        return f"In cross-validation the model explains {100 * score:.0f}% of the variance of the response."
+    return (
+        f"In cross-validation the model assigns {100 * score:.0f}% of the bags to their class; always predicting the "
+        f"most common class gives {100 * constant:.0f}%."
     )
 
 
-def _spread(study: Any, score: float) -> str:
-    """Wilson's interval of an accuracy, in words."""
-    if study.classes is None:
-        return ""
-    from scipy.stats import norm
-
-    n, z = len(study.bags), float(norm.ppf((1 + study.problem.level) / 2))
-    middle = (score + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * np.sqrt(score * (1 - score) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return f" ({100 * study.problem.level:g}% interval {middle - half:.3f} to {middle + half:.3f})"
-
-
-def scores(study: Any) -> tuple[float, float, str]:
-    """How good held-out predictions are, what a constant has, and the name of the score."""
-    predicted = study.held_out()
-    if study.classes is None:
-        spread = float(((study.response - study.response.mean()) ** 2).sum())
-        return 1 - float(((study.response - predicted) ** 2).sum()) / spread, 0.0, "R squared"
-    score = np.column_stack([1 - predicted, predicted]) if predicted.ndim == 1 else predicted
-    right = float((score.argmax(axis=1) == study.response).mean())
-    return right, float(np.bincount(study.response).max() / len(study.response)), "accuracy"
-
-
-def tell_certainty(study: Any, summary: Summary, score: float, plain: float) -> None:
-    """Scores of all methods, size of the data, convergence."""
-    if score <= plain:
-        summary.add(
-            "certainty",
-            note(
-                "On bags it has not seen, the model is no better than a constant: these features say nothing of the "
-                "response."
-            ),
-        )
-    advice = getattr(study, "advice", None)
-    if advice is not None:
-        rows = [
-            {
-                "method": name,
-                "R squared": float(np.mean(found)),
-                "standard error": float(np.std(found, ddof=1) / np.sqrt(len(found))),
-            }
-            for name, found in advice["scores"].items()
-        ]
-        summary.add(
-            "certainty",
-            table(pd.DataFrame(rows), "All methods, by cross-validation over bags"),
-            text(
-                "The simplest method within one standard error of the best is taken. It was chosen on the same bags "
-                "that it is scored on above, so that the score flatters a little."
-            ),
-            bullets(advice["reasons"]) if advice["reasons"] else None,
-        )
-    sizes = study.bags.sizes
-    summary.add(
-        "certainty",
-        facts(
-            {
-                "bags": len(study.bags),
-                "samples per bag": f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}",
-            },
-            "Size of the data",
+def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np.ndarray) -> None:
+    actual, found = y.reshape(len(y), -1)[:, 0], predicted.reshape(len(y), -1)[:, 0]
+    error = found - actual
+    score = 1 - float((error**2).sum()) / float(((actual - actual.mean()) ** 2).sum())
+    wide = conformal_half_width(error, context.level)
+    own = getattr(context.model, "predict_interval", None)
+    frame = _bags(context).assign(actual=actual, predicted=found, low=found - wide, high=found + wide)
+    context.frames["estimates"] = frame
+    summary.record = {
+        "score": score,
+        "score of a constant": 0.0,
+        "scored by": "R squared",
+        "half width": wide,
+    }
+    spread = float(np.abs(actual - actual.mean()).mean())
+    trust = "low" if score <= 0 else "moderate" if len(y) < 100 or score < 0.5 else "high"
+    summary.findings = [
+        finding(
+            "R squared on bags that the fit has not seen",
+            score,
+            "number",
+            trust=trust,
+            because=f"Cross-validation over {plural(len(y), 'bag')}; 0 is a constant, 1 is perfect.",
         ),
-        study.told_fit(getattr(study.model, "fit_", None)),
+        finding(
+            "Mean absolute error on bags that the fit has not seen",
+            float(np.abs(error).mean()),
+            "number",
+            trust=trust,
+            because=f"Predicting the mean response of all bags gives {spread:.3g}.",
+        ),
+        finding(
+            f"Half-width of the {context.percent} interval of a new bag's response",
+            wide,
+            "number",
+            trust="moderate",
+            because="It holds on average over bags like these, not for every kind of bag.",
+        ),
+    ]
+    numbers = diagnostics.predicted_numbers(actual, found, "response", frame["low"], frame["high"])
+    caption = (
+        "Predicted and actual response of every bag, each predicted by a fit that has not seen it; vertical lines are "
+        f"{context.percent} intervals. Perfect predictions lie on the dashed line."
     )
-    if study.classes is None:
+    data = table(frame, "Every bag", {"samples": "count"})
+    summary.add("found", figure("predicted", numbers, caption, data))
+    summary.add(
+        "estimates",
+        table(frame, "Every bag, predicted by a fit that has not seen it", {"samples": "count"}, "estimates.csv"),
+        text(
+            "Intervals are conformal: their width is the quantile of the held-out errors. They have the same width for "
+            "all bags, so that small bags are covered less often and large bags more often than stated."
+            + (" The model's own predict_interval depends on the bag." if own else "")
+        ),
+    )
+
+
+def _bags(context: Context) -> pd.DataFrame:
+    bags = context.data[0]
+    return pd.DataFrame({"bag": [str(b) for b in bags.ids], "samples": bags.sizes})
+
+
+def _classification(
+    context: Context, summary: Summary, y: np.ndarray, predicted: np.ndarray, classes: list[str]
+) -> None:
+    score = np.column_stack([1 - predicted, predicted]) if predicted.ndim == 1 else predicted
+    names = list(getattr(context.model, "classes_", range(len(classes))))
+    actual = y.argmax(axis=1) if y.ndim == 2 else np.array([names.index(v) for v in y.tolist()])
+    best = score.argmax(axis=1)
+    right = int((best == actual).sum())
+    low, high = wilson_interval(right, len(y), context.level)
+    common = float(np.bincount(actual).max() / len(actual))
+    frame = _bags(context).assign(actual=[classes[c] for c in actual], predicted=[classes[c] for c in best])
+    for c, name in enumerate(classes):
+        frame[f"score({name})"] = score[:, c]
+    context.frames["estimates"] = frame
+    summary.record = {"score": right / len(y), "score of a constant": common, "scored by": "accuracy"}
+    beats = low > common
+    because = f"Always predicting the most common class gives {100 * common:.1f}%; the interval " + (
+        "excludes it." if beats else "includes it: the model may be no better."
+    )
+    summary.findings = [
+        finding(
+            "Accuracy on bags that the fit has not seen",
+            right / len(y),
+            low=low,
+            high=high,
+            level=context.level,
+            trust=("high" if len(y) >= 100 else "moderate") if beats else "low",
+            because=because,
+        )
+    ]
+    for c, name in enumerate(classes[:4]):
+        mine = actual == c
+        if mine.any():
+            hits = int((best[mine] == c).sum())
+            ends = wilson_interval(hits, int(mine.sum()), context.level)
+            summary.findings.append(
+                finding(
+                    f"Bags of class {name} that are recognised",
+                    hits / int(mine.sum()),
+                    low=ends[0],
+                    high=ends[1],
+                    level=context.level,
+                    trust="moderate" if int(mine.sum()) >= 30 else "low",
+                    because=f"{plural(int(mine.sum()), 'bag')} of this class.",
+                )
+            )
+    numbers = diagnostics.confusion(actual, best, classes)
+    told = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
+    told.insert(0, "actual", classes)
+    caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit that has not seen it."
+    data = table(told, "Bags", dict.fromkeys(told.columns[1:], "count"))
+    summary.add("found", figure("confusion", numbers, caption, data))
+    title = "Every bag, predicted by a fit that has not seen it"
+    summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv"))
+
+
+def _certainty(context: Context, summary: Summary, bags: Any) -> None:
+    if context.selection is not None:
+        chosen = context.selection
+        frame = chosen.frame().drop(columns="CPU seconds")
         summary.add(
             "certainty",
+            table(frame, "All methods, by cross-validation over bags"),
             text(
-                "Intervals are as wide as the errors on held-out bags: their share of such errors is no larger. They "
-                "are the same for all "
-                "bags, so small bags are promised too much and large ones too little."
+                "The simplest method within one standard error of the best was selected. Because it was selected and "
+                "scored on the same bags, its score is slightly optimistic."
             ),
+            bullets(list(chosen.reasons)) if chosen.reasons else None,
         )
+    for name, other in context.compare.items():
+        found = context.step(
+            f"predict held-out bags by {name}",
+            lambda other=other: diagnostics.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
+        )
+        gap = float(np.abs(found - np.asarray(context.data[1], dtype=float)).mean())
+        summary.add("certainty", text(f"{name}: mean absolute error in cross-validation {gap:.4g}."))
+    if context.not_compared:
+        summary.add("certainty", text(*context.not_compared))
+    sizes = bags.sizes
+    spread = f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}"
+    names = listed([str(f) for f in bags.features], 8)
+    summary.add("certainty", facts({"bags": len(bags), "samples per bag": spread, "features": names}, "Data"))
+    context.convergence(summary)
+    if summary.record["score"] <= summary.record["score of a constant"]:
+        words = "On bags that it has not seen, the model predicts no better than a constant."
+        summary.add("certainty", note(words))

@@ -1,4 +1,4 @@
-"""What the report says of classifiers from tables."""
+"""The report on classifiers of individuals that were learned from contingency tables."""
 
 from __future__ import annotations
 
@@ -8,197 +8,219 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.errors import DataError
 from sumwise.noise import Exact
-from sumwise.report.summary import Summary, bullets, facts, figure, note, table, text
+from sumwise.report.context import Context, listed, plural
+from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
+from sumwise.tables import Tables
 
-KINDS = {"people": "count", "people by model": "count", "share": "share", "share by model": "share"}
+KINDS = dict.fromkeys(("count", "count by model"), "count") | dict.fromkeys(("share", "share by model"), "share")
 ASSUMED = {
     "MaxEntClassifier": [
-        (
-            "Of all distributions that agree with the tables, the most even one: attributes interact in the tables' "
-            "pairs and in no larger sets."
-        ),
-        "Label and features are tied as in a logistic regression on the cells of the tables.",
+        "Among all distributions that agree with the tables, the one of maximum entropy: attributes interact as in the "
+        "tables and in no higher order.",
+        "Given the features, the label follows a logistic regression on the cells of the tables.",
     ],
-    "NaiveBayesTables": ["Given the label, attributes are independent."],
-    "TreeAugmentedNaiveBayes": ["Given the label, each attribute depends on one other."],
-    "BestPair": ["The one table that tells most of the label tells all."],
+    "NaiveBayesTables": ["Attributes are independent, given the label."],
+    "TreeAugmentedNaiveBayes": ["Given the label, each attribute depends on at most one other."],
+    "BestPair": ["The most informative table contains all information on the label."],
 }
-BREAKS = [
-    "People to be predicted who come about otherwise than those who were counted.",
-    "An effect of three attributes together that no pair of them shows.",
-    "Rare levels: where few were counted, the penalty pulls to the rest.",
-    "Tables from different populations: then no one distribution agrees with all.",
+RISKS = [
+    "Individuals to be classified who come from a different population than those counted.",
+    "Interactions of three or more attributes that no table of two shows.",
+    "Rare levels: with few counts, the penalty shrinks their effects towards zero.",
+    "Tables from different populations: no single distribution agrees with all of them.",
 ]
 
 
-def tell(study: Any, summary: Summary) -> None:
-    """Say what was found, how sure it is and what it rests on."""
-    frame = study.estimates()
-    names = [str(c) for c in study.model.classes_]
-    name = names[1] if len(names) == 2 else names[-1]
-    people = float(study.model.n_) if study.tables.n is None else study.tables.n  # noisy tables state no total
+def write(context: Context) -> Summary:
+    """The summary of a classifier fitted to tables."""
+    model, tables = context.model, context.data
+    if not isinstance(tables, Tables):
+        tables = tables[0]  # several parts of the data: the first shows the levels
+    frame = context.step(
+        "expected tables", lambda: diagnostics.level_shares(model, tables, context.level, context.random_state)
+    )
+    context.frames["estimates"] = frame
+    names = [str(c) for c in model.classes_]
+    focus = names[1] if len(names) == 2 else names[-1]
+    label = f"{tables.label or 'the label'} = {focus}" if focus.lstrip("-").replace(".", "").isdigit() else focus
+    title = context.titled(f"Predicting {tables.label or 'the label'} from {listed(model.domain_.attributes)}")
+    summary = Summary(title, "maxent", context.method)
+    people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
     summary.record = {
-        "tables": len(study.tables),
+        "tables": len(tables),
         "people": people,
-        "attributes": len(study.model.domain_),
+        "attributes": len(model.domain_),
         "classes": names,
     }
-    overall = frame[frame["class"] == name]
-    first = overall[overall["attribute"] == overall["attribute"].iloc[0]]
-    share = float((first["people"] * first["share"].fillna(0)).sum() / first["people"].sum())
-    summary.lead = [
-        (
-            f"{len(study.tables):,} tables over {len(study.model.domain_)} attributes of {people:,.0f} "
-            f"people; {100 * share:.1f}% of them are {name}."
-        ),
-        *_contrasts(overall, name),
-    ]
-    scores = None if study.rows is None else tell_held_out(study, summary)
+    part = frame[frame["class"] == focus]
+    first = part[part["attribute"] == part["attribute"].iloc[0]]
+    share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())
+    scores = None if context.truth is None else _held_out(context, summary)
+    summary.lead = [_verdict(context, (len(tables), people), share, label, scores), *context.cautions]
+    summary.findings = [*_score_findings(context, scores), *_contrasts(part, label, tables)]
+    if scores is not None:
+        summary.record["held out"] = scores[0]
+    if "share by model" in frame:
+        summary.add("found" if scores is None else "certainty", _agreement(frame))
+    title = "Class shares at every level: counted, and by the model" if "share by model" in frame else "Class shares"
+    summary.add("estimates", table(frame, title, KINDS, "estimates.csv"))
+    _certainty(context, summary, tables)
+    assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
+    summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    return summary
+
+
+def _verdict(context: Context, size: tuple[int, float], share: float, label: str, scores: Any) -> str:
+    start = (
+        f"{context.method} learned to predict {label} from {plural(size[0], 'contingency table')} over "
+        f"{plural(len(context.model.domain_), 'attribute')} of {plural(size[1], 'individual')}; "
+        f"{100 * share:.1f}% of them are {label}."
+    )
     if scores is None:
-        _tell_fit_only(study, summary, frame)
-    else:
-        summary.record["held out"] = scores
-    summary.add(
-        "estimates", table(frame, "Every level of every attribute: counted, and by the model", KINDS, "estimates.csv")
-    )
-    tell_certainty(study, summary, frame)
-    summary.add(
-        "assumptions", bullets(ASSUMED[study.chosen], f"{study.chosen} assumes"), bullets(BREAKS, "What would break it")
+        return (
+            f"{start} No individual rows are at hand to check its predictions; only its agreement with the tables is."
+        )
+    own, common, n = scores
+    gain = own["accuracy"] - common
+    if gain <= 0:
+        return f"{start} On {n:,} rows that were not counted, it is no more accurate than always predicting one class."
+    return (
+        f"{start} On {n:,} rows that were not counted, it classifies {100 * own['accuracy']:.1f}% correctly; always "
+        f"predicting the most common class gives {100 * common:.1f}%."
     )
 
 
-def _contrasts(overall: Any, name: str) -> list[str]:
-    """The attributes whose levels differ most."""
-    wide = []
-    for attribute, part in overall[overall["people"] >= 0.02 * overall["people"].max()].groupby(
-        "attribute", sort=False
-    ):
-        if len(part) > 1:
-            top, bottom = part.loc[part["share"].idxmax()], part.loc[part["share"].idxmin()]
-            wide.append((float(top["share"] - bottom["share"]), attribute, top, bottom))
-    return [
-        f"{name} by {a}: {100 * top['share']:.1f}% at {top['level']}, {100 * bottom['share']:.1f}% at "
-        f"{bottom['level']}."
-        for _, a, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]
+def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
+    if scores is None:
+        return []
+    from sumwise.metrics import wilson_interval
+
+    own, common, n = scores
+    low, high = wilson_interval(own["accuracy"] * n, n, context.level)
+    better = low > common
+    because = (
+        f"Always predicting the most common class gives {100 * common:.1f}%, "
+        + ("below" if better else "within reach of")
+        + " the interval."
+    )
+    out = [
+        finding(
+            "Accuracy on rows that were not counted",
+            own["accuracy"],
+            low=low,
+            high=high,
+            level=context.level,
+            trust="high" if n >= 1000 else "moderate",
+            because=because,
+        )
     ]
+    if "AUC" in own:
+        out.append(
+            finding(
+                "AUC on rows that were not counted",
+                own["AUC"],
+                "number",
+                trust="high" if n >= 1000 else "moderate",
+                because="The probability that a random positive is ranked above a random negative; 0.5 is chance.",
+            )
+        )
+    return out
 
 
-def _tell_fit_only(study: Any, summary: Summary, frame: Any) -> None:
-    if "share by model" not in frame:
-        return
-    summary.lead.append(
-        "There are no rows to check predictions on; what can be checked is whether the model agrees with the tables."
-    )
-    summary.add("found", _moment_fit(frame))
+def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
+    """The attributes whose levels differ most, among levels that are common enough."""
+    exact = all(isinstance(t.noise, Exact) for t in tables)
+    wide = []
+    for attribute, levels in part[part["count"] >= 0.02 * part["count"].max()].groupby("attribute", sort=False):
+        known = levels.dropna(subset=["share"])
+        if len(known) > 1:
+            top, bottom = known.loc[known["share"].idxmax()], known.loc[known["share"].idxmin()]
+            wide.append((float(top["share"] - bottom["share"]), attribute, top, bottom))
+    out = []
+    for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
+        out.append(
+            finding(
+                f"{label} where {attribute} is {top['level']}",
+                float(top["share"]),
+                trust="high" if exact else "moderate",
+                because=(
+                    f"Counted, not estimated; the lowest share is {100 * bottom['share']:.1f}%, where {attribute} is "
+                    f"{bottom['level']}." + ("" if exact else " The counts are noisy.")
+                ),
+            )
+        )
+    return out
 
 
-def tell_held_out(study: Any, summary: Summary) -> dict[str, float]:
-    """Scores and calibration on rows that were not counted."""
+def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], float, int]:
+    """Scores and calibration on rows that were not counted: own scores, the most common class, number of rows."""
     from sumwise.metrics import auc, calibration, nllh
 
-    models = {study.chosen: study.model}
-    if study.problem.sensitivity:
-        for name in study.methods:
-            if name != study.chosen:
-                try:
-                    models[name] = study.work.step(
-                        f"compare {name}", lambda n=name: study.train(study.seeded(study.make(n)))
-                    )
-                except DataError as error:
-                    summary.add("certainty", text(f"{name} can't be fitted here: {error.message}"))
-    rows = []
-    for name, model in models.items():
-        chance = model.predict_proba(study.rows)
+    rows, given = context.truth
+    names = [str(c) for c in context.model.classes_]
+    given = np.asarray(given)
+    labels = given if given.dtype.kind in "iu" else np.array([names.index(str(v)) for v in given.tolist()])
+    found = []
+    for name, model in {context.method: context.model, **context.compare}.items():
+        chance = model.predict_proba(rows)
         row = {
             "method": name,
-            "NLLH": nllh(study.labels, chance),
-            "accuracy": float((chance.argmax(axis=1) == study.labels).mean()),
+            "normalised log-likelihood": nllh(labels, chance),
+            "accuracy": float((chance.argmax(axis=1) == labels).mean()),
         }
         if chance.shape[1] == 2:
-            row["AUC"] = auc(study.labels, chance)
-        rows.append(row)
-    own = {k: v for k, v in rows[0].items() if k != "method"}
-    commonest = float(np.bincount(study.labels).max() / len(study.labels))
-    summary.lead.append(
-        f"On {len(study.labels):,} rows that were not counted, {100 * own['accuracy']:.1f}% are classified right "
-        "(always the commonest class: "
-        f"{100 * commonest:.1f}%)" + (f", and AUC is {own['AUC']:.3f}." if "AUC" in own else ".")
-    )
-    if len(study.model.classes_) == 2:
-        found = calibration(study.labels, study.model.predict_proba(study.rows))
+            row["AUC"] = auc(labels, chance)
+        found.append(row)
+    own = {k: v for k, v in found[0].items() if k != "method"}
+    chance = context.model.predict_proba(rows)
+    frame = pd.DataFrame({"actual": [names[c] for c in labels]})
+    for c, name in enumerate(names):
+        frame[f"p({name})"] = chance[:, c]
+    context.frames["held_out"] = frame.assign(**{"class": [names[c] for c in chance.argmax(axis=1)]})
+    if len(names) == 2:
+        told = calibration(labels, chance)
         caption = (
-            "Held-out rows in tenths by predicted probability: predicted against observed share, with two standard "
-            "errors. On the line, a promise is kept."
+            "Calibration on held-out rows, in tenths by predicted probability: predicted and observed share, with two "
+            "standard errors. Well calibrated predictions lie on the diagonal."
         )
-        summary.add(
-            "found",
-            figure(
-                "calibration",
-                diagnostics.calibration_numbers({study.chosen: found}),
-                caption,
-                table(found, "Calibration"),
-            ),
-        )
+        numbers = diagnostics.calibration_numbers({context.method: told})
+        summary.add("found", figure("calibration", numbers, caption, table(told, "Calibration")))
     summary.add(
         "certainty",
-        table(pd.DataFrame(rows), "Methods on held-out rows", {"accuracy": "share"}),
-        text(
-            "NLLH: normalised log-likelihood, 0 for a constant, 1 for perfect. The rows were drawn at random and "
-            "never counted."
-        ),
+        table(pd.DataFrame(found), "Scores on held-out rows", {"accuracy": "share"}),
+        text("normalised log-likelihood: 0 for a constant, 1 for perfect predictions."),
     )
-    return own
+    return own, float(np.bincount(labels).max() / len(labels)), len(labels)
 
 
-def _moment_fit(frame: Any) -> dict[str, Any]:
+def _agreement(frame: Any) -> dict[str, Any]:
     part = frame.dropna(subset=["share", "share by model"])
-    numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "share of the class at a level")
+    numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "class share at a level")
     caption = (
-        "Share of every class at every level: counted, and by the model. The mean difference is "
-        f"{100 * numbers['error']:.2f} percentage points."
+        "Agreement with the tables: the share of every class at every level, counted and by the model. The mean "
+        f"difference is {100 * numbers['error']:.2f} percentage points."
     )
     return figure("predicted", numbers, caption, table(part, "Levels", KINDS))
 
 
-def tell_certainty(study: Any, summary: Summary, frame: Any) -> None:
-    """Agreement with the tables, convergence, noise."""
-    if "share by model" in frame and study.rows is not None:
-        summary.add("certainty", _moment_fit(frame))
-    fit = getattr(study.model, "fit_", None)
+def _certainty(context: Context, summary: Summary, tables: Tables) -> None:
+    fit = getattr(context.model, "fit_", None)
     if fit is not None and not fit.converged:
-        summary.add(
-            "certainty",
-            note("Training stopped before it converged; predictions may still move. Raise max_iter in [options]."),
-        )
-    summary.add("certainty", study.told_fit(fit))
-    course = (
-        None
-        if fit is None
-        else next((k for k in ("misfit", "moment_error", "objective") if len(fit.history.get(k, ())) > 1), None)
-    )
-    if fit is not None and course is not None:
-        values = [float(v) for v in fit.history[course]]
-        data = table(pd.DataFrame({"step": np.arange(len(values)) + 1, course: values}), "Training", {"step": "count"})
-        told = {"misfit": "misfit between model and tables, in standard errors", "moment_error": "moment error"}.get(
-            course, course
-        )
-        summary.add(
-            "certainty",
-            figure(
-                "training_curve",
-                diagnostics.training_curve({study.chosen: fit}, course),
-                f"Training, step by step: {told}.",
-                data,
-            ),
-        )
-    noises = sorted({type(t.noise).__name__ for t in study.tables})
+        words = "Training stopped before it converged; predictions may still change. Raise max_iter."
+        summary.lead.append(words)
+        summary.add("certainty", note(words))
+    if context.not_compared:
+        summary.add("certainty", text(*context.not_compared))
+    context.convergence(summary)
+    noises = sorted({type(t.noise).__name__ for t in tables})
     pairs = {
-        "tables": len(study.tables),
-        "cells": int(sum(t.counts.size for t in study.tables)),
+        "tables": len(tables),
+        "cells": int(sum(t.n_cells for t in tables)),
         "noise of the counts": ", ".join(noises),
     }
     if noises != [Exact.__name__]:
-        pairs["what noise costs"] = "it pulls predictions to the constant; scores are below those of exact tables"
-    summary.add("certainty", facts(pairs, "Size of the data"))
+        pairs["effect of the noise"] = (
+            "predictions are shrunk towards the constant; scores are below those of exact counts"
+        )
+    summary.add("certainty", facts(pairs, "Data"))

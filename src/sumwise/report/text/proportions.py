@@ -1,4 +1,4 @@
-"""What the report says of individuals learned from class counts."""
+"""The report on individuals learned from class counts of bags (learning from label proportions)."""
 
 from __future__ import annotations
 
@@ -8,280 +8,315 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
+from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.grouped_warnings import group_warnings
-from sumwise.report.summary import Summary, bullets, figure, note, table, text
+from sumwise.report.context import Context, listed, plural
+from sumwise.report.summary import Summary, bullets, figure, finding, note, table, text
 
-KINDS = {
-    "share": "share",
-    "low": "share",
-    "high": "share",
-    "truth": "share",
-    "people": "count",
-    "survey": "share",
-    "difference": "share",
-}
-MOST_LINES = 40
+KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
+MOST_LINES = 24
 FOLDS = 5
 ASSUMED = [
-    "A person's class depends on the features alone: two people with the same features have the same chances, "
-    "whatever their bag. "
-    "(random_intercept = true in [options] lets bags differ beyond that.)",
-    "On the scale of log-odds, features add up.",
-    "The counts are of the very people in the file, or of people like them.",
+    "An individual's class depends on the features alone: two people with the same features have the same "
+    "probabilities, whatever their bag. (random_intercept = true lets bags differ beyond that.)",
+    "Effects of the features add up on the log-odds scale.",
+    "The counts refer to the individuals in the file, or to people like them.",
 ]
-BREAKS = [
-    (
-        "A feature that acts otherwise in bags where it is common: from bag totals it can't be told from an effect "
-        "of the bag."
-    ),
-    (
-        "Something that differs between bags, moves the class, and isn't among the features: its effect is laid on "
-        "features that differ between bags."
-    ),
-    "Few bags, or bags that are alike: then the penalty decides, as the table of what can be told says.",
-    "People in the file who are not the people who were counted (residents against voters).",
+RISKS = [
+    "A feature whose effect differs between bags where it is common and bags where it is rare: totals cannot separate "
+    "this from an effect of the bag.",
+    "A cause that differs between bags and is not among the features: its effect is attributed to features that are "
+    "correlated with it.",
+    "Few bags, or bags of similar composition: the penalty then drives the estimates (see the table on "
+    "identifiability).",
+    "Individuals in the file who are not those who were counted (residents instead of voters, for instance).",
 ]
 
 
-def tell(study: Any, summary: Summary) -> None:
-    """Say what was found, how sure it is and what it rests on."""
-    frame = study.estimates()
-    level = study.problem.level
-    summary.record = {
-        "bags": len(study.bags),
-        "individuals": study.bags.n_rows,
-        "classes": study.classes,
-        "shares": frame.to_dict("records"),
-        "level": level,
-    }
-    summary.lead = lead_lines(study, frame)
-    numbers = diagnostics.subgroup_numbers(frame, level, MOST_LINES, two=len(study.classes) == 2)
-    summary.add(
-        "found", figure("subgroups", numbers, _caption(study, level), table(frame, "Shares of subgroups", KINDS))
+def write(context: Context) -> Summary:
+    """The summary of a classifier of individuals fitted to class counts."""
+    bags, counts = _data(context)
+    if not hasattr(context.model, "predict_proba"):
+        from sumwise.report.text import plain
+
+        return plain.write(context)
+    classes = [str(c) for c in context.classes or _class_names(context.model, counts)]
+    frame = context.step(
+        "subgroup shares",
+        lambda: diagnostics.subgroup_shares(
+            context.model, bags, context.data[1], context.groups or {}, classes, context.level, context.random_state
+        ),
     )
-    summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv"))
-    if study.survey is not None:
-        tell_survey(study, summary, frame)
-    tell_coefficients(study, summary)
-    tell_certainty(study, summary, frame)
-    summary.add("assumptions", bullets(ASSUMED, f"{study.chosen} assumes"), bullets(BREAKS, "What would break it"))
+    labels = None if context.truth is None else np.asarray(context.truth, dtype=int)
+    if labels is not None:
+        frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
+    context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
+    focus = classes[1] if len(classes) == 2 else classes[int(counts.sum(axis=0).argmax())]
+    by = list(context.groups or {})
+    fallback = f"Share of {focus}" + (f" by {listed(by)}" if by else f" among {plural(bags.n_rows, 'individual')}")
+    summary = Summary(context.titled(fallback), "proportions", context.method)
+    summary.record = {
+        "bags": len(bags),
+        "individuals": bags.n_rows,
+        "classes": classes,
+        "shares": frame.to_dict("records"),
+        "level": context.level,
+    }
+    known = _identifiability(context, summary, bags)
+    summary.findings = _findings(context, frame, focus, bags, known)
+    summary.lead = [_verdict(context, bags, classes, focus, frame), *context.cautions]
+    if known is not None and not known.answerable.all():
+        summary.lead.append(f"Read with caution: {known.verdict}")
+    if labels is not None:
+        summary.lead.append(_coverage(context, frame))
+    _figures(context, summary, frame, classes)
+    _coefficients(context, summary, bags, classes)
+    if context.survey is not None:
+        _survey(context, summary, frame)
+    _held_out(context, summary, bags, counts, classes, focus)
+    _other_methods(context, summary, bags, frame, classes)
+    context.convergence(summary)
+    if labels is not None:
+        _labels(context, summary, bags, labels)
+    summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    return summary
 
 
-def lead_lines(study: Any, frame: Any) -> list[str]:
-    """The widest contrast between subgroups, in words."""
-    level = study.problem.level
-    lines = [
-        f"{study.bags.n_rows:,} individuals in {len(study.bags):,} bags. How many of each bag are of which class is "
-        "known; who they are is not."
-    ]
-    name = study.classes[1] if len(study.classes) == 2 else study.classes[int(study.counts.sum(axis=0).argmax())]
-    of = frame[(frame["class"] == name) & (frame["group"] != "everybody")]
-    common = of[of["people"] >= 0.02 * study.bags.weights.sum()]
+def _data(context: Context) -> tuple[Bags, np.ndarray]:
+    """The bags, and counts (n_bags, n_classes)."""
+    if not (isinstance(context.data, tuple) and len(context.data) == 2):
+        raise DataError(
+            "A report on a classifier of individuals needs its bags and their counts.", hint="give (bags, counts)."
+        )
+    bags, given = context.data
+    if isinstance(given, Bags):
+        given = np.array([np.sum(b) for b in given])
+    counts = np.asarray(given, dtype=float)
+    if counts.ndim == 1:
+        totals = np.add.reduceat(bags.weights, bags.offsets[:-1])
+        counts = np.column_stack([totals - counts, counts])
+    return bags, counts
+
+
+def _class_names(model: Any, counts: np.ndarray) -> list[str]:
+    found = getattr(model, "classes_", range(counts.shape[1]))
+    return [f"class {c}" if str(c).isdigit() else str(c) for c in found]
+
+
+def _individuals(model: Any, bags: Bags, classes: list[str]) -> pd.DataFrame:
+    chance = model.predict_proba(bags)
+    frame = pd.DataFrame({"bag": np.asarray(bags.ids, dtype=object)[bags.bag_index]})
+    for c, name in enumerate(classes):
+        frame[f"p({name})"] = chance[:, c]
+    return frame
+
+
+def _true_shares(frame: Any, bags: Bags, labels: np.ndarray, groups: Any, classes: list[str]) -> list[float]:
+    found = []
+    for row in frame.to_dict("records"):
+        texts = groups.get(row["group"])
+        inside = np.ones(bags.n_rows, dtype=bool) if texts is None else np.asarray(texts) == row["level"]
+        one = labels == classes.index(row["class"])
+        found.append(float((bags.weights * one)[inside].sum() / bags.weights[inside].sum()))
+    return found
+
+
+def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame: Any) -> str:
+    overall = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
+    return (
+        f"For {plural(len(bags), 'bag')} of {plural(bags.n_rows, 'individual')} the data say how many belong to each "
+        f"of {listed(classes, 4)}, but not who. {context.method} estimates each individual's probability from "
+        f"{plural(bags.n_features, 'feature')}. Overall, {100 * overall['share']:.1f}% are {focus}; the findings below "
+        "show how this share differs between subgroups."
+    )
+
+
+def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) -> list[dict[str, Any]]:
+    """The widest contrasts between subgroups: the highest and the lowest level of up to three groupings."""
+    of = frame[(frame["class"] == focus) & (frame["group"] != "everybody")]
+    common = of[of["people"] >= 0.02 * bags.weights.sum()]
     wide = []
     for group, part in common.groupby("group", sort=False):
         if len(part) > 1:
             top, bottom = part.loc[part["share"].idxmax()], part.loc[part["share"].idxmin()]
             wide.append((float(top["share"] - bottom["share"]), group, top, bottom))
+    out = []
     for _, group, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
-        lines.append(
-            f"Share of {name} by {group}: highest for {top['level']}, {100 * top['share']:.1f}% ({100 * level:g}% "
-            "interval "
-            f"{100 * top['low']:.1f}% to {100 * top['high']:.1f}%), lowest for {bottom['level']}, "
-            f"{100 * bottom['share']:.1f}% "
-            f"({100 * bottom['low']:.1f}% to {100 * bottom['high']:.1f}%)."
-            + (" The intervals overlap: which is higher is not settled." if top["low"] <= bottom["high"] else "")
+        apart = top["low"] > bottom["high"]
+        because = (
+            f"The intervals of the highest and the lowest level of {group} do not overlap."
+            if apart
+            else f"The intervals of the highest and the lowest level of {group} overlap: which is higher is open."
         )
-    if "truth" in frame:
-        inside = (frame["low"] <= frame["truth"] + 1e-12) & (frame["truth"] <= frame["high"] + 1e-12)
-        lines.append(
-            "The labels are known here and were hidden from the method: the intervals hold the true share in "
-            f"{int(inside.sum())} of "
-            f"{len(frame)} rows ({100 * inside.mean():.0f}%, where {100 * level:g}% is promised); the mean error is "
-            f"{100 * (frame['share'] - frame['truth']).abs().mean():.1f} percentage points."
-        )
-    return lines
+        weak = known is not None and not known.answerable.any()
+        trust = "low" if weak or not apart else "moderate"
+        for row in (top, bottom):
+            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because))
+    if out:
+        return out
+    row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
+    return [_finding(context, f"{focus} among all individuals", row, "high", "The counts of the bags determine it.")]
 
 
-def _caption(study: Any, level: float) -> str:
-    told = (
-        "Estimated share of each class in each subgroup"
-        if len(study.classes) > 2
-        else f"Estimated share of {study.classes[1]} in each subgroup"
-    )
-    truth = "; crosses are the truth" if study.labels is not None else ""
-    return f"{told} (dot) with its {100 * level:g}% interval (line){truth}."
+def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
+    inside = {"low": float(row["low"]), "high": float(row["high"]), "level": context.level}
+    return finding(what, float(row["share"]), **inside, trust=trust, because=because)
 
 
-def tell_survey(study: Any, summary: Summary, frame: Any) -> None:
-    """Subgroup shares beside those of a survey."""
-    p = study.problem
-    both: Any = frame.assign(**{k: frame[k].astype(str) for k in ("group", "level", "class")}).merge(
-        study.survey, on=["group", "level", "class"]
-    )
-    if both.empty:
-        raise DataError(
-            f"{p.place(('data', 'survey_file'))}: no row of the survey matches a subgroup and class.",
-            hint=f"groups are {', '.join(list(study.groups)[:5])}; classes are {', '.join(study.classes[:5])}.",
-        )
-    both["difference"] = both["share"] - both["survey"]
-    both["inside"] = (both["low"] <= both["survey"]) & (both["survey"] <= both["high"])
-    summary.add(
-        "estimates",
-        table(
-            both[["group", "level", "class", "share", "low", "high", "survey", "difference", "inside"]],
-            "Against the survey",
-            KINDS,
-        ),
-        text(
-            f"The survey lies inside the interval in {int(both['inside'].sum())} of {len(both)} subgroups; the mean "
-            "absolute difference is "
-            f"{100 * both['difference'].abs().mean():.1f} percentage points. A survey has errors of its own."
-        ),
+def _coverage(context: Context, frame: Any) -> str:
+    inside = (frame["low"] <= frame["truth"] + 1e-12) & (frame["truth"] <= frame["high"] + 1e-12)
+    return (
+        f"The labels are known here and were hidden from the method: {int(inside.sum())} of {len(frame)} intervals "
+        f"cover the true share ({context.percent} expected); the mean error is "
+        f"{100 * (frame['share'] - frame['truth']).abs().mean():.1f} percentage points."
     )
 
 
-def tell_coefficients(study: Any, summary: Summary) -> None:
-    """Coefficients, largest first, where the method has them."""
-    coef = getattr(study.model, "coef_", None)
+def _figures(context: Context, summary: Summary, frame: Any, classes: list[str]) -> None:
+    numbers = diagnostics.subgroup_numbers(frame, context.level, MOST_LINES, two=len(classes) == 2)
+    what = f"share of {classes[1]}" if len(classes) == 2 else "share of each class"
+    numbers["label"] = what
+    truth = "; crosses are the true shares" if "truth" in frame else ""
+    caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
+    summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
+    summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv"))
+
+
+def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[str]) -> None:
+    coef = getattr(context.model, "coef_", None)
     if coef is None:
         return
     rows = np.atleast_2d(coef)
-    of = study.classes[1:] if len(rows) == 1 else study.classes
+    of = classes[1:] if len(rows) == 1 else classes
+    names = [str(f) for f in bags.features]
+    if rows.shape != (len(of), len(names)):
+        return
     frame = pd.DataFrame(
         [
             {"class": c, "feature": f, "coefficient": float(rows[k, j])}
             for k, c in enumerate(of)
-            for j, f in enumerate(study.features.names)
+            for j, f in enumerate(names)
         ]
     )
     frame = frame.iloc[np.argsort(-frame["coefficient"].abs().to_numpy(), kind="stable")]
     summary.add(
         "estimates",
-        table(frame, "Coefficients, in log-odds"),
+        table(frame, "Coefficients (log-odds)"),
+        text("Per unit of the feature as it was given to the model. The penalty shrinks coefficients towards zero."),
+    )
+
+
+def _survey(context: Context, summary: Summary, frame: Any) -> None:
+    keys = ["group", "level", "class"]
+    both: Any = frame.assign(**{k: frame[k].astype(str) for k in keys}).merge(context.survey, on=keys)
+    if both.empty:
+        raise DataError(
+            "No row of the survey matches a subgroup and class.",
+            hint=f"groups are {listed(list(context.groups or ['everybody']), 6)}; classes are "
+            f"{listed(sorted(set(frame['class'])), 6)}.",
+        )
+    both["difference"] = both["share"] - both["survey"]
+    both["inside"] = (both["low"] <= both["survey"]) & (both["survey"] <= both["high"])
+    columns = [*keys, "share", "low", "high", "survey", "difference", "inside"]
+    summary.add(
+        "estimates",
+        table(both[columns], "Comparison with the survey", KINDS),
         text(
-            "Per standard deviation of a number, or for a level against none of the levels; pulled to zero by the "
-            "penalty."
+            f"The survey's share lies inside the interval in {int(both['inside'].sum())} of {len(both)} subgroups; the "
+            f"mean absolute difference is {100 * both['difference'].abs().mean():.1f} percentage points. Surveys have "
+            "sampling errors of their own."
         ),
     )
 
 
-def tell_certainty(study: Any, summary: Summary, frame: Any) -> None:
-    """What bags can tell, held-out bags, other methods, convergence."""
+def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
     from sumwise.proportions import identifiability
 
-    found = identifiability(study.bags, study.target if study.target.ndim == 1 else None, warn=False)
+    given = context.data[1]
+    one = not isinstance(given, Bags) and np.ndim(given) == 1
+    try:
+        found = identifiability(bags, given if one else None, warn=False)
+    except DataError:
+        return None
     told = found.to_frame().rename(
-        columns={"standard_error": "standard error", "between": "between bags", "efficiency": "left by counting"}
+        columns={"standard_error": "standard error", "between": "between bags", "efficiency": "relative efficiency"}
     )
-    kinds = {"between bags": "share", "left by counting": "share", "answerable": "yes"}
-    summary.add("certainty", note(found.verdict, "good" if found.answerable.all() else "warning"))
-    if not found.answerable.any():
-        summary.lead.append(f"Read with care: {found.verdict}")
+    kinds = {"between bags": "share", "relative efficiency": "share", "answerable": "yes"}
     summary.add(
         "certainty",
-        table(told, "What these bags can tell of each feature", kinds),
+        note(found.verdict, "good" if found.answerable.all() else "warning"),
+        table(told, "Is the model identifiable? Feature by feature", kinds),
         text(
-            "standard error: of the effect, in log-odds per standard deviation, from counts alone. between bags: how "
-            "much of the feature's "
-            "variance lies between bags; only that part is seen by counts. left by counting: of what individual "
-            "labels would tell."
+            "standard error: of the effect in log-odds per standard deviation, from the counts alone. between bags: "
+            "the part of the feature's variance that lies between bags, the only part that counts reflect. relative "
+            "efficiency: compared with knowing every individual's label."
         ),
     )
-    tell_held_out(study, summary)
-    if study.problem.sensitivity:
-        tell_methods(study, summary, frame)
-    summary.add("certainty", study.told_fit(getattr(study.model, "fit_", None)))
-    if study.labels is not None:
-        tell_labels(study, summary)
+    return found
 
 
-def tell_held_out(study: Any, summary: Summary) -> None:
-    """Counts of bags that a fit has not seen."""
-    if len(study.bags) < 2 * FOLDS:
+def _held_out(
+    context: Context, summary: Summary, bags: Bags, counts: np.ndarray, classes: list[str], focus: str
+) -> None:
+    if len(bags) < 2 * FOLDS or isinstance(context.data[1], Bags):
         return
-    frame = study.work.step("predict held-out bags", lambda: held_out(study))
-    numbers = diagnostics.predicted_numbers(
-        frame["actual"], frame["predicted"], f"share of {frame['class'].iloc[0]} in a bag"
+    c = classes.index(focus)
+    shares = context.step(
+        "predict held-out bags",
+        lambda: diagnostics.cross_predict_shares(context.model, bags, context.data[1], FOLDS, context.random_state),
     )
-    error = float((frame["predicted"] - frame["actual"]).abs().mean())
-    plain = float((frame["actual"] - frame["actual"].mean()).abs().mean())
+    sums = counts.sum(axis=1)
+    actual = np.divide(counts[:, c], sums, out=np.zeros(len(sums)), where=sums > 0)
+    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of {focus} in a bag")
+    constant = float(np.abs(actual - actual.mean()).mean())
     caption = (
-        f"Bags that the fit has not seen ({FOLDS} folds): predicted against actual share. The mean error is "
-        f"{100 * error:.1f} percentage "
-        f"points; predicting the mean of all bags has {100 * plain:.1f}."
+        f"Cross-validation over bags ({FOLDS} folds): predicted and actual share of {focus} in bags that the fit has "
+        f"not seen. The mean error is {100 * numbers['error']:.1f} percentage points; predicting the overall mean "
+        f"gives {100 * constant:.1f}."
     )
-    kinds = {"actual": "share", "predicted": "share"}
-    summary.add("certainty", figure("predicted", numbers, caption, table(frame, "Held-out bags", kinds)))
-    if error > plain:
-        summary.add("certainty", note("On bags it has not seen, the model is no better than the mean of all bags."))
+    frame = pd.DataFrame({"bag": [str(b) for b in bags.ids], "actual": actual, "predicted": shares[:, c]})
+    data = table(frame, "Held-out bags", {"actual": "share", "predicted": "share"})
+    summary.add("certainty", figure("predicted", numbers, caption, data))
+    if numbers["error"] > constant:
+        words = "On bags that it has not seen, the model predicts no better than the overall mean."
+        summary.add("certainty", note(words))
+        summary.lead.append(words)
 
 
-def held_out(study: Any) -> pd.DataFrame:
-    """Predicted shares of bags, each by a fit to the others."""
-    c = 1 if len(study.classes) == 2 else int(study.counts.sum(axis=0).argmax())
-    order = study.rng("folds").permutation(len(study.bags))
-    predicted = np.zeros(len(study.bags))
-    sums = study.counts.sum(axis=1)
-    with group_warnings():
-        for fold in np.array_split(order, FOLDS):
-            rest = np.setdiff1d(order, fold)
-            model = study.configured(study.chosen).fit(study.bags[rest], study.target[rest])
-            part = study.bags[np.sort(fold)]
-            chance = model.predict_proba(part)[:, c] * part.weights
-            totals = np.add.reduceat(part.weights, part.offsets[:-1])
-            predicted[np.sort(fold)] = np.add.reduceat(chance, part.offsets[:-1]) / totals
-    actual = np.divide(study.counts[:, c], sums, out=np.zeros(len(sums)), where=sums > 0)
-    return pd.DataFrame(
-        {"bag": [str(b) for b in study.bags.ids], "class": study.classes[c], "actual": actual, "predicted": predicted}
-    )
-
-
-def tell_methods(study: Any, summary: Summary, frame: Any) -> None:
-    """Subgroup shares by other methods."""
+def _other_methods(context: Context, summary: Summary, bags: Bags, frame: Any, classes: list[str]) -> None:
     from sumwise.proportions import subgroups
 
-    rows, failed = [{"method": study.chosen, "mean difference": 0.0, "largest": 0.0}], []
-    for name in study.methods:
-        if name == study.chosen:
-            continue
-        try:
-            other = study.work.step(f"compare {name}", lambda n=name: study.train(study.seeded(study.make(n))))
-        except DataError as error:
-            failed.append(f"{name} can't be fitted here: {error.message}")
-            continue
-        parts = [
-            subgroups(other, study.bags, by={"level": texts}, classes=study.classes).to_frame()
-            for texts in (np.full(study.bags.n_rows, "all", dtype=object), *study.groups.values())
-        ]
+    groups = [np.full(bags.n_rows, "all", dtype=object), *(context.groups or {}).values()]
+    rows = []
+    for name, other in context.compare.items():
+        parts = [subgroups(other, bags, by={"level": np.asarray(t)}, classes=classes).to_frame() for t in groups]
         gap = np.abs(pd.concat(parts)["share"].to_numpy() - frame["share"].to_numpy())
-        rows.append({"method": name, "mean difference": gap.mean(), "largest": gap.max()})
-    kinds = {"mean difference": "share", "largest": "share"}
-    summary.add(
-        "certainty",
-        table(pd.DataFrame(rows), "Subgroup shares by other methods, against this one", kinds),
-        bullets(failed) if failed else None,
-    )
+        rows.append({"method": name, "mean difference": gap.mean(), "largest difference": gap.max()})
+    if rows:
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "share")
+        title = f"Subgroup shares by other methods: differences from {context.method}"
+        summary.add("certainty", table(pd.DataFrame(rows), title, kinds))
+    if context.not_compared:
+        summary.add("certainty", text(*context.not_compared))
 
 
-def tell_labels(study: Any, summary: Summary) -> None:
-    """Scores against the labels, which the fit has not seen."""
+def _labels(context: Context, summary: Summary, bags: Bags, labels: np.ndarray) -> None:
     from sumwise.metrics import auc, calibration, nllh
 
-    chance = study.model.predict_proba(study.bags)
+    chance = context.model.predict_proba(bags)
     rows = {
-        "accuracy": float((chance.argmax(axis=1) == study.labels).mean()),
-        "always the commonest class": float(np.bincount(study.labels).max() / len(study.labels)),
-        "NLLH (0 constant, 1 perfect)": nllh(study.labels, chance),
+        "accuracy": float((chance.argmax(axis=1) == labels).mean()),
+        "accuracy of always predicting the most common class": float(np.bincount(labels).max() / len(labels)),
+        "normalised log-likelihood (0: constant, 1: perfect)": nllh(labels, chance),
     }
     if chance.shape[1] == 2:
-        rows["AUC"] = auc(study.labels, chance)
-        found = calibration(study.labels, chance)
+        rows["AUC"] = auc(labels, chance)
+        found = calibration(labels, chance)
         caption = (
-            "Individuals in tenths by predicted probability: predicted against observed share, with two standard "
-            "errors."
+            "Calibration: individuals in tenths by predicted probability; predicted and observed share, with two "
+            "standard errors."
         )
-        numbers = diagnostics.calibration_numbers({study.chosen: found})
+        numbers = diagnostics.calibration_numbers({context.method: found})
         summary.add("certainty", figure("calibration", numbers, caption, table(found, "Calibration")))
     frame = pd.DataFrame({"score": list(rows), "value": list(rows.values())})
-    summary.add("certainty", table(frame, "Against the labels of individuals, which the fit has not seen"))
+    summary.add("certainty", table(frame, "Scores against the labels of individuals, which the fit has not seen"))

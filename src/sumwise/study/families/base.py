@@ -1,17 +1,14 @@
-"""Study: what every family's adapter offers to the command line, and what it must supply."""
+"""Study: from a problem file to containers, an estimator and its report; what every family supplies."""
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.errors import DataError
-from sumwise.report.summary import Summary, bullets, facts, note
+from sumwise.report import Report, report
 from sumwise.study.cached_steps import Work
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
@@ -20,33 +17,33 @@ __all__ = ["Study"]
 
 
 class Study:
-    """A problem of one family: read, fit, tell. A family supplies the methods that raise here.
+    """A problem of one family: `read` its files into containers, `fit` a method, `report` on it.
 
-    Examples
-    --------
-    >>> from sumwise.study import Problem, study_of
-    >>> from sumwise.study.families.base import Study
-    >>> isinstance(study_of(Problem.parse('family = "ecological"')), Study)
-    True
+    A family supplies the methods that raise here. `read` sets ``data`` (what ``fit`` of the estimator takes, a tuple
+    where that is several containers), and where there are any ``truth`` and ``details`` of `sumwise.report.report`.
     """
 
     family = ""
-    question = ""  # what the family answers, in one line
     data_keys: dict[str, str] = {}  # noqa: RUF012  key of [data] -> its meaning
     column_keys: dict[str, str] = {}  # noqa: RUF012  key of [columns] -> its meaning
     methods: tuple[str, ...] = ()
+    former: dict[str, str] = {}  # noqa: RUF012  earlier name of a method -> its name
 
     def __init__(self, problem: Problem, work: Work | None = None):
         self.problem = problem
         self.work = Work() if work is None else work
-        self.notes: list[str] = []  # what was done to the data, for the report
+        self.notes: list[str] = []  # what was done to the data
+        self.cautions: list[str] = []  # what a reader must know before the numbers
         self.model: Any = None
+        self.data: Any = None
+        self.truth: Any = None
+        self.details: dict[str, Any] = {}
         self.folder = Path()  # of the result, for prediction
-        self.chosen, self.why = problem.method, "named in the problem file"
+        self.chosen, self.why = self.former.get(problem.method, problem.method), "named in the problem file"
         problem.check_keys(("data",), problem.data, [*self.data_keys, *OPENING])
         problem.check_keys(("columns",), problem.columns, self.column_keys)
         with problem.blamed(("method",)):
-            checks.known(problem.method, ["auto", *self.methods], "method")
+            checks.known(self.chosen, ["auto", *self.methods], "method")
 
     # what a family supplies
 
@@ -62,18 +59,6 @@ class Study:
         """An estimator of that name, with its defaults."""
         raise NotImplementedError
 
-    def train(self, estimator: Any) -> Any:
-        """Fit an estimator to the data."""
-        raise NotImplementedError
-
-    def estimates(self) -> pd.DataFrame:
-        """What was estimated, one row per number."""
-        raise NotImplementedError
-
-    def tell(self, summary: Summary) -> None:
-        """Fill the sections of the summary."""
-        raise NotImplementedError
-
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Apply a fitted model to a file of other units, bags or individuals."""
         raise NotImplementedError
@@ -82,73 +67,47 @@ class Study:
 
     def files(self) -> list[Path]:
         """The files that [data] names."""
-        found = [
-            self.problem.file(key, needed=False)
-            for key in self.data_keys
-            if key in self.problem.data and self._is_file(key)
-        ]
+        named = [k for k in self.data_keys if k in self.problem.data and (k == "file" or k.endswith("_file"))]
+        found = [self.problem.file(key, needed=False) for key in named]
         return [path for path in found if path is not None]
-
-    def _is_file(self, key: str) -> bool:
-        return key == "file" or key.endswith("_file")
-
-    def extra(self) -> dict[str, pd.DataFrame]:
-        """Further frames for the result folder, by file name without ending."""
-        return {}
 
     def kept(self) -> dict[str, Any] | None:
         """What prediction needs beside the model, for ``features.json``."""
         return None
 
+    def train(self, estimator: Any) -> Any:
+        """Fit an estimator to the data."""
+        return estimator.fit(*(self.data if isinstance(self.data, tuple) else (self.data,)))
+
     def fit(self) -> None:
         """Choose the method, fit it, keep it."""
-        if self.problem.method == "auto":
+        if self.chosen == "auto":
             self.chosen, self.why = self.choose()
         self.model = self.work.step(f"fit {self.chosen}", lambda: self.train(self.configured(self.chosen)))
 
     def configured(self, method: str) -> Any:
         """The estimator with the seed and the options of the problem file."""
-        estimator = self.seeded(self.make(method))
-        parameters = estimator.get_params(deep=False)
-        self.problem.check_keys(("options",), self.problem.options, parameters)
-        estimator.set_params(**self.problem.options)
-        return estimator
-
-    def seeded(self, estimator: Any) -> Any:
-        """The estimator with the problem's seed, where it takes one."""
+        estimator = self.make(method)
         if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=self.problem.seed)
-        return estimator
+        self.problem.check_keys(("options",), self.problem.options, estimator.get_params(deep=False))
+        return estimator.set_params(**self.problem.options)
 
-    def rng(self, purpose: str) -> np.random.Generator:
-        """Random numbers of the problem's seed for one purpose, unlike those of any other program with that seed."""
-        return np.random.default_rng([self.problem.seed, zlib.crc32(purpose.encode())])
-
-    def summary(self) -> Summary:
-        """The summary of the fitted study."""
-        title = self.problem.title or self.question
-        summary = Summary(title, self.family, self.chosen)
-        self.tell(summary)
-        summary.add("provenance", self.told_data())
-        for told in self.work.warnings:
-            summary.add("certainty", note(told))
-        return summary
-
-    def told_data(self) -> dict[str, Any] | None:
-        """What was done to the data on the way in."""
-        told = [*self.problem.remarks, *self.notes]
-        return bullets(told, "What was done to the data") if told else None
-
-    def told_fit(self, fit: Any) -> dict[str, Any]:
-        """Convergence, as facts."""
-        pairs: dict[str, Any] = {"method": self.chosen, "why this method": self.why}
-        if fit is not None:
-            pairs |= {"converged": bool(fit.converged), "steps": fit.n_iter}
-            pairs |= {k: float(v) for k, v in (("objective", fit.objective), ("proven gap", fit.gap)) if v is not None}
-        return facts(pairs, "How the answer was reached")
-
-    def required(self, found: Any, what: str) -> Any:
-        """Something that the problem can't do without."""
-        if found is None:
-            raise DataError(f"{self.problem.name}: there is no {what}.")
-        return found
+    def report(self) -> Report:
+        """The report on the fitted model: exactly what `sumwise.report.report` gives."""
+        with self.problem.blamed():
+            return report(
+                self.model,
+                self.data,
+                truth=self.truth,
+                compare="auto" if self.problem.sensitivity else (),
+                title=self.problem.title,
+                level=self.problem.level,
+                random_state=self.problem.seed,
+                notes=[*self.problem.remarks, *self.notes],
+                cautions=self.cautions,
+                why=self.why,
+                source=self.files()[0].stem if self.files() else None,
+                step=self.work.step,
+                **self.details,
+            )

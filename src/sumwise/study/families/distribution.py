@@ -11,44 +11,20 @@ import pandas as pd
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.grouped_warnings import group_warnings
 from sumwise.readers.sheet import Sheet
-from sumwise.report.summary import Summary
-from sumwise.report.text.distribution import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import Features, bags_of, column_kind, learn_features, level_texts
 from sumwise.study.sources import open_source
 
-__all__ = ["STUDY", "Distribution"]
+__all__ = ["STUDY"]
 
-FOLDS = 10
 QUICK = ("means", "moments", "quantiles", "fourier")  # simplest first; what "auto" compares
 
 
 class Distribution(Study):
-    """A response per bag, from the samples in it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np, pandas as pd
-    >>> from sumwise.study import Problem, study_of
-    >>> rng = np.random.default_rng(0)
-    >>> mean = rng.normal(size=30)
-    >>> rows = pd.DataFrame({"sample": np.repeat(np.arange(30), 20)})
-    >>> rows["x"], rows["dose"] = rng.normal(mean[rows["sample"]]), mean[rows["sample"]]
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> rows.to_csv(folder / "cells.csv", index=False)
-    >>> lines = ['family = "distribution"', "[data]", 'file = "cells.csv"', "[columns]", 'bag = "sample"']
-    >>> lines.append('response = "dose"')
-    >>> study = study_of(Problem.parse("\\n".join(lines), folder / "problem.toml"))
-    >>> study.read()
-    >>> len(study.bags), study.classes is None
-    (30, True)
-    """
+    """A response per bag, from the samples in it."""
 
     family = "distribution"
-    question = "A response per bag, from its samples"
     data_keys = {  # noqa: RUF012
         "file": "one row per sample",
         "responses_file": "one row per bag with its response, where it isn't in the file of samples",
@@ -69,6 +45,7 @@ class Distribution(Study):
     response: np.ndarray
     classes: list[str] | None
     features: Features
+    half_width: float | None = None
 
     # --- in
 
@@ -90,11 +67,17 @@ class Distribution(Study):
                 self._own_response(sheet, str(response))
             else:
                 self._other_response(apart, str(bag), str(response))
+        self.data = self.bags, self._target()
+        self.details["classes"] = self.classes
         filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
         if filled:
-            self.notes.append(
-                f"Missing values of {', '.join(filled)} count at the mean, and have an indicator of their own."
-            )
+            self.notes.append(f"Missing values of {', '.join(filled)} are set to the mean, with an indicator each.")
+
+    def _target(self) -> np.ndarray:
+        """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
+        if self.classes is None:
+            return self.response
+        return self.response.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[self.response]
 
     def _build(self, sheet: Sheet, bag: str) -> None:
         self.bags, self.order = bags_of(sheet, bag, self.features, self.problem.column("weight"))
@@ -157,23 +140,18 @@ class Distribution(Study):
         """By cross-validation over the methods, the simplest within a standard error of the best."""
         from sumwise.distribution import recommend
 
-        tried = {name: self.seeded(self.make(name)) for name in self.methods if name in QUICK}
         n_folds = min(5, len(self.bags) // 2)
         if n_folds < 2:
             return "means", "there are too few bags to compare methods"
-
-        def compare() -> dict[str, Any]:
-            found = recommend(
-                self.bags, self._target(), n_folds=n_folds, candidates=tried, random_state=self.problem.seed
-            )
-            return {
-                "best": found.best,
-                "scores": {k: np.asarray(v) for k, v in found.scores.items()},
-                "reasons": list(found.reasons),
-            }
-
-        self.advice = self.work.step("compare methods", compare)
-        return self.advice["best"], f"chosen by {n_folds}-fold cross-validation over bags"
+        tried = {name: self.make(name) for name in QUICK}
+        found = self.work.step(
+            "compare methods",
+            lambda: recommend(
+                self.bags, self.data[1], n_folds=n_folds, candidates=tried, random_state=self.problem.seed
+            ),
+        )
+        self.details["selection"] = found
+        return found.best, f"selected by {n_folds}-fold cross-validation over bags"
 
     def make(self, method: str) -> Any:
         """A regressor on bags."""
@@ -191,80 +169,35 @@ class Distribution(Study):
         }
         return d.BagRidge(parts[method]())
 
-    def _target(self) -> np.ndarray:
-        """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
-        if self.classes is None:
-            return self.response
-        return self.response.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[self.response]
-
-    def train(self, estimator: Any) -> Any:
-        """Fit to bags and responses."""
-        return estimator.fit(self.bags, self._target())
-
     # --- out
 
-    def held_out(self) -> np.ndarray:
-        """Predictions of every bag by a fit to other bags, as `_target`."""
-        if getattr(self, "_held_out", None) is None:
-            self._held_out = self.work.step("predict held-out bags", self._folds)
-        return self._held_out
-
-    def _folds(self) -> np.ndarray:
-        target = self._target()
-        order = self.rng("folds").permutation(len(self.bags))
-        out = np.zeros_like(target, dtype=float)
-        with group_warnings():
-            for fold in np.array_split(order, min(FOLDS, len(order))):
-                rest = np.setdiff1d(order, fold)
-                part = np.sort(fold)
-                out[part] = self.configured(self.chosen).fit(self.bags[rest], target[rest]).predict(self.bags[part])
-        return out
-
-    def half_width(self) -> float:
-        """Half the width of an interval that held its share of the bags when each was predicted by others."""
-        error = np.sort(np.abs(self.held_out() - self._target()).ravel())
-        place = min(len(error) - 1, int(np.ceil((len(error) + 1) * self.problem.level)) - 1)
-        return float(error[place])
-
-    def estimates(self) -> pd.DataFrame:
-        """Every bag: actual, and predicted by a fit that has not seen it."""
-        frame = pd.DataFrame({"bag": [str(b) for b in self.bags.ids], "samples": self.bags.sizes})
-        return pd.concat([frame, self._told(self.held_out(), self.response)], axis=1)
-
-    def _told(self, predicted: np.ndarray, actual: np.ndarray | None = None) -> pd.DataFrame:
-        out: dict[str, Any] = {}
-        if self.classes is None:
-            wide = self.width if hasattr(self, "width") else self.half_width()
-            if actual is not None:
-                out["actual"] = actual
-            return pd.DataFrame({**out, "predicted": predicted, "low": predicted - wide, "high": predicted + wide})
-        score = np.column_stack([1 - predicted, predicted]) if len(self.classes) == 2 else predicted
-        if actual is not None:
-            out["actual"] = [self.classes[c] for c in actual]
-        out["predicted"] = [self.classes[c] for c in score.argmax(axis=1)]
-        return pd.DataFrame({**out, **{f"score({name})": score[:, c] for c, name in enumerate(self.classes)}})
+    def report(self) -> Any:
+        """The report, and the width of intervals for predictions of other bags."""
+        made = super().report()
+        self.half_width = made.summary["record"].get("half width")
+        return made
 
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
-        wide = self.half_width() if self.classes is None else None
-        return {"features": self.features.rules, "classes": self.classes, "half_width": wide}
+        return {"features": self.features.rules, "classes": self.classes, "half_width": self.half_width}
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Responses of other bags."""
         kept = json.loads((self.folder / "features.json").read_text("utf-8"))
-        self.features, self.classes = Features(kept["features"]), kept["classes"]
-        self.width = kept["half_width"]
+        self.features, classes = Features(kept["features"]), kept["classes"]
         bag = str(self.problem.column("bag", needed=True))
         with self.problem.blamed():
             sheet = open_source(self.problem, source, None, [bag])
             sheet.known(bag)
             self._build(sheet, bag)
         frame = pd.DataFrame({"bag": [str(b) for b in self.bags.ids], "samples": self.bags.sizes})
-        return pd.concat([frame, self._told(model.predict(self.bags))], axis=1)
-
-    def tell(self, summary: Summary) -> None:
-        """Findings, estimates, certainty, assumptions."""
-        tell(self, summary)
+        found = model.predict(self.bags)
+        if classes is None:
+            wide = kept["half_width"]
+            return frame.assign(predicted=found, low=found - wide, high=found + wide)
+        score = np.column_stack([1 - found, found]) if len(classes) == 2 else found
+        frame["predicted"] = [classes[c] for c in score.argmax(axis=1)]
+        return frame.assign(**{f"score({name})": score[:, c] for c, name in enumerate(classes)})
 
 
 STUDY = Distribution

@@ -11,40 +11,20 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.errors import ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
-from sumwise.report.summary import Summary
-from sumwise.report.text.ecological import tell
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, open_source
 
-__all__ = ["STUDY", "Ecological"]
+__all__ = ["STUDY"]
 
 
 class Ecological(Study):
-    """Who chose what, from totals per unit.
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile, pathlib
-    >>> from sumwise import synthetic
-    >>> from sumwise.readers import write_margins
-    >>> from sumwise.study import Problem, study_of
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> write_margins(synthetic.precincts(60, random_state=0).margins, folder / "votes.csv")
-    >>> text = 'family = "ecological"\\nsensitivity = false\\n[data]\\nfile = "votes.csv"\\n[columns]\\nunit = "unit"'
-    >>> study = study_of(Problem.parse(text, folder / "problem.toml"))
-    >>> study.read()
-    >>> study.fit()
-    >>> study.estimates().columns.tolist()[:4]
-    ['group', 'outcome', 'share', 'low']
-    """
+    """Who chose what, from totals per unit."""
 
     family = "ecological"
-    question = "Who chose what"
     data_keys = {  # noqa: RUF012
         "file": "one row per unit, or one row per unit and option",
         "groups_file": "where groups and outcomes are in two files: the file of the groups",
@@ -75,7 +55,6 @@ class Ecological(Study):
     methods = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 
     margins: Margins
-    apart: str | None = None  # how far the sides' totals are apart, where they were rescaled
 
     # --- in
 
@@ -89,6 +68,7 @@ class Ecological(Study):
             else:
                 self.margins = self._long()
         self.work.warnings += [str(w.message) for w in caught]
+        self.data = self.margins
         self._note_data()
 
     def _wide(self) -> Margins:
@@ -110,7 +90,8 @@ class Ecological(Study):
             cols_in=p.columns.get("outcomes_in"),
         )
         if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
-            self.apart = told_apart(*(sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)))
+            sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
+            self.cautions += _rescaled(*sums)
         return read
 
     def _side(self, key: str, rest: str) -> dict[str, str | None]:
@@ -195,10 +176,10 @@ class Ecological(Study):
 
     def _note_data(self) -> None:
         m = self.margins
-        self.notes.append(f"The whole of each unit is: {m.denominator}.")
+        self.notes.append(f"The population of each unit is: {m.denominator}.")
         empty = int((m.totals == 0).sum())
         if empty:
-            self.notes.append(f"{empty} of {m.n_units} units are empty and say nothing.")
+            self.notes.append(f"{empty} of {m.n_units} units are empty and carry no information.")
         if self.problem.data.get("mismatch", "raise") in ("rescale", "no_vote"):
             self.notes.append(
                 f"Where the totals of groups and outcomes differ, the problem file asks for "
@@ -211,8 +192,8 @@ class Ecological(Study):
     def choose(self) -> tuple[str, str]:
         """EcologicalEM, the most accurate on real contests, unless there is nothing to fit."""
         if min(self.margins.n_rows, self.margins.n_cols) < 2 or self.margins.n_units < 2:
-            return "Bounds", "there is a single unit, group or outcome: no model can add to the bounds"
-        return "EcologicalEM", "of all methods here it was nearest to the truth on 386 real contests"
+            return "Bounds", "with a single unit, group or outcome, no model adds anything to the bounds"
+        return "EcologicalEM", "it had the smallest error of all methods here on 386 real contests"
 
     def make(self, method: str) -> Any:
         """An estimator on margins."""
@@ -220,38 +201,7 @@ class Ecological(Study):
 
         return getattr(ecological, method)()
 
-    def train(self, estimator: Any) -> Any:
-        """Fit to the margins."""
-        return estimator.fit(self.margins)
-
     # --- out
-
-    def estimates(self) -> pd.DataFrame:
-        """Shares of every group with intervals and bounds, and the counts that they mean."""
-        frame = self.model.estimate(self.problem.level).to_frame()
-        frame["count"] = self.model.total_.ravel()
-        return frame
-
-    def extra(self) -> dict[str, pd.DataFrame]:
-        """Every unit's cells, with their bounds."""
-        m, est = self.margins, self.model
-        low, high = cell_bounds(m.rows, m.cols)
-        size = m.rows[:, :, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = [np.where(size > 0, b / size, np.nan) for b in (low, high)]
-        index = np.indices(est.cells_.shape).reshape(3, -1)
-        units = pd.DataFrame(
-            {
-                "unit": np.asarray(m.units, dtype=object)[index[0]],
-                "group": np.asarray(m.row_names, dtype=object)[index[1]],
-                "outcome": np.asarray(m.col_names, dtype=object)[index[2]],
-                "share": est.cells_.ravel(),
-                "count": (est.cells_ * size).ravel(),
-                "lower_bound": bounds[0].ravel(),
-                "upper_bound": bounds[1].ravel(),
-            }
-        )
-        return {"units": units}
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Expected outcomes of other units from their groups, with intervals for a unit's own deviation."""
@@ -268,35 +218,16 @@ class Ecological(Study):
             sheet, everybody = _with_column(sheet, "everybody", whole)
         with p.blamed():
             m = read_margins(sheet, groups, {"everybody": everybody}, unit, total=total)
-        rows = m.rows
-        expected = rows @ model.shares_
-        share = expected / np.maximum(m.totals, 1e-300)[:, None]
-        inflated = 1 + model.dispersion_ * np.maximum(m.totals - 1, 0)
-        within = np.einsum("ir,rc->ic", rows, model.shares_ * (1 - model.shares_)) * inflated[:, None]
-        drawn = np.einsum("ir,drc->dic", rows, model.sample(400)) if self.family_draws(model) else expected[None]
-        from scipy.stats import norm
-
-        wide = norm.ppf((1 + p.level) / 2) * np.sqrt(within + drawn.var(axis=0))
-        index = np.indices(expected.shape).reshape(2, -1)
-        return pd.DataFrame(
-            {
-                "unit": np.asarray(m.units, dtype=object)[index[0]],
-                "outcome": np.asarray(model.col_names_, dtype=object)[index[1]],
-                "expected": expected.ravel(),
-                "share": share.ravel(),
-                "low": np.maximum(expected - wide, 0).ravel(),
-                "high": np.minimum(expected + wide, m.totals[:, None]).ravel(),
-            }
-        )
-
-    @staticmethod
-    def family_draws(model: Any) -> bool:
-        """Whether a method can be drawn from."""
-        return type(model).__name__ != "Bounds"
-
-    def tell(self, summary: Summary) -> None:
-        """Findings, estimates, certainty, assumptions."""
-        tell(self, summary)
+        share, (low, high) = model.predict(m.rows), model.predict_interval(m.rows, p.level, p.seed)
+        people = m.totals[:, None]
+        index = np.indices(share.shape).reshape(2, -1)
+        named = {
+            "unit": np.asarray(m.units, dtype=object)[index[0]],
+            "outcome": np.asarray(model.col_names_, dtype=object)[index[1]],
+        }
+        values = {"share": share, "share_low": low, "share_high": high}
+        values |= {"count": share * people, "count_low": low * people, "count_high": high * people}
+        return pd.DataFrame({**named, **{key: array.ravel() for key, array in values.items()}})
 
 
 def _with_column(sheet: Sheet, name: str, values: Any) -> tuple[Sheet, str]:
@@ -306,26 +237,18 @@ def _with_column(sheet: Sheet, name: str, values: Any) -> tuple[Sheet, str]:
     return replace(sheet, frame=frame, columns=tuple(frame.columns)), name
 
 
-STUDY = Ecological
-
-
-def told_apart(groups: np.ndarray, outcomes: np.ndarray) -> str | None:
-    """How far the totals of two sides are apart, in words; None where they are the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise.study.families.ecological import told_apart
-    >>> told_apart(np.array([100.0, 50.0]), np.array([100.0, 49.0]))[:76]
-    'The totals of groups and outcomes differ in 1 of 2 units, there by 2.0% in t'
-    """
+def _rescaled(groups: np.ndarray, outcomes: np.ndarray) -> list[str]:
+    """How far the totals of the two sides are apart, as a caution; none where they are the same."""
     most = np.maximum(groups, outcomes)
     off = np.abs(groups - outcomes) / np.where(most > 0, most, 1)
     differ = off[off > 1e-6]
     if not len(differ):
-        return None
-    return (
-        f"The totals of groups and outcomes differ in {len(differ):,} of {len(off):,} units, there by "
-        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most, and were rescaled: "
-        "shares, intervals and bounds are of the rescaled totals."
-    )
+        return []
+    return [
+        f"The totals of groups and outcomes differ in {len(differ):,} of {len(off):,} units, by "
+        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most. They were rescaled to "
+        "agree: shares, intervals and bounds refer to the rescaled totals."
+    ]
+
+
+STUDY = Ecological

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,38 +13,21 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent import SolverOptions
 from sumwise.readers import read_tables, read_tables_folder
-from sumwise.report.summary import Summary
-from sumwise.report.text.maxent import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import level_texts, typed_frame
 from sumwise.study.sources import open_source
 from sumwise.tables import Tables
 
-__all__ = ["STUDY", "MaxEnt"]
+__all__ = ["STUDY"]
 
 FEW = 500  # rows below which none are held out
 RARE = 20  # rows below which levels are put together
 
 
 class MaxEnt(Study):
-    """A classifier of individuals from tables of counts, or from rows that are counted and forgotten.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sumwise import synthetic
-    >>> from sumwise.study import Problem, study_of
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> synthetic.rows(1000, sizes=[3, 2], random_state=0).frame().to_csv(folder / "rows.csv", index=False)
-    >>> text = 'family = "maxent"\\n[data]\\nfile = "rows.csv"\\nkind = "rows"\\n[columns]\\nlabel = "label"\\n'
-    >>> study = study_of(Problem.parse(text, folder / "problem.toml"))
-    >>> study.read()
-    >>> len(study.tables), len(study.rows), study.tables.n
-    (1, 212, 788.0)
-    """
+    """A classifier of individuals from tables of counts, or from rows that are counted and forgotten."""
 
     family = "maxent"
-    question = "Individuals from tables of counts"
     data_keys = {  # noqa: RUF012
         "file": "rows of individuals, cells of tables, or a folder that sumwise aggregate or release wrote",
         "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts holds cells",
@@ -71,7 +55,7 @@ class MaxEnt(Study):
     def read(self) -> None:
         """Read tables, or count rows into them."""
         p = self.problem
-        path = self.required(p.file(), "file")
+        path = p.file() or p.fail(("data",), "There is no file.")
         kind = p.data.get("kind") or ("folder" if path.is_dir() else "cells" if "count" in p.columns else "rows")
         with p.blamed(("data", "kind")):
             checks.choice(kind, "kind", ("rows", "cells", "folder"))
@@ -82,6 +66,7 @@ class MaxEnt(Study):
                 self.tables = self._cells(path)
             else:
                 self._count(path)
+        self.data = self.tables
         if self.tables.label is None and all(t.label_sums is None for t in self.tables):
             p.fail(("data", "file"), "The tables have no label sums.", "a classifier needs them; count with a label.")
 
@@ -129,6 +114,7 @@ class MaxEnt(Study):
             self.rows = frame[held].reset_index(drop=True)
             places = {name: c for c, name in enumerate(self.classes)}
             self.labels = np.array([places[text] for text in labels[held]])
+            self.truth = self.rows, self.labels
         self.notes.append(
             f"{len(train):,} rows were counted into {len(self.tables)} tables of {order} attributes each; the fit "
             "sees the tables only. "
@@ -141,7 +127,8 @@ class MaxEnt(Study):
         share = p.data.get("holdout", 0.2 if n >= FEW else 0.0)
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
             p.fail(("data", "holdout"), f"holdout is {share!r}.", "give a share of the rows, such as 0.2; 0 for none.")
-        held = self.rng("held out").random(n) < share
+        rng = np.random.default_rng([p.seed, zlib.crc32(b"held out")])  # unlike any other use of that seed
+        held = rng.random(n) < share
         if held.any():
             self.notes.append(f"{int(held.sum()):,} rows, drawn at random, were held out to check the result.")
         return held
@@ -182,46 +169,6 @@ class MaxEnt(Study):
 
     # --- out
 
-    def estimates(self) -> pd.DataFrame:
-        """Per level of every attribute: people and class shares, counted and by the model."""
-        if getattr(self, "_estimates", None) is None:
-            self._estimates = self.work.step("expected tables", self._expected)
-        return self._estimates
-
-    def _expected(self) -> pd.DataFrame:
-        parts = [self._of(a) for a in self.model.domain_.attributes]
-        return pd.concat(parts, ignore_index=True)
-
-    def _of(self, attribute: str) -> pd.DataFrame:
-        counts, sums = margin(self.tables, attribute)
-        names = [str(c) for c in self.model.classes_]
-        levels = [str(v) for v in self.model.domain_.levels(attribute)]
-        frame = pd.DataFrame(
-            {"attribute": attribute, "level": np.repeat(levels, len(names)), "class": names * len(levels)}
-        )
-        frame["people"] = np.repeat(counts, len(names))
-        whole = np.maximum(counts, 1e-300)[:, None]
-        frame["share"] = np.where(counts[:, None] > 0, sums / whole, np.nan).ravel()
-        if hasattr(self.model, "expected"):
-            found = self.model.expected([attribute], self.problem.level, random_state=self.problem.seed)
-            values = found.values / np.maximum(found.values.sum(axis=1, keepdims=True), 1e-300)
-            frame["people by model"] = np.repeat(found.values.sum(axis=1), len(names))
-            frame["share by model"] = values.ravel()
-        return frame
-
-    def extra(self) -> dict[str, pd.DataFrame]:
-        """Probabilities of the rows that were held out."""
-        if self.rows is None or self.labels is None:
-            return {}
-        frame = self._told(self.model, self.rows)
-        frame.insert(0, "actual", [self.classes[c] for c in self.labels])
-        return {"held_out": frame}
-
-    def _told(self, model: Any, rows: pd.DataFrame) -> pd.DataFrame:
-        chance = model.predict_proba(rows)
-        out = {f"p({name})": chance[:, c] for c, name in enumerate(model.classes_)}
-        return pd.DataFrame({**out, "class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
-
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Class probabilities of other individuals."""
         p = self.problem
@@ -229,40 +176,17 @@ class MaxEnt(Study):
         with p.blamed():
             sheet = open_source(p, source, None, ())
             rows = typed_frame(sheet, columns, p.column_list("categorical") or ())
-            frame = self._told(model, rows)
-        frame.insert(0, "row", np.arange(len(frame)) + 1)
-        return frame
-
-    def tell(self, summary: Summary) -> None:
-        """Findings, estimates, certainty, assumptions."""
-        tell(self, summary)
+            chance = model.predict_proba(rows)
+        frame = pd.DataFrame({"row": np.arange(len(chance)) + 1})
+        for c, name in enumerate(model.classes_):
+            frame[f"p({name})"] = chance[:, c]
+        return frame.assign(**{"class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
 
 
 def _rule(column: Any, bins: int) -> dict[str, Any]:
     if pd.api.types.is_float_dtype(column.dtype) and column.nunique() > bins:
         return {"kind": "quantiles", "bins": bins}
     return {"kind": "levels", "min_count": RARE, "max_levels": 50}
-
-
-def margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray]:
-    """Counts (L,) and class sums (L, K) of one attribute, from the first table that holds it.
-
-    Examples
-    --------
-    >>> from sumwise import Tables
-    >>> from sumwise.study.families.maxent import margin
-    >>> margin(Tables.from_frame({"a": [0, 1, 1], "b": [0, 0, 1], "y": [0, 1, 1]}, ["a", "b"], label="y"), "a")[1]
-    array([[1., 0.],
-           [0., 2.]])
-    """
-    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
-    place = found.attributes.index(attribute)
-    away = tuple(i for i in range(len(found.attributes)) if i != place)
-    counts = np.nansum(found.counts, axis=away)
-    sums = np.asarray(found.label_sums, dtype=float)
-    if sums.ndim == found.counts.ndim:
-        sums = np.stack([found.counts - sums, sums], axis=-1)
-    return counts, np.nansum(sums, axis=away)
 
 
 STUDY = MaxEnt

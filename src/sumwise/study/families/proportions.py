@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +12,20 @@ import pandas as pd
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
-from sumwise.report.summary import Summary
-from sumwise.report.text.proportions import tell
 from sumwise.study.families.base import Study
 from sumwise.study.features import Features, bags_of, learn_features, level_texts
 from sumwise.study.sources import only_rows, open_source
 
-__all__ = ["STUDY", "Proportions"]
+__all__ = ["STUDY"]
 
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
 MOST_CLASSES = 30
-DRAWS = 200  # classifiers behind an interval
 
 
 class Proportions(Study):
-    """Which individuals have which class, from class counts per bag.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np, pandas as pd
-    >>> from sumwise.study import Problem, study_of
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"area": np.repeat(np.arange(20), 30), "age": rng.normal(size=600)})
-    >>> people["age"] += rng.normal(size=20)[people["area"]]
-    >>> people["vote"] = np.where(rng.random(600) < 1 / (1 + np.exp(-people["age"])), "yes", "no")
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> people.to_csv(folder / "people.csv", index=False)
-    >>> lines = ['family = "proportions"', "[data]", 'file = "people.csv"', "[columns]", 'bag = "area"']
-    >>> lines.append('label = "vote"')
-    >>> study = study_of(Problem.parse("\\n".join(lines), folder / "problem.toml"))
-    >>> study.read()
-    >>> study.classes, study.counts.shape
-    (['no', 'yes'], (20, 2))
-    """
+    """Which individuals have which class, from class counts per bag."""
 
     family = "proportions"
-    question = "Individuals from counts per bag"
     data_keys = {  # noqa: RUF012
         "file": "one row per individual",
         "counts_file": "one row per bag with its class counts, where they aren't in the file of individuals",
@@ -95,7 +71,10 @@ class Proportions(Study):
             if self.labels is None and label is not None:
                 self._count_labels(sheet, label)
             self._subgroup_columns(sheet)
-        self.survey = None if p.file("survey_file", needed=False) is None else self._survey()
+        self.data, self.truth = (self.bags, self.target), self.labels
+        self.details = {"classes": self.classes, "groups": self.groups}
+        if p.file("survey_file", needed=False) is not None:
+            self.details["survey"] = self._survey()
         self._note()
 
     def _survey(self) -> pd.DataFrame:
@@ -103,8 +82,8 @@ class Proportions(Study):
         p, names = self.problem, ["group", "level", "class"]
         sheet = open_source(p, p.file("survey_file"), [*names, "share"], names)
         with p.blamed(("data", "survey_file")):
-            told = {name: sheet.ids(name).astype(str).to_numpy() for name in names}
-            return pd.DataFrame({**told, "survey": sheet.numbers(["share"])[:, 0]})
+            keys = {name: sheet.ids(name).astype(str).to_numpy() for name in names}
+            return pd.DataFrame({**keys, "survey": sheet.numbers(["share"])[:, 0]})
 
     def _with_labels(self, sheet: Sheet, label: str | None) -> Sheet:
         """Leave out individuals whose label is missing, where labels are counted."""
@@ -134,7 +113,8 @@ class Proportions(Study):
         self.classes = sorted(set(texts.tolist()))
         if not 2 <= len(self.classes) <= MOST_CLASSES:
             raise DataError(
-                f"Column {label!r} has {len(self.classes)} classes.", hint=f"2 to {MOST_CLASSES} can be told apart."
+                f"Column {label!r} has {len(self.classes)} classes.",
+                hint=f"give a column with 2 to {MOST_CLASSES} classes.",
             )
         self.labels = np.searchsorted(np.array(self.classes, dtype=object), texts)
         if all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in self.classes):
@@ -192,9 +172,7 @@ class Proportions(Study):
     def _note(self) -> None:
         filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
         if filled:
-            self.notes.append(
-                f"Missing values of {', '.join(filled)} count at the mean, and have an indicator of their own."
-            )
+            self.notes.append(f"Missing values of {', '.join(filled)} are set to the mean, with an indicator each.")
         if self.labels is not None:
             self.notes.append(
                 "The label of individuals is in the file. Only its counts per bag were used to fit; the labels check "
@@ -228,71 +206,15 @@ class Proportions(Study):
             counts[:, 1] if counts.shape[1] == 2 and self.problem.options.get("totals", "match") == "match" else counts
         )
 
-    def train(self, estimator: Any) -> Any:
-        """Fit to bags and counts."""
-        return estimator.fit(self.bags, self.target)
-
     # --- out
 
-    def shares(self) -> pd.DataFrame:
-        """Class shares of every subgroup, with intervals where the method has them."""
-        if getattr(self, "_shares", None) is None:
-            self._shares = self.work.step("subgroup shares", self._subgroup_shares)
-        return self._shares
-
-    def _subgroup_shares(self) -> pd.DataFrame:
-        from sumwise.proportions import bootstrap, covariance, subgroups
-
-        linear = self.chosen == "CardinalityClassifier" and self.model.classifier is None
-        if linear:
-            kind = "observed" if self.bags.n_features < 60 else "expected"
-            sure: Any = replace(covariance(self.model, self.bags, self.target, kind), n_draws=DRAWS)
-        else:
-            sure = bootstrap(self.model, self.bags, self.target, n=40, random_state=self.problem.seed)
-        parts = []
-        for column, texts in {"everybody": np.full(self.bags.n_rows, "all", dtype=object), **self.groups}.items():
-            found = subgroups(
-                self.model,
-                self.bags,
-                by={"level": texts},
-                classes=self.classes,
-                counts=self.target,  # what is known of the bags holds for their subgroups too
-                uncertainty=sure,
-                realised=True,
-                random_state=self.problem.seed,
-            )
-            parts.append(found.to_frame(self.problem.level).assign(group=column))
-        out: Any = pd.concat(parts, ignore_index=True)
-        out["low"], out["high"] = np.minimum(out["low"], out["share"]), np.maximum(out["high"], out["share"])
-        return out[["group", "level", "people", "class", "share", "low", "high"]]
-
-    def truth(self) -> pd.Series | None:
-        """True shares of the rows of `shares`, where labels are known."""
-        if self.labels is None:
-            return None
-        found = []
-        weights = self.bags.weights
-        for row in self.shares().to_dict("records"):
-            texts = self.groups.get(row["group"])
-            inside = np.ones(len(weights), dtype=bool) if texts is None else texts == row["level"]
-            one = self.labels == self.classes.index(row["class"])
-            found.append(float((weights * one)[inside].sum() / weights[inside].sum()))
-        return pd.Series(found)
-
-    def estimates(self) -> pd.DataFrame:
-        """Class shares of subgroups; with the truth where it is known."""
-        frame, truth = self.shares(), self.truth()
-        return frame if truth is None else frame.assign(truth=truth.to_numpy())
-
-    def extra(self) -> dict[str, pd.DataFrame]:
-        """Probabilities of every individual."""
-        chance = self.model.predict_proba(self.bags)
-        frame = pd.DataFrame(
-            {"row": self.order + 1, "bag": np.asarray(self.bags.ids, dtype=object)[self.bags.bag_index]}
-        )
-        for c, name in enumerate(self.classes):
-            frame[f"p({name})"] = chance[:, c]
-        return {"individuals": frame.sort_values("row", ignore_index=True)}
+    def report(self) -> Any:
+        """The report; individuals are in the order of the file."""
+        made = super().report()
+        frame = made.frames["individuals"]
+        frame.insert(0, "row", self.order + 1)
+        made.frames["individuals"] = frame.sort_values("row", ignore_index=True)
+        return made
 
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
@@ -313,10 +235,6 @@ class Proportions(Study):
             frame[f"p({name})"] = chance[:, c]
         frame["class"] = [kept["classes"][c] for c in chance.argmax(axis=1)]
         return frame
-
-    def tell(self, summary: Summary) -> None:
-        """Findings, estimates, certainty, assumptions."""
-        tell(self, summary)
 
 
 def _thirds(sheet: Sheet, column: str) -> np.ndarray:

@@ -1,0 +1,180 @@
+"""How well a fitted method predicts units that it has not seen, and how stable it is: refits on parts of the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.grouped_warnings import group_warnings
+from sumwise.margins import Margins
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _folds(n: int, n_folds: int, random_state: Any) -> list[np.ndarray]:
+    order = checks.generator(random_state).permutation(n)
+    return [np.sort(fold) for fold in np.array_split(order, min(int(checks.at_least(n_folds, "n_folds", 2)), n))]
+
+
+def cross_predict(model: Any, bags: Bags, y: Any, n_folds: int = 10, random_state: Any = 0) -> np.ndarray:
+    """Predictions of every bag, each by a refit to the bags of the other folds.
+
+    Parameters
+    ----------
+    model : estimator on bags
+        A copy is fitted to every training part; the model itself is left alone.
+    bags : Bags
+    y : array of shape (n_bags,) or (n_bags, n_outputs)
+    n_folds : int, default 10
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    array shaped like the predictions of all bags; probabilities where the model has classes
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import cross_predict
+    >>> from sumwise.distribution import BagRidge, LinearEmbedding
+    >>> data = synthetic.gamma(40, 30, random_state=0)
+    >>> cross_predict(BagRidge(LinearEmbedding()), data.bags, data.response).shape
+    (40,)
+    """
+    target = np.asarray(y)
+    out: Any = None
+    with group_warnings():
+        for fold in _folds(len(bags), n_folds, random_state):
+            rest = np.setdiff1d(np.arange(len(bags)), fold)
+            fitted = clone(model).fit(bags[rest], target[rest])
+            found = fitted.predict_proba(bags[fold]) if hasattr(fitted, "classes_") else fitted.predict(bags[fold])
+            if out is None:
+                out = np.zeros((len(bags), *found.shape[1:]))
+            out[fold] = found
+    return out
+
+
+def cross_predict_shares(model: Any, bags: Bags, counts: Any, n_folds: int = 5, random_state: Any = 0) -> np.ndarray:
+    """Class shares (n_bags, n_classes) of every bag, each predicted by a classifier that has not seen its counts.
+
+    Parameters
+    ----------
+    model : classifier of individuals
+    bags : Bags
+    counts : array of shape (n_bags,) or (n_bags, n_classes)
+    n_folds : int, default 5
+    random_state : int, Generator or None, default 0
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import cross_predict_shares
+    >>> from sumwise.proportions import MeanMap
+    >>> data = synthetic.election(30, 20, n_categorical=1, mean_weight=1, weight_spread=0, random_state=0)
+    >>> cross_predict_shares(MeanMap(), data.bags, data.counts).shape[0]
+    30
+    """
+    target = np.asarray(counts)
+    out: Any = None
+    with group_warnings():
+        for fold in _folds(len(bags), n_folds, random_state):
+            rest = np.setdiff1d(np.arange(len(bags)), fold)
+            part = bags[fold]
+            chance = clone(model).fit(bags[rest], target[rest]).predict_proba(part) * part.weights[:, None]
+            if out is None:
+                out = np.zeros((len(bags), chance.shape[1]))
+            totals = np.add.reduceat(part.weights, part.offsets[:-1])
+            out[fold] = np.add.reduceat(chance, part.offsets[:-1], axis=0) / totals[:, None]
+    return out
+
+
+def split_half(model: Any, margins: Margins, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Shares (R, C) by the method on two random halves of the units; how far they differ shows how stable it is.
+
+    Parameters
+    ----------
+    model : estimator on margins
+    margins : Margins
+    random_state : int, Generator or None, default 0
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import split_half
+    >>> from sumwise.ecological import Goodman
+    >>> first, second = split_half(Goodman(), synthetic.precincts(60, random_state=0).margins)
+    >>> first.shape == second.shape == (2, 2)
+    True
+    """
+    one, two = _folds(margins.n_units, 2, random_state)
+    return clone(model).fit(margins[one]).shares_, clone(model).fit(margins[two]).shares_
+
+
+def subgroup_shares(
+    model: Any, bags: Bags, counts: Any, groups: Any, classes: Any = None, level: float = 0.95, random_state: Any = 0
+) -> pd.DataFrame:
+    """Class shares of everybody and of subgroups, with intervals that suit the method.
+
+    A linear `CardinalityClassifier` has intervals from the covariance of its parameters; every other classifier is
+    refitted to 40 bootstrap samples of bags. The counts of the bags are used: shares agree with them.
+
+    Parameters
+    ----------
+    model : fitted classifier of individuals
+    bags : Bags
+    counts : array
+        What the model was fitted to.
+    groups : mapping of name to array (n_rows,)
+        Which level every individual has of every grouping.
+    classes : sequence of str, optional
+    level : float, default 0.95
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    pandas.DataFrame with the columns group, level, people, class, share, low, high
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import subgroup_shares
+    >>> from sumwise.proportions import CardinalityClassifier
+    >>> data = synthetic.election(40, 20, n_categorical=1, mean_weight=1, weight_spread=0, random_state=0)
+    >>> model = CardinalityClassifier(penalty=1.0).fit(data.bags, data.counts[:, 1])
+    >>> found = subgroup_shares(model, data.bags, data.counts[:, 1], {"sex": np.array(["m", "f"])[data.codes["sex"]]})
+    >>> found["group"].unique().tolist()
+    ['everybody', 'sex']
+    """
+    from dataclasses import replace
+
+    import pandas as pd
+
+    from sumwise.proportions import bootstrap, covariance, subgroups
+
+    if type(model).__name__ == "CardinalityClassifier" and model.classifier is None:
+        kind = "observed" if bags.n_features < 60 else "expected"
+        sure: Any = replace(covariance(model, bags, counts, kind), n_draws=200)
+    else:
+        sure = bootstrap(model, bags, counts, n=40, random_state=random_state)
+    parts = []
+    for name, texts in {"everybody": np.full(bags.n_rows, "all", dtype=object), **dict(groups)}.items():
+        found = subgroups(
+            model,
+            bags,
+            by={"level": np.asarray(texts)},
+            classes=classes,
+            counts=counts,
+            uncertainty=sure,
+            realised=True,
+            random_state=random_state,
+        )
+        parts.append(found.to_frame(level).assign(group=name))
+    out: Any = pd.concat(parts, ignore_index=True)
+    out["low"], out["high"] = np.minimum(out["low"], out["share"]), np.maximum(out["high"], out["share"])
+    return out[["group", "level", "people", "class", "share", "low", "high"]]

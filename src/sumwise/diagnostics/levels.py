@@ -1,0 +1,83 @@
+"""Class shares at every level of every attribute: as counted in tables, and as a model has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sumwise.tables import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def class_margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (L,) and class sums (L, K) of one attribute, from the first table that holds it with label sums.
+
+    Examples
+    --------
+    >>> from sumwise import Tables
+    >>> from sumwise.diagnostics import class_margin
+    >>> rows = {"a": [0, 1, 1], "b": [0, 0, 1], "y": [0, 1, 1]}
+    >>> class_margin(Tables.from_frame(rows, ["a", "b"], label="y"), "a")[1]
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
+    place = found.attributes.index(attribute)
+    away = tuple(i for i in range(len(found.attributes)) if i != place)
+    counts = np.nansum(found.counts, axis=away)
+    sums = np.asarray(found.label_sums, dtype=float)
+    if sums.ndim == found.counts.ndim:
+        sums = np.stack([found.counts - sums, sums], axis=-1)
+    return counts, np.nansum(sums, axis=away)
+
+
+def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: Any = 0) -> pd.DataFrame:
+    """Counts and class shares at every level of every attribute, and the model's where it has expected tables.
+
+    Parameters
+    ----------
+    model : fitted classifier on tables
+    tables : Tables
+        What it was fitted to.
+    level : float, default 0.95
+        Of the intervals of the model's expected tables.
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    pandas.DataFrame
+        attribute, level, class, count, share, and perhaps "count by model", "share by model".
+
+    Examples
+    --------
+    >>> from sumwise import Tables
+    >>> from sumwise.diagnostics import level_shares
+    >>> from sumwise.maxent import NaiveBayesTables
+    >>> rows = {"a": [0, 1, 1, 0], "b": [0, 0, 1, 1], "y": [0, 1, 1, 0]}
+    >>> tables = Tables.from_frame(rows, ["a", "b"], label="y")
+    >>> level_shares(NaiveBayesTables().fit(tables), tables)["share"].tolist()[:4]
+    [1.0, 0.0, 0.0, 1.0]
+    """
+    import pandas as pd
+
+    names = [str(c) for c in model.classes_]
+    held = {a for t in tables if t.label_sums is not None for a in t.attributes}
+    parts = []
+    for attribute in (a for a in model.domain_.attributes if a in held):
+        counts, sums = class_margin(tables, attribute)
+        levels = [str(v) for v in model.domain_.levels(attribute)]
+        frame = pd.DataFrame(
+            {"attribute": attribute, "level": np.repeat(levels, len(names)), "class": names * len(levels)}
+        )
+        frame["count"] = np.repeat(counts, len(names))
+        whole = np.maximum(counts, 1e-300)[:, None]
+        frame["share"] = np.where(counts[:, None] > 0, sums / whole, np.nan).ravel()
+        if hasattr(model, "expected"):
+            found = model.expected([attribute], level, random_state=random_state).values
+            frame["count by model"] = np.repeat(found.sum(axis=1), len(names))
+            frame["share by model"] = (found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)).ravel()
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,48 @@
+"""Shares of many groups and outcomes as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `diagnostics.interval_numbers` returns as a heat map: a row per group, a column per outcome.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``share`` (groups, outcomes), ``groups``, ``outcomes``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots import plot_share_heatmap
+    >>> plot_share_heatmap({"share": [[0.2, 0.8]], "groups": ["a"], "outcomes": ["x", "y"]}).get_ylabel()
+    'group'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import short
+
+    share = np.asarray(numbers["share"], dtype=float)
+    ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
+    top = max(float(np.nanmax(share)), 1e-3)
+    cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
+    if share.size <= 400:
+        for (r, c), value in np.ndenumerate(share):
+            colour = "white" if value > 0.6 * top else "black"
+            ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize="small")
+    ax.set_xticks(np.arange(share.shape[1]) + 0.5, [short(o, 18) for o in numbers["outcomes"]], rotation=45, ha="right")
+    ax.set_yticks(np.arange(share.shape[0]) + 0.5, [short(g, 22) for g in numbers["groups"]])
+    ax.set(xlabel="outcome", ylabel="group")
+    ax.invert_yaxis()
+    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.8, label="share of the group (percent)")
+    bar.ax.yaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}")
+    return ax

@@ -1,0 +1,112 @@
+"""What the text of a report is written from: a fitted model, its data, and what the reader should know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sumwise.report.summary import Summary, facts, figure, table
+
+
+def _at_once(_: str, compute: Callable[[], Any]) -> Any:
+    return compute()
+
+
+@dataclass
+class Context:
+    """A fitted model and its data, with the options of `sumwise.report.report`.
+
+    `step(name, compute)` runs what takes long; the command line's keeps the answer, so that an interrupted run goes
+    on from there. `compare` maps names to other methods, fitted; `not_compared` says why others are missing.
+    """
+
+    model: Any
+    data: Any
+    truth: Any = None
+    compare: Mapping[str, Any] = field(default_factory=dict)
+    not_compared: Sequence[str] = ()
+    title: str | None = None
+    level: float = 0.95
+    random_state: Any = 0
+    classes: Sequence[str] | None = None  # names of classes, in the order of the model's probabilities
+    groups: Mapping[str, Any] | None = None  # (proportions) subgroups to show: a level per individual
+    survey: Any = None  # (proportions) a frame of shares by a survey
+    selection: Any = None  # (distribution) the Recommendation that the model was chosen by
+    notes: Sequence[str] = ()  # what was done to the data
+    cautions: Sequence[str] = ()  # what a reader must know before the numbers
+    why: str | None = None  # why this method
+    source: str | None = None  # the name of the data, for the title
+    step: Callable[[str, Callable[[], Any]], Any] = _at_once
+    frames: dict[str, Any] = field(default_factory=dict)  # tables of the result, by file name without ending
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return type(self.model).__name__
+
+    @property
+    def percent(self) -> str:
+        """The level of the intervals in words."""
+        return f"{100 * self.level:g}%"
+
+    def titled(self, fallback: str) -> str:
+        """The title that was given, or one made of the data."""
+        if self.title:
+            return self.title
+        return f"{self.source}: {fallback}" if self.source else fallback
+
+    def convergence(self, summary: Summary) -> None:
+        """Add how the estimates were computed, and the course of the objective."""
+        fit = getattr(self.model, "fit_", None)
+        pairs: dict[str, Any] = {"method": self.method}
+        if self.why:
+            pairs["why this method"] = self.why
+        if fit is not None:
+            pairs |= {"converged": bool(fit.converged), "iterations": fit.n_iter}
+            if fit.gap is not None:
+                pairs["distance to the optimum, at most"] = float(fit.gap)
+        summary.add("certainty", facts(pairs, "Computation"))
+        curve = None if fit is None else _curve(fit)
+        if fit is not None and curve is not None:
+            import pandas as pd
+
+            what, values = curve
+            data = table(pd.DataFrame({"iteration": np.arange(len(values)) + 1, what: values}), "Training curve")
+            numbers = {"names": [self.method], "values": [values], "what": what}
+            caption = f"Training curve: {what} at each iteration. A flat end means that the fit has converged."
+            summary.add("certainty", figure("training_curve", numbers, caption, data))
+
+
+MEANING = {
+    "misfit": "misfit between model and tables, in standard errors (lower is better)",
+    "moment_error": "largest difference between model and tables (lower is better)",
+    "objective": "objective",
+}
+
+
+def _curve(fit: Any) -> tuple[str, list[float]] | None:
+    """The entry of a history that shows convergence, with its meaning and direction."""
+    for key in ("misfit", "moment_error", "objective"):
+        values = [float(v) for v in fit.history.get(key, ())]
+        if len(values) > 1:
+            if key != "objective":
+                return MEANING[key], values
+            better = "lower" if values[-1] < values[0] else "higher"
+            return f"objective of the fit ({better} is better)", values
+    return None
+
+
+def listed(names: Sequence[Any], most: int = 3) -> str:
+    """Names as a phrase: "a, b and c", "a, b and 4 others"."""
+    words = [str(n) for n in names]
+    if len(words) > most:
+        words = [*words[: most - 1], f"{len(words) - most + 1} others"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def plural(n: float, word: str, many: str | None = None) -> str:
+    """A number with its noun: "1 unit", "1,200 units"."""
+    return f"{n:,.0f} {word if round(n) == 1 else many or word + 's'}"

@@ -1,0 +1,230 @@
+"""report(model, data): what a fitted method found, as a summary, figures, tables and one offline page."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from sumwise import checks
+from sumwise.diagnostics import family_of, fit_others, other_methods
+from sumwise.errors import DataError
+from sumwise.report.context import Context
+from sumwise.report.html import page
+from sumwise.report.summary import bullets, note
+
+TEXTS = ("ecological", "proportions", "distribution", "collective", "maxent")
+DETAILS = tuple(f.name for f in fields(Context) if f.name not in ("model", "data", "not_compared", "frames"))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report: its numbers, what it shows, and the picture on demand.
+
+    Parameters
+    ----------
+    plot : str
+        The figure function of `sumwise.plots`, without ``plot_``.
+    numbers : dict or list of dicts
+        What it draws; a list has one picture per step.
+    caption : str
+    """
+
+    plot: str
+    numbers: Any
+    caption: str
+
+    def draw(self, ax: Any = None, step: int = 0) -> Any:
+        """Draw it on matplotlib axes (new ones by default) and return them."""
+        from sumwise import plots
+        from sumwise.report.svg import arrays
+
+        numbers = self.numbers[step] if isinstance(self.numbers, list) else self.numbers
+        return getattr(plots, f"plot_{self.plot}")(arrays(numbers), ax=ax)
+
+    def svg(self, step: int = 0) -> str:
+        """The picture as an SVG element, as the page has it."""
+        from sumwise.report.svg import draw
+
+        numbers = self.numbers[step] if isinstance(self.numbers, list) else self.numbers
+        return draw(self.plot, numbers, self.caption)
+
+    def _repr_html_(self) -> str:
+        return f"<figure>{self.svg()}<figcaption>{html.escape(self.caption)}</figcaption></figure>"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a fitted method found; made by `report`.
+
+    Parameters
+    ----------
+    summary : dict
+        Title, verdict (``lead``), findings and sections, as plain values that JSON can hold.
+    frames : dict of str to pandas.DataFrame
+        The tables of the result: ``estimates``, and for some families ``units``, ``individuals``, ``places``.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Goodman
+    >>> from sumwise.report import report
+    >>> margins = synthetic.precincts(40, random_state=0).margins
+    >>> found = report(Goodman().fit(margins), margins)
+    >>> found.frames["estimates"].columns.tolist()[:3]
+    ['group', 'outcome', 'share']
+    """
+
+    summary: dict[str, Any]
+    frames: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The title."""
+        return self.summary["title"]
+
+    @property
+    def findings(self) -> list[str]:
+        """The findings, a line each."""
+        return [f["line"] for f in self.summary["findings"]]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures, in the order of the page."""
+        blocks = (block for section in self.summary["sections"] for block in section["blocks"])
+        return [Figure(b["plot"], b["numbers"], b["caption"]) for b in blocks if b["kind"] == "figure"]
+
+    def html(self, full: bool = False) -> str:
+        """The page: one HTML file that needs no network; `full` prints every row of long tables."""
+        return page(self.summary, full=full)
+
+    def save(self, path: Any) -> Path:
+        """Write the page (a path that ends in .html), the summary (.json), or page, summary and tables (a folder).
+
+        The file is written under another name first, so that an earlier one survives a failure.
+        """
+        path = Path(path)
+        if path.suffix in (".html", ".htm"):
+            return _written(path, self.html())
+        if path.suffix == ".json":
+            return _written(path, self.json())
+        path.mkdir(parents=True, exist_ok=True)
+        for name, frame in self.frames.items():
+            frame.to_parquet(path / f"{name}.parquet", index=False)
+            frame.to_csv(path / f"{name}.csv", index=False)
+        _written(path / "summary.json", self.json())
+        _written(path / "report.html", self.html())
+        return path
+
+    def json(self) -> str:
+        """The summary as JSON."""
+        return json.dumps(self.summary, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *self.summary["lead"], *(f"- {line}" for line in self.findings)])
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:44rem;border:1px solid #ccc"
+        title = html.escape(self.title, quote=True)
+        return f'<iframe style="{style}" title="{title}" srcdoc="{html.escape(self.html(), quote=True)}"></iframe>'
+
+
+def report(
+    model: Any, data: Any, *, truth: Any = None, compare: Any = (), title: str | None = None, **details: Any
+) -> Report:
+    """Return what a fitted method found: verdict, findings, figures, tables, assumptions, on one offline page.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of any family.
+    data : container, or tuple
+        What ``fit`` was given: `Margins`, ``(bags, counts)``, ``(bags, response)``, `Tables`, `CountsOverTime`.
+    truth : optional
+        What is true, where it is known and was hidden from the fit. ecological: shares (R, C). proportions: the class
+        of every individual, as a position. collective: flows like ``edges_``. maxent: ``(rows, classes)``, rows that
+        were not counted.
+    compare : "auto", or iterable or mapping of estimators, default ()
+        Other methods to fit to the same data and to show beside this one; fitted ones are taken as they are. "auto"
+        takes those that `sumwise.diagnostics.other_methods` lists.
+    title : str, optional
+        Default: made of the data.
+    **details
+        ``level`` (of the intervals, 0.95), ``random_state`` (of refits, 0), ``classes`` (names of the classes),
+        ``groups`` (proportions: subgroups to show, a mapping of name to a level per individual), ``survey``
+        (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
+        the method was chosen by), ``notes`` (what was done to the data), ``cautions`` (what a reader must know before
+        the numbers), ``why`` (this method), ``source`` (the name of the data), ``step`` (a function that runs what
+        takes long).
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import Bounds
+    >>> from sumwise.report import report
+    >>> m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]], row_names=["a", "b"], col_names=["yes", "no"])
+    >>> found = report(Bounds().fit(m), m)
+    >>> found.title
+    'yes and no by a and b'
+    >>> found.findings[0]
+    'b who chose yes: 30.8% to 53.8%, whatever the model.'
+    """
+    for name in details:
+        checks.known(name, DETAILS, "option of report")
+    check_is_fitted(model)
+    context = Context(model, data, truth, title=title, **details)
+    checks.fraction(context.level, "level")
+    context.compare, context.not_compared = _compared(context, compare)
+    family = family_of(model)
+    text = importlib.import_module(f"sumwise.report.text.{family if family in TEXTS else 'plain'}")
+    summary = text.write(context)
+    if context.notes:
+        summary.add("provenance", bullets(list(context.notes), "How the data were prepared"))
+    return Report(summary.to_dict(), context.frames)
+
+
+def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]]:
+    """Other methods, fitted, and sentences on those that are not shown."""
+    arguments = context.data if isinstance(context.data, tuple) else (context.data,)
+    left: list[str] = []
+    if isinstance(compare, str):
+        checks.choice(compare, "compare", ("auto",))
+        others, left = other_methods(context.model, context.data, context.random_state)
+    else:
+        others = dict(compare) if isinstance(compare, Mapping) else {type(m).__name__: m for m in compare}
+    if others and any(not hasattr(m, "fit") for m in others.values()):
+        raise DataError("compare holds something that is no estimator.", hint="give estimators, fitted or not.")
+    fits, failed = fit_others(others, arguments, context.step)
+    words = [f"{name} could not be fitted to these data: {why}" for name, why in failed.items()]
+    if left:
+        words.insert(0, f"{' and '.join(left)} would take long on data of this size and were not fitted.")
+    return fits, words
+
+
+def warned(summary: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+    """The summary with warnings of the run in its section on certainty."""
+    if not warnings:
+        return summary
+    sections = [dict(section) for section in summary["sections"]]
+    for section in sections:
+        if section["key"] == "certainty":
+            section["blocks"] = [*section["blocks"], *(note(words) for words in warnings)]
+    return {**summary, "sections": sections}
+
+
+def _written(path: Path, text: str) -> Path:
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(text, "utf-8")
+    os.replace(temporary, path)
+    return path
