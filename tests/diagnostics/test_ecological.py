@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sumwise import Margins
+from sumwise import Margins, synthetic
 from sumwise.diagnostics import (
     contextual,
     interval_numbers,
@@ -103,3 +103,31 @@ def test_polarisation_numbers_are_those_of_the_findings():
     np.testing.assert_array_equal(numbers["gap"], found.polarisation.values)
     assert numbers["level"] == 0.8
     assert numbers["groups"] == ("a", "b")
+
+
+def test_unit_cells_add_up_and_lie_in_their_bounds():
+    from sumwise.diagnostics import unit_cells
+    from sumwise.ecological import EcologicalEM
+
+    m = synthetic.precincts(40, random_state=0).margins
+    units = unit_cells(EcologicalEM().fit(m), m)
+    np.testing.assert_allclose(units.groupby("unit", sort=False)["count"].sum().to_numpy(), m.totals)
+    inside = units.dropna()
+    assert (inside["share"] >= inside["lower_bound"] - 1e-9).all()
+    assert (inside["share"] <= inside["upper_bound"] + 1e-9).all()
+
+
+def test_first_choices_leave_abstention_out():
+    from sumwise.diagnostics import first_choices
+    from sumwise.ecological import EcologicalEM
+
+    base = synthetic.precincts(40, random_state=0).margins
+    cols = np.column_stack([base.cols, 3 * base.totals])
+    est = EcologicalEM().fit(Margins(4 * base.rows, cols, col_names=["yes", "no", "no vote"]))
+    found = first_choices(est)
+    real = est.shares_[:, :2]
+    assert found["first choice"].tolist() == [est.col_names_[c] for c in real.argmax(axis=1)]
+    np.testing.assert_allclose(found["support"], real.max(axis=1))
+    with pytest.raises(DataError, match="All outcomes are abstentions"):
+        est.col_names_ = ("no vote", "blank", "abstained")
+        first_choices(est)

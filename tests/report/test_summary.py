@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise.report.summary import MOST_ROWS, SECTIONS, Summary, figure, plain, table, text
+from sumwise.report.summary import MOST_ROWS, SECTIONS, Summary, figure, finding, plain, table, text
 
 
 def test_sections_come_in_their_order_whatever_the_order_of_adding():
@@ -22,7 +22,7 @@ def test_sections_come_in_their_order_whatever_the_order_of_adding():
 
 def test_unknown_section_is_refused():
     with pytest.raises(KeyError):
-        Summary("t", "f", "m").add("appendix", text("x"))
+        Summary("t", "f", "m").add("epilogue", text("x"))
 
 
 def test_summary_is_json_whatever_it_holds():
@@ -46,3 +46,14 @@ def test_plain_keeps_text_and_turns_the_unknown_into_text():
         "b": None,
         "c": "x",
     }
+
+
+def test_a_finding_without_estimate_gives_its_bounds():
+    found = finding("a who chose x", None, lower_bound=0.2, upper_bound=0.9)
+    assert found["line"] == "a who chose x: 20.0% to 90.0%, whatever the model."
+    assert found["trust"] is None
+
+
+def test_findings_of_counts_and_numbers_are_written_as_such():
+    assert finding("Birds", 1234.0, "count", low=1000.0, high=1500.0)["line"] == "Birds: 1,234 (1,000 to 1,500)."
+    assert finding("R squared", 0.5, "number", trust="low")["line"] == "R squared: 0.5000. Confidence: low."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 from study_cases import ecological, votes
 from sumwise import load
+from sumwise.ecological import EcologicalEM, Goodman
 from sumwise.errors import DataError
 from sumwise.study.families.ecological import Ecological
 from sumwise.study.fitting import fit_problem, read_result, write_page
@@ -48,18 +50,26 @@ def test_result_has_all_files_and_runs_again_to_the_same_bytes(tmp_path):
 
 
 def test_interrupted_run_goes_on_and_ends_the_same(tmp_path, monkeypatch):
+    other_methods = importlib.import_module("sumwise.diagnostics.other_methods")
     path = ecological(tmp_path, sensitivity="true")
-    monkeypatch.setattr(Ecological, "methods", ("EcologicalEM", "Goodman", "Bounds"))  # the quick ones
+    monkeypatch.setattr(other_methods, "BY_FAMILY", {"ecological": ("EcologicalEM", "Goodman")})  # the quick ones
     fit_problem(path, tmp_path / "whole")
-    calls, train = [], Ecological.train
+    calls = []
 
-    def stopped(self, estimator):
-        calls.append(type(estimator).__name__)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return train(self, estimator)
+    def stopping(kind):
+        whole = kind.fit
 
-    monkeypatch.setattr(Ecological, "train", stopped)
+        def fit(self, margins, y=None):
+            if len(margins) == 40:  # not the halves
+                calls.append(kind.__name__)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return whole(self, margins, y)
+
+        monkeypatch.setattr(kind, "fit", fit)
+
+    stopping(EcologicalEM)
+    stopping(Goodman)
     with pytest.raises(KeyboardInterrupt):
         fit_problem(path, tmp_path / "r")
     assert not (tmp_path / "r").exists()
@@ -76,7 +86,7 @@ def test_killed_run_leaves_no_half_result(tmp_path):
         "import sys, time\nfrom sumwise.study import fitting\n"
         "from sumwise.study.families.ecological import Ecological\n"
         "def slow(self):\n    print('here', flush=True)\n    time.sleep(60)\n"
-        "Ecological.estimates = slow\nfitting.fit_problem(sys.argv[1], sys.argv[2])"
+        "Ecological.report = slow\nfitting.fit_problem(sys.argv[1], sys.argv[2])"
     )
     command = [sys.executable, "-c", code, path, tmp_path / "r"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ}) as process:
@@ -91,7 +101,7 @@ def test_killed_run_leaves_no_half_result(tmp_path):
 
 def test_changed_data_can_not_be_resumed(tmp_path, monkeypatch):
     path = ecological(tmp_path)
-    monkeypatch.setattr(Ecological, "summary", lambda self: 1 / 0)
+    monkeypatch.setattr(Ecological, "report", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         fit_problem(path, tmp_path / "r")
     ecological(tmp_path, votes(41))

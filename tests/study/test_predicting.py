@@ -19,12 +19,14 @@ def test_expected_outcomes_of_other_units(tmp_path):
     frame = predict_file(tmp_path / "r", tmp_path / "others.csv")
     model = load(tmp_path / "r" / "model.sumwise")
     expected = others[["young", "old"]].to_numpy() @ model.shares_
-    np.testing.assert_allclose(frame["expected"], expected.ravel())
+    np.testing.assert_allclose(frame["count"], expected.ravel())
+    np.testing.assert_allclose(frame["share"] * np.repeat(expected.sum(axis=1), 2), frame["count"])
+    np.testing.assert_allclose(frame["share_low"] * np.repeat(expected.sum(axis=1), 2), frame["count_low"])
     assert frame["unit"].unique().tolist() == others["precinct"].tolist()
-    assert (frame["low"] < frame["expected"]).all()
-    assert (frame["expected"] < frame["high"]).all()
+    assert (frame["count_low"] < frame["count"]).all()
+    assert (frame["count"] < frame["count_high"]).all()
     truth = votes(40).tail(5)[["yes", "no"]].to_numpy().ravel()
-    assert ((frame["low"] <= truth) & (truth <= frame["high"])).mean() >= 0.8
+    assert ((frame["count_low"] <= truth) & (truth <= frame["count_high"])).mean() >= 0.8
 
 
 def test_missing_files_and_columns_are_told(tmp_path):

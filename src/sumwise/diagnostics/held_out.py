@@ -52,7 +52,13 @@ def cross_predict(model: Any, bags: Bags, y: Any, n_folds: int = 10, random_stat
         for fold in _folds(len(bags), n_folds, random_state):
             rest = np.setdiff1d(np.arange(len(bags)), fold)
             fitted = clone(model).fit(bags[rest], target[rest])
-            found = fitted.predict_proba(bags[fold]) if hasattr(fitted, "classes_") else fitted.predict(bags[fold])
+            known = getattr(fitted, "classes_", None)
+            found = fitted.predict(bags[fold]) if known is None else fitted.predict_proba(bags[fold])
+            places: Any = slice(None)
+            if known is not None and target.ndim == 1:  # a rare class may be missing from the training part
+                places = np.searchsorted(np.unique(target), known)
+                found, part = np.zeros((len(fold), len(np.unique(target)))), found
+                found[:, places] = part
             if out is None:
                 out = np.zeros((len(bags), *found.shape[1:]))
             out[fold] = found

@@ -35,6 +35,7 @@ class Context:
     groups: Mapping[str, Any] | None = None  # (proportions) subgroups to show: a level per individual
     survey: Any = None  # (proportions) a frame of shares by a survey
     selection: Any = None  # (distribution) the Recommendation that the model was chosen by
+    response: str | None = None  # (distribution) what the response is called
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
     why: str | None = None  # why this method

@@ -160,9 +160,9 @@ def report(
         ``level`` (of the intervals, 0.95), ``random_state`` (of refits, 0), ``classes`` (names of the classes),
         ``groups`` (proportions: subgroups to show, a mapping of name to a level per individual), ``survey``
         (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
-        the method was chosen by), ``notes`` (what was done to the data), ``cautions`` (what a reader must know before
-        the numbers), ``why`` (this method), ``source`` (the name of the data), ``step`` (a function that runs what
-        takes long).
+        the method was chosen by), ``response`` (distribution: what the response is called), ``notes`` (what was done
+        to the data), ``cautions`` (what a reader must know before the numbers), ``why`` (this method), ``source`` (the
+        name of the data), ``step`` (a function that runs what takes long).
 
     Returns
     -------

@@ -39,7 +39,7 @@ def predict_file(folder: Any, source: Any) -> pd.DataFrame:
     >>> _ = (here / "p.toml").write_text("\\n".join([*lines, 'groups = ["a", "b"]', 'outcomes = ["y", "n"]']))
     >>> _ = fit_problem(here / "p.toml", here / "result")
     >>> predict_file(here / "result", here / "votes.csv").columns.tolist()
-    ['unit', 'outcome', 'expected', 'share', 'low', 'high']
+    ['unit', 'outcome', 'share', 'share_low', 'share_high', 'count', 'count_low', 'count_high']
     """
     folder, path = Path(folder), Path(source)
     read_result(folder)

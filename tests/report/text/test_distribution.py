@@ -1,30 +1,54 @@
-"""What is said of responses of bags."""
+"""The report on responses of bags."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
+import pytest
 
-from study_cases import study
+from sumwise import Bags
+from sumwise.distribution import BagLogistic, BagRidge, LinearEmbedding, recommend
+from sumwise.errors import DataError
+from sumwise.report import report
 
-TEXT = 'family = "distribution"\n[data]\nfile = "data.csv"\n[columns]\nbag = "bag"\nresponse = "y"\n'
+
+def bags(mean, seed=0):
+    rng = np.random.default_rng(seed)
+    return Bags.from_arrays([rng.normal(m, 1.0, (10, 1)) for m in mean])
 
 
-def test_a_model_that_knows_nothing_says_so(tmp_path):
+def test_a_model_without_information_says_so_first():
     rng = np.random.default_rng(0)
-    bag = np.repeat(np.arange(30), 10)
-    frame = pd.DataFrame({"bag": bag, "x": rng.normal(size=300), "y": rng.normal(size=30)[bag]})
-    told = study(tmp_path, frame, TEXT).summary().to_dict()
-    assert told["record"]["score"] < 0.3
-    assert "no better than a constant" in str(told) or told["record"]["score"] > 0
-    assert "All methods, by cross-validation" in str(told)
+    data = bags(np.zeros(30)), rng.normal(size=30)
+    found = report(BagRidge(LinearEmbedding()).fit(*data), data)
+    assert found.summary["record"]["score"] <= 0
+    assert "no better than predicting a constant" in found.summary["lead"][0]
+    assert found.summary["findings"][0]["trust"] == "low"
 
 
-def test_classes_are_shown_as_a_table_of_confusions(tmp_path):
-    rng = np.random.default_rng(0)
-    bag = np.repeat(np.arange(30), 10)
-    frame = pd.DataFrame({"bag": bag, "x": rng.normal(2.0 * (bag % 2)), "y": np.array(["even", "odd"])[bag % 2]})
-    told = study(tmp_path, frame, TEXT).summary().to_dict()
-    assert told["record"]["scored by"] == "accuracy"
-    assert told["record"]["score"] > 0.9
-    assert told["sections"][0]["blocks"][0]["plot"] == "confusion"
+def test_selection_is_shown_with_its_optimism():
+    mean = np.linspace(-2, 2, 30)
+    data = bags(mean), mean
+    chosen = recommend(*data, candidates={"means": BagRidge(LinearEmbedding())}, n_folds=2)
+    found = report(chosen.estimator.fit(*data), data, selection=chosen, response="dose")
+    assert "slightly optimistic" in str(found.summary["sections"])
+    assert found.title == "Predicting dose from samples in 30 bags"
+    frame = found.frames["estimates"]
+    assert ((frame["low"] <= frame["actual"]) & (frame["actual"] <= frame["high"])).mean() >= 0.95
+
+
+@pytest.mark.parametrize("logistic", [True, False])
+def test_classes_are_shown_as_a_confusion_matrix(logistic):
+    odd = np.arange(30) % 2
+    data = bags(3.0 * odd), (odd if logistic else odd.astype(float))
+    model = BagLogistic(LinearEmbedding(), target="classes", penalty=0.1) if logistic else BagRidge(LinearEmbedding())
+    found = report(model.fit(*data), data, classes=["even", "odd"])
+    assert found.summary["record"]["scored by"] == "accuracy"
+    assert found.summary["record"]["score"] > 0.9
+    assert found.figures[0].plot == "confusion"
+    assert found.frames["estimates"]["predicted"].isin(["even", "odd"]).all()
+
+
+def test_responses_are_needed():
+    data = bags(np.arange(5.0)), np.arange(5.0)
+    with pytest.raises(DataError, match="give .bags, y."):
+        report(BagRidge(LinearEmbedding()).fit(*data), data[0])

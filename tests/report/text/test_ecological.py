@@ -1,62 +1,105 @@
-"""What is said of margins, in words."""
+"""The report on margins: findings with interval and bounds, cautions first, abstention is no candidate."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
+import pytest
 
-from study_cases import study, votes
-from sumwise import synthetic
-from sumwise.diagnostics import interval_numbers
-from sumwise.ecological import Goodman
-from sumwise.report.text.ecological import MOST_LINES, _fewer, lead_lines
+from sumwise import Margins, synthetic
+from sumwise.diagnostics import is_abstention
+from sumwise.ecological import Bounds, EcologicalEM, Goodman
+from sumwise.report import report
+
+QUICK = {"constrained": True, "n_bootstrap": 20}
 
 
-def test_lead_tells_the_largest_groups_with_interval_and_bounds():
+def test_findings_name_the_largest_groups_with_interval_and_bounds():
     m = synthetic.precincts(60, 6, 2, random_state=0).margins
-    est = Goodman(constrained=True, n_bootstrap=20).fit(m)
-    lines = lead_lines(est, 0.9)
+    est = Goodman(**QUICK).fit(m)
+    found = report(est, m, level=0.9).summary["findings"]
     order = np.argsort(-est.group_sizes_)
-    assert len(lines) == 5
-    assert lines[0].startswith(f"Of {est.row_names_[order[0]]}, an estimated {100 * est.shares_[order[0]].max():.1f}%")
-    assert "90% interval" in lines[0]
-    assert "whatever the model" in lines[0]
-    assert lines[-1] == "The other 2 groups are in the table."
+    assert len(found) == 6
+    first = found[0]
+    assert first["what"].startswith(f"{est.row_names_[order[0]]} who chose ")
+    assert first["value"] == est.shares_[order[0]].max()
+    assert first["lower_bound"] <= first["value"] <= first["upper_bound"]
+    assert "90% interval" in first["line"]
+    assert "the data alone imply" in first["line"]
+    assert {f["trust"] for f in found} <= {"high", "moderate", "low"}
+    assert "Difference between" in found[-1]["what"]
 
 
-def test_tall_figures_keep_the_most_common_outcomes():
+def test_large_tables_become_a_heat_map():
     m = synthetic.precincts(200, 9, 8, random_state=0).margins
-    numbers = interval_numbers(Goodman(constrained=True, n_bootstrap=5).fit(m))
-    cut = _fewer(numbers)
-    assert cut["share"].size <= MOST_LINES
-    common = np.argsort(-numbers["share"].mean(axis=0))[: cut["share"].shape[1]]
-    assert sorted(cut["outcomes"]) == sorted(numbers["outcomes"][c] for c in common)
+    found = report(Goodman(constrained=True, n_bootstrap=5).fit(m), m)
+    assert found.figures[0].plot == "share_heatmap"
+    assert all(np.size(f.numbers.get("gap", [])) <= 24 for f in found.figures)
 
 
-MARGINS = 'family = "ecological"\nmethod = "Goodman"\nsensitivity = false\n'
-MARGINS += '[data]\nfile = "data.csv"\nmismatch = "rescale"'
-COLUMNS = '\n[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]\n'
-
-
-def test_totals_that_were_rescaled_are_told_first(tmp_path):
-    frame = votes(40)
-    assert "rescaled" not in " ".join(study(tmp_path, frame, MARGINS + COLUMNS).summary().lead)
-    frame.loc[3, "yes"] += 20
-    lead = " ".join(study(tmp_path, frame, MARGINS + COLUMNS).summary().lead)
-    assert "differ in 1 of 40 units" in lead
-    assert "bounds are of the rescaled totals" in lead
-
-
-def test_shares_that_bend_with_composition_are_told_first(tmp_path):
+@pytest.mark.filterwarnings("ignore:Goodman's estimate leaves")
+def test_behaviour_that_varies_with_composition_comes_first():
     x = np.linspace(0.05, 0.95, 60)
-    young, yes = (1000 * x).astype(int), (1000 * x**2).astype(int)
-    frame = pd.DataFrame({"precinct": [f"P{i}" for i in range(60)], "young": young, "old": 1000 - young})
-    made = study(tmp_path, frame.assign(yes=yes, no=1000 - yes), MARGINS + COLUMNS)
-    lead = made.summary().lead
-    assert "Read with care" in lead[-1]
-    assert "4 of 4 estimates lie outside their bounds" in lead[-2]
-    straight = (200 + 500 * x).astype(int)
-    made = study(tmp_path, frame.assign(yes=straight, no=1000 - straight), MARGINS + COLUMNS)
-    lead = " ".join(made.summary().lead)
-    assert "Read with care" not in lead
+    young = (1000 * x).astype(int)
+
+    def of(yes):
+        m = Margins(np.column_stack([young, 1000 - young]), np.column_stack([yes, 1000 - yes]))
+        return report(Goodman(n_bootstrap=20).fit(m), m).summary
+
+    found = of((1000 * x**2).astype(int))
+    assert "Read with caution: group behaviour appears to vary with the composition" in found["lead"][-1]
+    assert "4 of 4 estimates lie outside their bounds" in found["lead"][-2]
+    assert {f["trust"] for f in found["findings"]} == {"low"}
+    lead = " ".join(of((200 + 500 * x).astype(int))["lead"])
+    assert "Read with caution" not in lead
     assert "outside their bounds" not in lead
+
+
+def test_not_voting_is_never_a_choice():
+    base = synthetic.precincts(40, 2, 2, random_state=0).margins
+    m = Margins(base.rows * 4, np.column_stack([base.cols, 3 * base.totals]), col_names=["yes", "no", "did not vote"])
+    est = EcologicalEM().fit(m)
+    assert est.shares_.argmax(axis=1).tolist() == [2, 2]
+    found = report(est, m)
+    text = str(found.summary)
+    assert "chose did not vote" not in text
+    assert "for did not vote" not in text.replace("totals for yes, no and did not vote", "")
+    choice = next(
+        b for s in found.summary["sections"] for b in s["blocks"] if b.get("title", "") and "First choice" in b["title"]
+    )
+    assert {row[1] for row in choice["rows"]} <= {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    "name", ["no vote", "Abstention", "no_vote", "Did not vote", "nonvoters", "blank", "not counted"]
+)
+def test_abstention_is_recognised(name):
+    assert is_abstention(name)
+
+
+@pytest.mark.parametrize("name", ["No", "Novak", "Note Party", "Blankenship", "Informality League", "nothing"])
+def test_names_of_candidates_are_not_abstention(name):
+    assert not is_abstention(name)
+
+
+def test_bounds_alone_make_no_estimate():
+    m = Margins([[60, 40]], [[80, 20]], row_names=["a", "b"], col_names=["y", "n"])
+    found = report(Bounds().fit(m), m)
+    assert found.findings[0] == "a who chose y: 66.7% to 100.0%, whatever the model."
+    assert any("single unit" in line for line in found.summary["lead"])
+
+
+def test_truth_is_set_beside_the_estimates():
+    made = synthetic.precincts(60, random_state=0)
+    est = EcologicalEM().fit(made.margins)
+    found = report(est, made.margins, truth=made.shares)
+    assert "intervals cover it (95% expected)" in " ".join(found.summary["lead"])
+    assert {"truth", "covered"} <= set(found.frames["estimates"])
+
+
+def test_other_methods_are_fitted_compared_and_missed_by_name():
+    m = synthetic.precincts(60, random_state=0).margins
+    found = report(EcologicalEM().fit(m), m, compare=[Goodman(**QUICK)])
+    text = str(found.summary["sections"])
+    assert "Other methods on the same data" in text
+    assert "methods" in [f.plot for f in found.figures]
+    assert "other methods agree" in str(found.summary["findings"]) or "Other methods differ" in str(found.summary)

@@ -31,7 +31,7 @@ def samples(n: int = 40, size: int = 25, seed: int = 0) -> pd.DataFrame:
 
 def test_regression_predicts_bags_it_has_not_seen(tmp_path):
     made = study(tmp_path, samples(), TEXT)
-    told = made.estimates()
+    told = made.report().frames["estimates"]
     assert made.classes is None
     assert np.corrcoef(told["actual"], told["predicted"])[0, 1] > 0.9
     inside = (told["low"] <= told["actual"]) & (told["actual"] <= told["high"])
@@ -42,14 +42,16 @@ def test_regression_predicts_bags_it_has_not_seen(tmp_path):
 def test_classes_are_predicted_as_such(tmp_path):
     frame = samples()
     frame["dose"] = np.where(frame["dose"] > 0, "high", "low")
-    told = study(
-        tmp_path, frame, TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"')
-    ).estimates()
+    told = (
+        study(tmp_path, frame, TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"'))
+        .report()
+        .frames["estimates"]
+    )
     assert (told["actual"] == told["predicted"]).mean() > 0.85
     assert told.columns.tolist()[-2:] == ["score(high)", "score(low)"]
     frame["dose"] = np.array(["a", "b", "c"])[frame["sample"] % 3]
     made = study(tmp_path, frame, TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"'))
-    assert made.estimates()["predicted"].isin(["a", "b", "c"]).all()
+    assert made.report().frames["estimates"]["predicted"].isin(["a", "b", "c"]).all()
 
 
 def test_responses_in_a_second_file(tmp_path):

@@ -7,10 +7,10 @@ import pytest
 
 from study_cases import study
 from sumwise import Tables, synthetic
+from sumwise.diagnostics import class_margin
 from sumwise.errors import DataError
 from sumwise.readers import write_tables, write_tables_folder
 from sumwise.study import Problem, study_of
-from sumwise.study.families.maxent import margin
 from sumwise.study.fitting import fit_problem
 from sumwise.study.predicting import predict_file
 
@@ -36,7 +36,7 @@ def test_rows_are_counted_and_held_out_ones_are_not(tmp_path):
     assert made.tables.n + len(made.rows) == len(frame)
     assert 0.15 < len(made.rows) / len(frame) < 0.25
     assert len(made.tables) == 10  # pairs of five attributes
-    counts, sums = margin(made.tables, "age")
+    counts, sums = class_margin(made.tables, "age")
     assert counts.sum() == made.tables.n
     assert sums.sum() == made.tables.n
 
@@ -45,11 +45,11 @@ def test_fit_beats_a_constant_and_agrees_with_its_tables(tmp_path):
     rows().to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "p.toml").write_text(TEXT)
     told = fit_problem(tmp_path / "p.toml", tmp_path / "r")
-    assert told["record"]["held out"]["NLLH"] > 0.05
+    assert told["record"]["held out"]["normalised log-likelihood"] > 0.05
     text = str(told["sections"])
-    for words in ("Methods on held-out rows", "NaiveBayesTables", "converged", "most even"):
+    for words in ("Scores on held-out rows", "NaiveBayesTables", "converged", "maximum entropy"):
         assert words in text
-    assert "AUC" in " ".join(told["lead"])
+    assert "AUC" in " ".join(f["line"] for f in told["findings"])
     found = predict_file(tmp_path / "r", tmp_path / "data.csv")
     assert found.columns.tolist() == ["row", "p(no)", "p(yes)", "class"]
     assert (found["class"] == rows()["click"]).mean() > 0.6
@@ -71,8 +71,9 @@ def test_cells_and_folders_need_no_rows(tmp_path):
         one.read()
         one.fit()
         assert one.rows is None
-        shares.append(one.estimates()["share by model"].to_numpy())
-        assert "no rows to check" in " ".join(one.summary().lead)
+        made = one.report()
+        shares.append(made.frames["estimates"]["share by model"].to_numpy())
+        assert "No individual rows" in " ".join(made.summary["lead"])
     np.testing.assert_allclose(shares[0], shares[1], atol=1e-6)
 
 

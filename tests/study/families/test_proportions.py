@@ -28,12 +28,13 @@ def test_only_counts_are_used_and_subgroup_shares_are_near_the_truth(tmp_path):
     made = study(tmp_path, frame, TEXT)
     counted = frame.groupby("area")["vote"].apply(lambda v: (v == "yes").sum())
     np.testing.assert_array_equal(made.counts[:, 1], counted.to_numpy())
-    told = made.estimates().set_index(["group", "level", "class"])
+    frames = made.report().frames
+    told = frames["estimates"].set_index(["group", "level", "class"])
     for sex in "fm":
         row = told.loc[("sex", sex, "yes")]
         assert row["truth"] == pytest.approx((frame.loc[frame["sex"] == sex, "vote"] == "yes").mean())
         assert row["low"] <= row["truth"] <= row["high"]
-    individuals = made.extra()["individuals"]
+    individuals = frames["individuals"]
     assert individuals["row"].tolist() == list(range(1, len(frame) + 1))
     old = individuals["p(yes)"].to_numpy()[frame["age"].to_numpy() > 60]
     assert old.mean() > individuals["p(yes)"].mean()
@@ -53,7 +54,7 @@ def test_counts_in_a_second_file_are_scaled_and_matched(tmp_path):
     made = study(tmp_path, frame.drop(columns="vote"), text + 'totals = "scale"\n')
     assert made.classes == ["no", "yes"]
     np.testing.assert_array_equal(made.counts, counts.loc[list(made.bags.ids)].to_numpy())
-    assert made.truth() is None
+    assert made.truth is None
     counts.reset_index().head(20).to_csv(tmp_path / "c.csv", index=False)
     with pytest.raises(
         DataError, match=r"The bags of the two files don't match: 4 only in .*\('A20', 'A21', 'A22', 'A23'\); 0 only in"
@@ -72,7 +73,7 @@ def test_counts_in_a_second_file_are_scaled_and_matched(tmp_path):
         (('bag = "area"', 'bag = "sex"'), "There are 2 bags"),
         (('label = "vote"', 'label = "vot"'), "line 7: .*no column 'vot'. Hint: did you mean 'vote'"),
         (('label = "vote"', 'label = "vote"\nfeatures = ["ag"]'), "line 8: .*no column 'ag'"),
-        (('label = "vote"', 'label = "age"'), "classes. Hint: 2 to 30"),
+        (('label = "vote"', 'label = "age"'), "classes. Hint: give a column with 2 to 30"),
     ],
 )
 def test_bad_problems_are_told(tmp_path, change, told):

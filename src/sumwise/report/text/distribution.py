@@ -54,14 +54,16 @@ def write(context: Context) -> Summary:
         lambda: diagnostics.cross_predict(context.model, bags, y, FOLDS, context.random_state),
     )
     classes = _classes(context, y)
-    summary = Summary(context.titled("Response of bags"), "distribution", context.method)
+    response = context.response or "response"
+    title = context.titled(f"Predicting {response} from samples in {plural(len(bags), 'bag')}")
+    summary = Summary(title, "distribution", context.method)
     if classes is None:
         _regression(context, summary, y, predicted)
     else:
         _classification(context, summary, y, predicted, classes)
     summary.lead = [
-        f"{plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} of {plural(bags.n_features, 'feature')}; one "
-        f"response per bag. {_verdict(summary.record)}",
+        f"{plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} of {plural(bags.n_features, 'feature')}, and "
+        f"one {response} per bag. {_verdict(summary.record)}",
         *context.cautions,
     ]
     summary.record |= {"bags": len(bags), "samples": bags.n_rows}
@@ -143,9 +145,10 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
             because="It holds on average over bags like these, not for every kind of bag.",
         ),
     ]
-    numbers = diagnostics.predicted_numbers(actual, found, "response", frame["low"], frame["high"])
+    name = context.response or "response"
+    numbers = diagnostics.predicted_numbers(actual, found, name, frame["low"], frame["high"])
     caption = (
-        "Predicted and actual response of every bag, each predicted by a fit that has not seen it; vertical lines are "
+        f"Predicted and actual {name} of every bag, each predicted by a fit that has not seen it; vertical lines are "
         f"{context.percent} intervals. Perfect predictions lie on the dashed line."
     )
     data = table(frame, "Every bag", {"samples": "count"})

@@ -35,11 +35,14 @@ RISKS = [
 
 def write(context: Context) -> Summary:
     """The summary of a classifier of individuals fitted to class counts."""
-    bags, counts = _data(context)
-    if not hasattr(context.model, "predict_proba"):
+    labelled = (
+        isinstance(context.data, tuple) and len(context.data) == 2 and np.asarray(context.data[1]).dtype == object
+    )
+    if labelled or not hasattr(context.model, "predict_proba"):  # fitted to labels, or a transformer: no counts
         from sumwise.report.text import plain
 
         return plain.write(context)
+    bags, counts = _data(context)
     classes = [str(c) for c in context.classes or _class_names(context.model, counts)]
     frame = context.step(
         "subgroup shares",
@@ -89,8 +92,6 @@ def _data(context: Context) -> tuple[Bags, np.ndarray]:
             "A report on a classifier of individuals needs its bags and their counts.", hint="give (bags, counts)."
         )
     bags, given = context.data
-    if isinstance(given, Bags):
-        given = np.array([np.sum(b) for b in given])
     counts = np.asarray(given, dtype=float)
     if counts.ndim == 1:
         totals = np.add.reduceat(bags.weights, bags.offsets[:-1])
@@ -233,9 +234,8 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
     from sumwise.proportions import identifiability
 
     given = context.data[1]
-    one = not isinstance(given, Bags) and np.ndim(given) == 1
     try:
-        found = identifiability(bags, given if one else None, warn=False)
+        found = identifiability(bags, given if np.ndim(given) == 1 else None, warn=False)
     except DataError:
         return None
     told = found.to_frame().rename(
@@ -258,7 +258,7 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
 def _held_out(
     context: Context, summary: Summary, bags: Bags, counts: np.ndarray, classes: list[str], focus: str
 ) -> None:
-    if len(bags) < 2 * FOLDS or isinstance(context.data[1], Bags):
+    if len(bags) < 2 * FOLDS:
         return
     c = classes.index(focus)
     shares = context.step(

@@ -68,7 +68,7 @@ class Distribution(Study):
             else:
                 self._other_response(apart, str(bag), str(response))
         self.data = self.bags, self._target()
-        self.details["classes"] = self.classes
+        self.details |= {"classes": self.classes, "response": response}
         filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
         if filled:
             self.notes.append(f"Missing values of {', '.join(filled)} are set to the mean, with an indicator each.")

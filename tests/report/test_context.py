@@ -1,0 +1,31 @@
+"""Words that all reports share."""
+
+import pytest
+
+from sumwise.fit import Fit
+from sumwise.report.context import Context, _curve, listed, plural
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c"), (list("abcde"), "a, b and 3 others")],
+)
+def test_names_become_a_phrase(names, words):
+    assert listed(names) == words
+
+
+def test_numbers_take_their_noun():
+    assert plural(1, "unit") == "1 unit"
+    assert plural(1200, "person", "people") == "1,200 people"
+
+
+def test_titles_are_given_or_made_of_the_data():
+    assert Context(None, None, title="Given").titled("made") == "Given"
+    assert Context(None, None, source="votes").titled("made") == "votes: made"
+    assert Context(None, None).titled("made") == "made"
+
+
+@pytest.mark.parametrize(("values", "words"), [([3.0, 1.0], "lower is better"), ([1.0, 3.0], "higher is better")])
+def test_an_objective_has_a_direction(values, words):
+    assert words in _curve(Fit(history={"objective": values}))[0]
+    assert _curve(Fit(history={"objective": [1.0]})) is None

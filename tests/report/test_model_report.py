@@ -1,0 +1,213 @@
+"""report(model, data): one page for Python and for the command line, for all families; and how short the way is."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from call_trace import trace
+from study_cases import flocks, people, votes
+from sumwise import Bags, Margins, synthetic
+from sumwise.aggregate import aggregate
+from sumwise.collective import CountsOverTime, DistanceMoves
+from sumwise.distribution import BagRidge, LinearEmbedding
+from sumwise.ecological import Bounds, Goodman
+from sumwise.errors import DataError, UnknownName
+from sumwise.maxent import MaxEntClassifier
+from sumwise.proportions import CardinalityClassifier
+from sumwise.report import Report, page, report
+from sumwise.report.model_report import warned
+from sumwise.study.fitting import fit_problem, read_result
+
+# Functions and files of sumwise from a fitted model to its page: without the mathematics of the family (its package,
+# kernels, checks of arguments), and with it.
+SHORT = (100, 25)
+WHOLE = {
+    "ecological": (130, 29),
+    "proportions": (235, 39),
+    "distribution": (125, 27),
+    "collective": (65, 18),
+    "maxent": (95, 23),
+}
+
+
+def problem(folder, family, frame, columns, method="auto", data="", options=""):
+    """Write a problem and fit it by the command line's function; return its summary and provenance."""
+    frame.to_csv(folder / "data.csv", index=False)
+    top = f'family = "{family}"\nmethod = "{method}"\nsensitivity = false\ntitle = "T"\n'
+    (folder / "p.toml").write_text(
+        f'{top}[data]\nfile = "data.csv"\n{data}[columns]\n{columns}\n[options]\n{options}\n'
+    )
+    fit_problem(folder / "p.toml", folder / "r")
+    return read_result(folder / "r")
+
+
+def in_python(family):
+    """A model fitted in Python, its data, and the options of its report."""
+    if family == "ecological":
+        frame = votes()
+        m = Margins.from_frame(frame, rows=["young", "old"], cols=["yes", "no"], unit="precinct")
+        return Goodman(), m, {}
+    if family == "proportions":
+        frame = people()
+        female = (frame["sex"] == "f").to_numpy(dtype=float)
+        age = (frame["age"] - frame["age"].mean()) / frame["age"].std(ddof=0)
+        made = pd.DataFrame({"area": frame["area"], "age": age, "sex = f": female, "sex = m": 1 - female})
+        bags = Bags.from_frame(made, bag="area", features=["age", "sex = f", "sex = m"])
+        labels = (frame["vote"] == "yes").to_numpy(dtype=int)
+        counts = np.add.reduceat(labels, bags.offsets[:-1])
+        options = {"classes": ["no", "yes"], "groups": {"sex": frame["sex"].to_numpy(dtype=object)}, "truth": labels}
+        return CardinalityClassifier(penalty=1.0), (bags, counts), options
+    if family == "distribution":
+        frame = samples()
+        z = (frame["x"] - frame["x"].mean()) / frame["x"].std(ddof=0)
+        bags = Bags.from_frame(frame.assign(x=z), bag="sample", features=["x"])
+        y = frame.groupby("sample", sort=False)["dose"].first().to_numpy()
+        return BagRidge(LinearEmbedding()), (bags, y), {"response": "dose"}
+    if family == "collective":
+        frame = flocks(3)
+        counts = frame["birds"].to_numpy(dtype=float).reshape(3, 9)
+        places = frame["site"].unique()
+        where = frame.groupby("site", sort=False)[["x", "y"]].first().to_numpy()
+        return DistanceMoves(scale=0.8), CountsOverTime(counts, ["1", "2", "3"], places, where), {}
+    frame = rows()
+    names = [c for c in frame if c != "click"]
+    return MaxEntClassifier(engine="exact"), aggregate(frame.astype(str), names, "click", 2), {}
+
+
+def samples():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=24).round(6)
+    bag = np.repeat(np.arange(24), 10)
+    return pd.DataFrame({"sample": bag, "x": rng.normal(mean[bag]), "dose": mean[bag]})
+
+
+def rows():
+    made = synthetic.rows(400, sizes=[3, 2], rate=0.4, random_state=2)
+    frame = made.frame().rename(columns={made.label: "click"})
+    return frame.assign(click=np.where(frame["click"] == 1, "yes", "no"))
+
+
+PROBLEMS = {
+    "ecological": (votes, 'unit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]', "Goodman", "", ""),
+    "proportions": (people, 'bag = "area"\nlabel = "vote"', "auto", "", "penalty = 1.0"),
+    "distribution": (samples, 'bag = "sample"\nresponse = "dose"', "means", "", ""),
+    "collective": (
+        lambda: flocks(3),
+        'time = "week"\nplace = "site"\ncount = "birds"\nx = "x"\ny = "y"',
+        "auto",
+        "",
+        "scale = 0.8",
+    ),
+    "maxent": (rows, 'label = "click"', "auto", 'kind = "rows"\nholdout = 0\n', 'engine = "exact"'),
+}
+
+
+def without_provenance(summary):
+    """All but the sections and facts that say where the data came from and why the method was chosen."""
+    parts = [dict(s) for s in summary["sections"] if s["key"] != "provenance"]
+    for part in parts:
+        part["blocks"] = [b for b in part["blocks"] if b.get("title") != "Computation"]
+    return {**summary, "sections": parts}
+
+
+@pytest.mark.parametrize("family", list(PROBLEMS))
+def test_python_and_a_problem_file_give_the_same_page(family, tmp_path):
+    make, columns, method, data, options = PROBLEMS[family]
+    by_file, provenance = problem(tmp_path, family, make(), columns, method, data, options)
+    model, held, details = in_python(family)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=0)
+    arguments = held if isinstance(held, tuple) else (held,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        in_code = report(model.fit(*arguments), held, title="T", **details).summary
+    in_code = warned(json.loads(json.dumps(in_code)), provenance["warnings"])  # Python showed them as warnings
+    one, two = (without_provenance(s) for s in (by_file, in_code))
+    assert one["lead"] == two["lead"]
+    assert one["findings"] == two["findings"]
+    assert one == two
+    assert page(one) == page(two)
+
+
+@pytest.mark.parametrize("family", list(PROBLEMS))
+def test_the_way_from_fit_to_page_is_short(family):
+    model, held, details = in_python(family)
+    arguments = held if isinstance(held, tuple) else (held,)
+
+    def run():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report(model, held, **details).html()
+
+    model.fit(*arguments)
+    run()  # compiled functions and imports are not on the way
+    for passed, limit in (
+        (trace(run, without=(family, "kernels", "checks.py")), SHORT),
+        (trace(run), WHOLE[family]),
+    ):
+        assert len(passed.functions) <= limit[0], sorted(passed.functions)
+        assert len(passed.files) <= limit[1], sorted(passed.files)
+
+
+def test_the_method_of_every_estimator_is_the_same():
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])
+    est = Bounds().fit(m)
+    assert est.report(m, title="T").summary == report(est, m, title="T").summary
+
+
+def test_report_saves_pages_summaries_and_folders(tmp_path):
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]], row_names=["<b>", "b"])
+    found = Bounds().fit(m).report(m)
+    assert found.save(tmp_path / "a.html").read_text().startswith("<!doctype html>")
+    assert json.loads(found.save(tmp_path / "a.json").read_text()) == found.summary
+    folder = found.save(tmp_path / "folder")
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "estimates.csv",
+        "estimates.parquet",
+        "report.html",
+        "summary.json",
+        "units.csv",
+        "units.parquet",
+    ]
+    assert "<b>" not in found._repr_html_()
+    assert "srcdoc" in found._repr_html_()
+    assert found.title in str(found)
+
+
+def test_figures_can_be_drawn_on_given_axes():
+    import matplotlib.pyplot as plt
+
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])
+    figures = Bounds().fit(m).report(m).figures
+    ax = plt.subplots()[1]
+    assert figures[0].draw(ax=ax) is ax
+    assert figures[0].svg().startswith("<svg")
+    assert "<figcaption>" in figures[0]._repr_html_()
+
+
+def test_wrong_calls_are_answered():
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])
+    est = Bounds().fit(m)
+    with pytest.raises(UnknownName, match="titel"):
+        est.report(m, titel="x")
+    with pytest.raises(DataError, match="no estimator"):
+        est.report(m, compare=["King"])
+    with pytest.raises(DataError, match="compare"):
+        est.report(m, compare="all")
+    with pytest.raises(Exception, match="not fitted"):
+        report(Goodman(), m)
+
+
+def test_warnings_of_a_run_stand_in_the_section_on_certainty():
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])
+    summary = Bounds().fit(m).report(m).summary
+    assert warned(summary, []) is summary
+    told = warned(summary, ["fit King: stopped early"])
+    section = next(s for s in told["sections"] if s["key"] == "certainty")
+    assert section["blocks"][-1]["text"] == "fit King: stopped early"
+    assert isinstance(Report(told).figures, list)
