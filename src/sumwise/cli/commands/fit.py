@@ -50,7 +50,7 @@ def show(result: dict[str, Any], json: bool) -> None:
     from pathlib import Path
 
     if json:
-        kept = ("title", "family", "method", "lead", "record", "folder", "files", "warnings")
+        kept = ("title", "family", "method", "lead", "findings", "record", "folder", "files", "warnings")
         output.write_json({key: result[key] for key in kept})
         return
     for warning in result["warnings"]:
@@ -58,5 +58,7 @@ def show(result: dict[str, Any], json: bool) -> None:
     output.write(output.one_line(result["title"]), style="bold")
     for line in result["lead"]:
         output.write(f"  {output.one_line(line)}")
+    for found in result["findings"]:
+        output.write(f"  - {output.one_line(found['line'])}")
     output.write(f"\nThe report: {Path(result['folder']) / 'report.html'}")
     output.write(f"All files:  {', '.join(result['files'])}")

@@ -87,11 +87,15 @@ class Study:
 
     def configured(self, method: str) -> Any:
         """The estimator with the seed and the options of the problem file."""
-        estimator = self.make(method)
-        if "random_state" in estimator.get_params(deep=False):
-            estimator.set_params(random_state=self.problem.seed)
+        estimator = self.seeded(self.make(method))
         self.problem.check_keys(("options",), self.problem.options, estimator.get_params(deep=False))
         return estimator.set_params(**self.problem.options)
+
+    def seeded(self, estimator: Any) -> Any:
+        """The estimator with the problem's seed, where it takes one."""
+        if "random_state" in estimator.get_params(deep=False):
+            estimator.set_params(random_state=self.problem.seed)
+        return estimator
 
     def report(self) -> Report:
         """The report on the fitted model: exactly what `sumwise.report.report` gives."""
