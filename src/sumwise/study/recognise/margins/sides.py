@@ -97,7 +97,9 @@ def _closed(pool: list[Column], kinds: dict[str, str]) -> list[Side]:
     if counts:
         rows = _usable(counts)
         for number, family in enumerate(families(counts, rows)):
-            found += [Side(run, "count", True, family.total, number) for run in family.runs]
+            kind = "percent" if _sums_to_100(family.runs[0], rows) else "count"
+            total = family.total if kind == "count" else None
+            found += [Side(run, kind, True, total, number) for run in family.runs]
         for run in whole_runs([c for c in counts if _may_be_percent(c)], rows, 100.0):
             found.append(Side(run, "percent", True))
     for kind, whole in WHOLE.items():
@@ -108,6 +110,11 @@ def _closed(pool: list[Column], kinds: dict[str, str]) -> list[Side]:
             rest = [c for c in some if not any(c in run for run in runs)]
             found += [Side(run, kind, True) for run in [*runs, *_whole_subsets(rest, rows, whole)]]
     return found
+
+
+def _sums_to_100(run: list[Column], rows: np.ndarray) -> bool:
+    values = matrix(run)[rows] / 100
+    return bool((np.abs(values.sum(axis=1) - 1) <= rounding(values)).mean() >= AGREE)
 
 
 def _usable(columns: list[Column]) -> np.ndarray:

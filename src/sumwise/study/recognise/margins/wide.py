@@ -267,8 +267,8 @@ def _refuse_overlap(reading: Reading, side: Side) -> None:
         if 1.02 < np.median(ratio) < MOST_OVER and (ratio > 1).mean() > 0.9:
             raise DataError(
                 f"{reading.profile.path.name}: the groups ({', '.join(groups.names)}) sum to {np.median(ratio):.3g} "
-                f"times {c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or count "
-                "others than those who voted.",
+                f"times {c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or "
+                "count others than those who voted.",
                 hint="take groups that exclude each other (Hispanic often overlaps race); if they count all adults, "
                 f"leave {c.name} out of the file.",
             )

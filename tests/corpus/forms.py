@@ -1,0 +1,250 @@
+"""Mutations of how a file is written: encodings, separators, titles, hostile headers, file formats; other forms."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from corpus.made import Case, Refused, csv, mutation
+
+
+def text(e) -> str:
+    return e.frame.to_csv(index=False)
+
+
+@mutation
+def semicolons(e):
+    return csv(e.frame, sep=";"), e.right()
+
+
+@mutation
+def tabs(e):
+    return csv(e.frame, "votes.tsv", sep="\t"), e.right()
+
+
+@mutation
+def bars(e):
+    return csv(e.frame, "votes.txt", sep="|"), e.right()
+
+
+@mutation
+def windows_line_ends(e):
+    return text(e).replace("\n", "\r\n").encode(), e.right()
+
+
+@mutation
+def utf16(e):
+    return text(e).replace(e.unit, "precinct é").encode("utf-16"), e.right()
+
+
+@mutation
+def latin1(e):
+    return text(e).replace("\n" + e.frame.iloc[2, 0], "\nZürich").encode("latin-1"), e.right()
+
+
+@mutation
+def byte_order_mark(e):
+    return text(e).encode("utf-8-sig"), e.right()
+
+
+@mutation
+def gzipped(e):
+    return csv(gzip.compress(text(e).encode()), "votes.csv.gz"), e.right()
+
+
+@mutation
+def english_thousands(e):
+    frame = e.frame.copy()
+    for c in [*e.groups, *e.outcomes]:
+        frame[c] = [f"{1000 * x:,}" for x in frame[c]]
+    right = e.right()
+    return frame, type(right)([(1000 * r, 1000 * c) for r, c in right.sides])
+
+
+@mutation
+def german_thousands(e):
+    frame = e.frame.copy()
+    for c in [*e.groups, *e.outcomes]:
+        frame[c] = [f"{1000 * x:,}".replace(",", ".") for x in frame[c]]
+    right = e.right()
+    return csv(frame, sep=";"), type(right)([(1000 * r, 1000 * c) for r, c in right.sides], asks="taken for")
+
+
+@mutation
+def points_and_zeros(e):
+    return e.frame.astype(dict.fromkeys([*e.groups, *e.outcomes], float)), e.right()
+
+
+@mutation
+def title_row(e):
+    return f"Results of the election\n{text(e)}", e.right(asks="taken for a title")
+
+
+@mutation
+def padded_title_rows(e):
+    commas = "," * (len(e.frame.columns) - 1)
+    return f"Results{commas}\nas of 3 November{commas}\n\n{text(e)}", e.right(asks="taken for a title")
+
+
+@mutation
+def two_header_rows(e):
+    top = ["", "Who", *[""] * (len(e.groups) - 1), "What", *[""] * (len(e.outcomes) - 1)]
+    return ",".join(top) + "\n" + text(e), e.right()
+
+
+@mutation
+def no_header(e):
+    if e.name == "adults":
+        return None
+    return csv(e.frame, header=False), e.right(asks="guessed from the order")
+
+
+@mutation
+def hostile_headers(e):
+    unit = 'precinct "x"; DROP TABLE votes; --'
+    return e.frame.rename(columns={e.unit: unit, e.groups[0]: f"{e.groups[0]}, <b>&'\n"}), e.right()
+
+
+@mutation
+def names_like_formulas(e):
+    return e.frame.assign(**{e.unit: [f"=1+{k}" for k in range(24)]}), e.right()
+
+
+@mutation
+def twin_headers(e):
+    head, _, rest = text(e).partition("\n")
+    return head.replace(e.outcomes[0], e.groups[0]) + "\n" + rest, Refused("two columns called")
+
+
+@mutation
+def ragged_row(e):
+    lines = text(e).splitlines()
+    lines[5] = lines[5].rpartition(",")[0]
+    return "\n".join(lines) + "\n", e.right(np.arange(24) != 4, asks="too few or too many fields")
+
+
+@mutation
+def codes_with_zeros(e):
+    return e.frame.assign(**{e.unit: [f"{k:03d}" for k in range(24)]}), e.right()
+
+
+@mutation
+def numbered_units(e):
+    return e.frame.assign(**{e.unit: np.arange(24) + 1}), e.right()
+
+
+@mutation
+def dates_and_flags(e):
+    more = {"day": "2020-11-03", "checked": [True, False] * 12, "zip": [f"0{k}234" for k in range(24)]}
+    return e.frame.assign(**more), e.right()
+
+
+@mutation
+def excel(e):
+    return _excel(e, 0), e.right()
+
+
+@mutation
+def excel_with_titles(e):
+    return _excel(e, 3), e.right()
+
+
+def _excel(e, titles):
+    def write(folder: Path) -> list[Path]:
+        e.frame.to_excel(folder / "votes.xlsx", index=False, startrow=titles, sheet_name="Votes")
+        if titles:
+            import openpyxl
+
+            book = openpyxl.load_workbook(folder / "votes.xlsx")
+            book["Votes"]["A1"] = "Results"
+            book.save(folder / "votes.xlsx")
+        return [folder / "votes.xlsx"]
+
+    return write
+
+
+@mutation
+def stata(e):
+    def write(folder: Path) -> list[Path]:
+        import pyreadstat
+
+        frame = e.frame.rename(columns={"O'Neil": "O_Neil"})
+        pyreadstat.write_dta(frame, str(folder / "votes.dta"))
+        return [folder / "votes.dta"]
+
+    return write, e.right()
+
+
+@mutation
+def spss(e):
+    def write(folder: Path) -> list[Path]:
+        import pyreadstat
+
+        pyreadstat.write_sav(e.frame.rename(columns={"O'Neil": "O_Neil"}), str(folder / "votes.sav"))
+        return [folder / "votes.sav"]
+
+    return write, e.right()
+
+
+@mutation
+def geojson(e):
+    features = [
+        {"type": "Feature", "geometry": {"type": "Point", "coordinates": [0, 0]}, "properties": row}
+        for row in json.loads(e.frame.to_json(orient="records"))
+    ]
+    return csv(json.dumps({"type": "FeatureCollection", "features": features}), "votes.geojson"), e.right()
+
+
+@mutation
+def geopackage(e):
+    def write(folder: Path) -> list[Path]:
+        path = folder / "votes.gpkg"
+        con = sqlite3.connect(path)
+        e.frame.to_sql("votes", con, index=False)
+        con.execute("CREATE TABLE gpkg_contents (table_name TEXT, data_type TEXT)")
+        con.execute("CREATE TABLE gpkg_geometry_columns (table_name TEXT, column_name TEXT)")
+        con.execute("INSERT INTO gpkg_contents VALUES ('votes', 'features')")
+        con.commit()
+        con.close()
+        return [path]
+
+    return write, e.right()
+
+
+@mutation
+def parquet(e):
+    def write(folder: Path) -> list[Path]:
+        e.frame.to_parquet(folder / "votes.parquet")
+        return [folder / "votes.parquet"]
+
+    return write, e.right()
+
+
+@mutation
+def arrow(e):
+    def write(folder: Path) -> list[Path]:
+        e.frame.to_feather(folder / "votes.feather")
+        return [folder / "votes.feather"]
+
+    return write, e.right()
+
+
+def other_cases() -> list[Case]:
+    """Files that are no margins, and must not be taken for any."""
+    rng = np.random.default_rng(0)
+    prices = pd.DataFrame({"day": range(9), "open": rng.normal(50, 9, 9), "close": rng.normal(50, 9, 9)})
+    only_groups = pd.DataFrame({"precinct": list("abcdef"), "white": range(6), "black": range(6, 12)})
+    refused = {
+        "empty": ("", "is empty"),
+        "header_only": ("precinct,young,old,yes,no\n", "no rows"),
+        "words": ("name,remark\nAnn,hello\nBob,bye\n", "no form that is known"),
+        "prices": (prices, "no form that is known"),
+        "groups_alone": (only_groups, "no form that is known"),
+        "binary": (bytes(range(128, 160)) * 20, "neither UTF-8 nor Latin-1|mixes encodings|no form|can't be read"),
+    }
+    return [Case(name, csv(content), Refused(pattern)) for name, (content, pattern) in refused.items()]
