@@ -46,7 +46,7 @@ def contest_problems(problem: Problem) -> dict[str, Problem]:
             elif key != "name":
                 problem.check_keys(("contest",), {key: given}, ["name", *kind.column_keys, *kind.data_keys, *OPENING])
         values = {k: v for k, v in problem.values.items() if k != "contest"}
-        title = f"{problem.title}: {name}" if problem.title else f"{kind.question}: {name}"
+        title = f"{problem.title}: {name}" if problem.title else name
         values |= {"title": title, "data": data, "columns": columns}
         found[name] = Problem(values, _text(values), problem.path)
     return found
@@ -122,7 +122,10 @@ def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]])
     return {
         **{key: first[key] for key in ("family", "method")},
         "title": problem.title or f"{len(results)} contests",
-        "lead": [f"{name}: {line}" for name, result in results.items() for line in result["lead"][:2]],
+        "lead": [f"{name}: {result['lead'][0]}" for name, result in results.items()],
+        "findings": [
+            {**f, "line": f"{name}: {f['line']}"} for name, result in results.items() for f in result["findings"][:3]
+        ],
         "record": {name: result.get("record") for name, result in results.items()},
         "contests": list(results),
         "folder": str(folder),

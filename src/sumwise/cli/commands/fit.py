@@ -51,7 +51,7 @@ def show(result: dict[str, Any], json: bool) -> None:
 
     if json:
         kept = ("title", "family", "method", "lead", "findings", "record", "folder", "files", "warnings")
-        output.write_json({key: result[key] for key in kept})
+        output.write_json({key: result[key] for key in kept if key in result})
         return
     for warning in result["warnings"]:
         output.warn(warning)
