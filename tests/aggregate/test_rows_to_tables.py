@@ -201,7 +201,7 @@ def test_target_encoding_needs_label_and_held_out_rows():
 def test_small_counts_are_withheld_with_their_bounds():
     frame = {"a": [0] * 10 + [1] * 3 + [2], "b": [0] * 14, "y": [0, 1] * 7}
     domain = Domain({"a": 4, "b": 1})
-    t = aggregate(frame, ["a", "b"], label="y", domain=domain, suppress_below=5)["a", "b"]
+    t = aggregate(frame, ["a", "b"], label="y", domain=domain, suppress_below=5, complementary=False)["a", "b"]
     assert np.array_equal(t.counts[:, 0], [10, np.nan, np.nan, 0], equal_nan=True)
     assert np.array_equal(t.label_sums[:, 0], [5, np.nan, np.nan, 0], equal_nan=True)
     assert t.bounds[0][:, 0].tolist() == [10, 1, 1, 0]
@@ -209,13 +209,13 @@ def test_small_counts_are_withheld_with_their_bounds():
 
 
 def test_withheld_weighted_counts_have_open_bounds():
-    t = aggregate({"a": [0, 1], "w": [0.5, 9.5]}, ["a"], order=1, weight="w", suppress_below=2)["a"]
+    t = aggregate({"a": [0, 1], "w": [0.5, 9.5]}, ["a"], order=1, weight="w", suppress_below=2, complementary=False)["a"]
     assert np.isnan(t.counts[0])
     assert (t.bounds[0][0], t.bounds[1][0]) == (0, 2)
 
 
 def test_withheld_classes_are_withheld_too():
-    t = aggregate({"a": [0, 1, 1], "k": ["p", "q", "r"]}, ["a"], order=1, label="k", suppress_below=2)["a"]
+    t = aggregate({"a": [0, 1, 1], "k": ["p", "q", "r"]}, ["a"], order=1, label="k", suppress_below=2, complementary=False)["a"]
     assert np.isnan(t.label_sums[0]).all()
     assert t.label_sums[1].tolist() == [0, 1, 1]
 

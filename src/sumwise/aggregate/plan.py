@@ -45,6 +45,11 @@ class CountPlan:
         How raw columns become levels. Attributes without a rule there are columns taken as they are.
     suppress_below : number, optional
         Withhold cells with a count above 0 and below this: they become NaN with bounds, never zero.
+    complementary : bool, default True
+        Withhold others too, so that nobody can work a small count out from the total, the other tables and the label
+        sums: its least and largest possible value stay ``ceil(suppress_below) - 1`` apart, by linear programmes over
+        the joint table. Refused where that is too large to check, or impossible. False withholds small counts alone,
+        which can often be worked out by subtraction.
     table : str, optional
         The table to read where `source` is a database file that has several.
     person : str, optional
@@ -82,6 +87,7 @@ class CountPlan:
     max_cells: int | None = None
     max_weight: float | None = None
     seed: int = 0
+    complementary: bool = True
 
     def __post_init__(self):
         attributes = _names(self.attributes, "attributes")

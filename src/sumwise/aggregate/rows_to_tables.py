@@ -11,6 +11,7 @@ from sumwise.aggregate import sql, survey
 from sumwise.aggregate.contributions import bound_rows
 from sumwise.aggregate.counters import Counter, check_cells
 from sumwise.aggregate.plan import CountPlan, checked_conditions
+from sumwise.aggregate.suppression import suppressed
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
@@ -47,6 +48,7 @@ def aggregate(
     max_cells: int | None = None,
     max_weight: float | None = None,
     seed: int = 0,
+    complementary: bool = True,
     **options: Any,
 ) -> Tables:
     """Count rows into tables: every subset of attributes, with label sums, in one pass over the rows.
@@ -68,7 +70,7 @@ def aggregate(
         How raw columns become levels; it runs inside the engine and travels with the tables.
     engine : {"duckdb", "spark"}
         Where to count.
-    subsets, where, domain, suppress_below, table
+    subsets, where, domain, suppress_below, complementary, table
         As in :class:`CountPlan`.
     person, max_rows, max_cells, max_weight, seed
         Bounds on what one person contributes, as in :class:`CountPlan`. The tables' provenance states them, and
@@ -98,7 +100,7 @@ def aggregate(
     """
     plan = CountPlan(
         source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table,
-        person, max_rows, max_cells, max_weight, seed,
+        person, max_rows, max_cells, max_weight, seed, complementary,
     )  # fmt: skip
     return run(plan, engine, **options)
 
@@ -221,9 +223,10 @@ def _count_by_sql(statement: sql.Statement, counter: Counter, engine: Any, label
 def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
     tables = []
     n = float(counted[0][0].sum())
-    for subset, (all_counts, all_sums) in zip(plan.wanted, counted):
-        if plan.suppress_below:
-            counts, sums, bounds = _suppressed(all_counts, all_sums, plan.suppress_below)
+    withheld = _withheld(plan, encoding, counted)
+    for i, (subset, (all_counts, all_sums)) in enumerate(zip(plan.wanted, counted)):
+        if withheld is not None:
+            counts, sums, bounds = _suppressed(all_counts, all_sums, withheld[i], plan)
             tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))
         else:
             tables.append(table_of_arrays(subset, all_counts, None if plan.label is None else all_sums))
@@ -247,12 +250,28 @@ def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
     )
 
 
-def _suppressed(counts: np.ndarray, sums: np.ndarray, below: float) -> tuple[np.ndarray, np.ndarray, tuple]:
-    """Withhold counts above 0 and below a limit, with what remains known of them."""
-    small = (counts > 0) & (counts < below)
+def _withheld(plan: CountPlan, encoding: Encoding, counted: list) -> list[np.ndarray] | None:
+    """Which cells of each table are withheld; None where none are asked to be."""
+    if not plan.suppress_below:
+        return None
+    if not plan.complementary:
+        return [(c > 0) & (c < plan.suppress_below) for c, _ in counted]
+    place = {a: i for i, a in enumerate(plan.attributes)}
+    subsets = [tuple(place[a] for a in s) for s in plan.wanted]
+    sizes = [len(encoding[a].levels) for a in plan.attributes]
+    given = [(c, None if plan.label is None else s) for c, s in counted]
+    return suppressed(subsets, sizes, given, plan.suppress_below, plan.attributes)[0]
+
+
+def _suppressed(
+    counts: np.ndarray, sums: np.ndarray, small: np.ndarray, plan: CountPlan
+) -> tuple[np.ndarray, np.ndarray, tuple]:
+    """Withhold some cells, with what remains known of them: where others than small ones are, no upper limit."""
+    below = float(plan.suppress_below or 0.0)
     whole = bool(np.all(counts == np.floor(counts)))
     low = np.where(small, 1.0 if whole else 0.0, counts)
-    high = np.where(small, np.ceil(below) - 1 if whole else below, counts)
+    limit = np.inf if plan.complementary else np.ceil(below) - 1 if whole else below
+    high = np.where(small, limit, counts)
     sums = np.where(small if sums.ndim == counts.ndim else small[..., None], np.nan, sums)
     return np.where(small, np.nan, counts), sums, (low, high)
 

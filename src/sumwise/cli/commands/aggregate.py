@@ -28,7 +28,12 @@ def command(
     ] = None,
     encode: Annotated[str | None, typer.Option(help="TOML file of rules to learn: how columns become levels.")] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding.json of earlier tables, to use again.")] = None,
-    suppress_below: Annotated[float | None, typer.Option(help="Withhold counts above 0 and below this.")] = None,
+    suppress_below: Annotated[
+        float | None, typer.Option(help="Withhold counts above 0 and below this, and others that would show them.")
+    ] = None,
+    primary_only: Annotated[
+        bool, typer.Option("--primary-only", help="Withhold the small counts alone; subtraction may show them.")
+    ] = False,
     person: Annotated[
         str | None, typer.Option(help="Column that names persons; with --max-rows or --max-cells.")
     ] = None,
@@ -69,7 +74,7 @@ def command(
     tables = aggregate(
         source, attributes, label, order, weight, rules, engine,
         where=conditions, suppress_below=suppress_below, table=table, person=person, max_rows=max_rows,
-        max_cells=max_cells, max_weight=max_weight, seed=seed, verbose=1, **options,
+        max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only, verbose=1, **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
     facts = {**tables.describe(), "folder": out}
