@@ -127,6 +127,35 @@ class Tables:
 
         return tables_from_frame(cls, frame, attributes, label, order, weight, domain)
 
+    @classmethod
+    def combine(cls, parts: Sequence[Tables], *, forget: Sequence[Tables] = (), how: str = "add") -> Tables:
+        """Put tables of several parts together, with their noise: days that are added, or forgotten again.
+
+        Parameters
+        ----------
+        parts : sequence of Tables
+            Over the same domain and label.
+        forget : sequence of Tables
+            Parts that were added before, to take away: their counts and their very noise.
+        how : {"add", "merge"}
+            ``"add"``: parts of different rows; counts add up, and so do the variances of their noise. ``"merge"``:
+            tables of the same rows, such as two releases; those with Gaussian noise over the same attributes are
+            averaged by precision, all others stand side by side.
+
+        Examples
+        --------
+        >>> from sumwise import Domain, Table, Tables
+        >>> from sumwise.noise import Gaussian
+        >>> days = [Tables([Table("a", [n, 9.0], noise=Gaussian(3.0))], Domain({"a": 2})) for n in (5.0, 7.0, 8.0)]
+        >>> week = Tables.combine(days[:2])
+        >>> later = Tables.combine([week, days[2]], forget=[days[0]])
+        >>> later["a"].counts, round(later["a"].noise.scale, 3)
+        (array([15., 18.]), 4.243)
+        """
+        from sumwise.combining import combined
+
+        return combined(checks.listing(parts, "parts", "give a list of Tables."), forget, how)
+
     def on(self, *attributes: str) -> list[Table]:
         """Return all tables over exactly these attributes, each in the order asked for."""
         for a in attributes:

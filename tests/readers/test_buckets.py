@@ -194,3 +194,31 @@ def test_json_of_lines_may_be_called_json(tmp_path):
     path.write_text('[{"bucket": "0", "value": 3},')
     with pytest.raises(DataError, match="can't be read"):
         read_buckets(path, {"parts": [{"name": "a", "bits": [0, 1]}]})
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"),
+    [
+        ({"kind": "gaussian", "scale": 3.0}, Gaussian(np.array([3.0, 3.0 * np.sqrt(2)]))),
+        ({"kind": "exact"}, Exact()),
+    ],
+)
+def test_buckets_of_one_cell_are_summed_on_request(noise, expected):
+    key = {"parts": [{"name": "geo", "bits": [0, 1]}], "noise": noise}
+    report = {"bucket": ["0x0", "0x1", "0x1"], "value": [40, 31, 2]}
+    with pytest.raises(DataError, match="are the same cell"):
+        read_buckets(report, key)
+    table = read_buckets(report, key, duplicates="sum")["geo"]
+    assert table.counts.tolist() == [40, 33]
+    assert table.noise == expected
+
+
+def test_summed_buckets_of_laplace_noise_have_as_many_draws():
+    from sumwise.noise import Summed
+
+    key = {"parts": [{"name": "geo", "bits": [0, 1]}], "noise": {"kind": "laplace", "scale": 3.0}}
+    report = {"bucket": ["0x0", "0x1", "0x1", "0x0"], "value": [40, 31, 2, 1]}
+    assert read_buckets(report, key, duplicates="sum")["geo"].noise == Summed(Laplace(3.0), 2)
+    uneven = {name: column[:3] for name, column in report.items()}
+    with pytest.raises(DataError, match="have 1 to 2 buckets each"):
+        read_buckets(uneven, key, duplicates="sum")

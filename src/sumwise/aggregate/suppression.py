@@ -44,8 +44,8 @@ def suppressed(
         other = _smallest_neighbour(table, cell, counted, withheld, subsets)
         if other is None:
             raise DataError(
-                f"A small count in the table over {_title(subsets[table], names)} can be worked out to within {width:g} "
-                "from the others, whatever else is withheld.",
+                f"A small count of {_title(subsets[table], names)} can be worked out to within {width:g} from the "
+                "others, whatever else is withheld.",
                 hint="count fewer tables, merge levels, or add noise instead: sumwise.privacy.release.",
             )
         withheld[other[0]][other[1]] = True  # what was possible before still is: no interval becomes narrower

@@ -2,5 +2,6 @@
 
 from sumwise.privacy.budget import Budget
 from sumwise.privacy.release import PersonBounds, ReleasePlan, plan_release, release
+from sumwise.privacy.selection import release_selected
 
-__all__ = ["Budget", "PersonBounds", "ReleasePlan", "plan_release", "release"]
+__all__ = ["Budget", "PersonBounds", "ReleasePlan", "plan_release", "release", "release_selected"]

@@ -13,7 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError, UnknownName
-from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson, Summed
 from sumwise.readers.bucket_key import BucketKey, Part
 from sumwise.readers.bucket_records import bucket_records
 from sumwise.table import Table
@@ -25,7 +25,13 @@ BELOW = re.compile(r"<\s*(\d+)")
 
 
 def read_buckets(
-    source: Any, key: Any, *, absent: str | None = None, n: float | None = None, label: str | None = None
+    source: Any,
+    key: Any,
+    *,
+    absent: str | None = None,
+    n: float | None = None,
+    label: str | None = None,
+    duplicates: str = "raise",
 ) -> Tables:
     """Read a bucketed report: one row per bucket, its key made of parts that are attributes.
 
@@ -43,6 +49,8 @@ def read_buckets(
         Size of the population, where it is known.
     label : str, optional
         What the label sums count.
+    duplicates : {"raise", "sum"}
+        What to do with two buckets of one cell: an error, or their sum, whose noise is that of as many draws.
 
     Returns
     -------
@@ -76,6 +84,7 @@ def read_buckets(
            [nan, nan]])
     """
     spec = BucketKey.read(key)
+    checks.choice(duplicates, "duplicates", ("raise", "sum"))
     absent = _absent(absent, spec)
     columns = [p.column for p in spec.parts if p.column is not None]
     wanted: list[str] = list(dict.fromkeys([*([spec.bucket] if spec.bucket else []), spec.value, *columns]))
@@ -88,7 +97,7 @@ def read_buckets(
     groups: dict[tuple[str, ...], list[_Bucket]] = {}
     for b in buckets:
         groups.setdefault(b.table, []).append(b)
-    tables = [_table(attributes, found, domain, spec, absent) for attributes, found in groups.items()]
+    tables = [_table(attributes, found, domain, spec, absent, duplicates) for attributes, found in groups.items()]
     labelled = any(t.label_sums is not None for t in tables)
     return Tables(tables, domain, n, label if labelled else None)
 
@@ -249,7 +258,9 @@ def _code(part: Part, raw: str, places: dict, i: int) -> int:
     return places[level]
 
 
-def _table(attributes: tuple, buckets: list[_Bucket], domain: Domain, spec: BucketKey, absent: str) -> Table:
+def _table(
+    attributes: tuple, buckets: list[_Bucket], domain: Domain, spec: BucketKey, absent: str, duplicates: str
+) -> Table:
     parts = [p for p in spec.attributes if p.name in attributes]
     shape = tuple(domain[p.name] for p in parts)
     places = {p.name: {level: k for k, level in enumerate(domain.levels(p.name))} for p in parts}
@@ -258,23 +269,48 @@ def _table(attributes: tuple, buckets: list[_Bucket], domain: Domain, spec: Buck
     if spec.threshold and isinstance(spec.noise, Exact):
         high[...] = _largest_below(spec.threshold, spec)
     seen: dict[tuple, int] = {}
+    draws = {m: np.zeros(shape) for m in measures}
     for b in buckets:
         cell = tuple(_code(p, b.raw[p.name], places[p.name], b.row) for p in parts)
-        if (b.measure, cell) in seen:
+        again = (b.measure, cell) in seen
+        if again and duplicates == "raise":
             raise DataError(
-                f"Buckets {seen[b.measure, cell] + 1} and {b.row + 1} are the same cell.", hint="add them up first."
+                f"Buckets {seen[b.measure, cell] + 1} and {b.row + 1} are the same cell.",
+                hint="add them up first, or say duplicates='sum'.",
             )
-        seen[b.measure, cell] = b.row
-        measures[b.measure][cell] = b.value
-        if b.bounds is not None and b.measure == "count":
-            low[cell], high[cell] = b.bounds
+        seen.setdefault((b.measure, cell), b.row)
+        measures[b.measure][cell] = b.value + (measures[b.measure][cell] if again else 0.0)
+        draws[b.measure][cell] += 1
+        if b.measure == "count":
+            least, most = b.bounds if b.bounds is not None else (b.value, b.value)
+            if b.bounds is not None or again:
+                low[cell], high[cell] = (low[cell] + least, high[cell] + most) if again else (least, most)
     counts, sums = measures["count"], measures["label_sum"]
     if absent == "raise":
         _refuse_absent(attributes, counts.size, seen)
     labelled = any(m == "label_sum" for m, _ in seen)
     bounds = (low, high) if np.isnan(counts).any() and np.isfinite(high).any() else None
     names = tuple(p.name for p in parts)
-    return Table(names, counts, sums if labelled else None, _scaled(spec.noise, spec.factor), bounds)
+    noise = _scaled(spec.noise, spec.factor)
+    of_counts = _repeated(noise, draws["count"])
+    of_sums = _repeated(noise, draws["label_sum"]) if labelled else of_counts
+    label_noise = None if not labelled or of_sums == of_counts else of_sums
+    return Table(names, counts, sums if labelled else None, of_counts, bounds, label_noise)
+
+
+def _repeated(noise: Noise, draws: np.ndarray) -> Noise:
+    """The noise of sums of several buckets of one cell."""
+    times = draws[draws > 0]
+    if isinstance(noise, Exact | Poisson) or not len(times) or times.max() == 1:
+        return noise
+    if isinstance(noise, Gaussian):
+        return Gaussian(noise.scale * np.sqrt(np.maximum(draws, 1)))
+    if times.min() == times.max() and not np.ndim(noise.scale):
+        return Summed(noise, int(times.max()))  # type: ignore[arg-type]
+    raise DataError(
+        f"Cells have {int(times.min())} to {int(times.max())} buckets each; sums of {noise!r} then have no one noise.",
+        hint="read reports of equal parts one by one, and add them by Tables.combine.",
+    )
 
 
 def _refuse_absent(attributes: tuple, size: int, seen: dict) -> None:
