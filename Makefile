@@ -23,9 +23,9 @@ $(shell mkdir -p $(TMPDIR))
 test: export OMP_NUM_THREADS := 1
 test: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check format bench pyspark-env cluster docs clean
 help:  ## list the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
 # A stamp per stage, renewed when the requirements change; a stage that was interrupted is done again.
 $(VENV)/.made:
@@ -52,12 +52,21 @@ check: $(VENV)/.dev  ## lint, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-format: $(VENV)/.dev  ## let ruff mend what it can
+format: $(VENV)/.dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spark's workers (--archives)
+	rm -rf $(CACHE)/pyspark-env && mkdir -p dist
+	$(PIP) --target $(CACHE)/pyspark-env .
+	tar -C $(CACHE)/pyspark-env --exclude=__pycache__ -czf dist/pyspark-env.tar.gz .
+	@echo "dist/pyspark-env.tar.gz"
+
+cluster: $(VENV)/.dev pyspark-env  ## a fit on a standalone Spark cluster whose workers have no sumwise
+	$(BIN)/python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz
 
 docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -12,10 +12,13 @@ from pathlib import Path
 
 
 class Cluster:
-    """Use as a context manager; `kill(i)` ends worker i and its executor at once."""
+    """Use as a context manager; `kill(i)` ends worker i and its executor at once.
 
-    def __init__(self, folder: Path, n_workers: int = 2):
-        self.folder, self.n_workers = folder, n_workers
+    Workers find what the driver finds, unless they are `bare`: then their Python has what it has itself.
+    """
+
+    def __init__(self, folder: Path, n_workers: int = 2, bare: bool = False):
+        self.folder, self.n_workers, self.bare = folder, n_workers, bare
         self.workers: list[subprocess.Popen] = []
         self.processes: list[subprocess.Popen] = []
         with socket.socket() as probe:
@@ -60,6 +63,8 @@ class Cluster:
         environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
         environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(self.folder / "local")}
         environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
+        if self.bare:
+            environment.pop("PYTHONPATH")
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
                 [str(home / "bin" / "spark-class"), *command],
