@@ -20,11 +20,11 @@ from sumwise.table import Table, title
 HOW = ("add", "merge")
 
 
-def combined(parts: Sequence[Any], forget: Sequence[Any], how: str) -> Any:
+def combined(cls: type, parts: Sequence[Any], forget: Sequence[Any], how: str) -> Any:
     """Do the work of `Tables.combine`, which documents it."""
     checks.choice(how, "how", HOW)
     parts, forget = list(parts), list(forget)
-    _check_parts(parts, forget, how)
+    _check_parts(cls, parts, forget, how)
     first = parts[0]
     if how == "merge":
         tables = _merged([t for p in parts for t in p])
@@ -42,15 +42,13 @@ def combined(parts: Sequence[Any], forget: Sequence[Any], how: str) -> Any:
     return replace(first, tables=tuple(tables), n=known, provenance=Provenance.combined(p.provenance for p in parts))
 
 
-def _check_parts(parts: list, forget: list, how: str) -> None:
-    from sumwise.tables import Tables
-
+def _check_parts(cls: type, parts: list, forget: list, how: str) -> None:
     if not parts:
         raise DataError("There are no parts.", hint="give a list of Tables.")
     if forget and how == "merge":
         raise DataError("Parts that were merged can't be forgotten.", hint="merge the others again.")
     for i, part in enumerate([*parts, *forget]):
-        if not isinstance(part, Tables):
+        if not isinstance(part, cls):
             raise DataError(f"Part {i} is a {type(part).__name__}.", hint="give Tables.")
         for name in ("domain", "label", "classes"):
             if getattr(part, name) != getattr(parts[0], name):

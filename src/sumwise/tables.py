@@ -154,7 +154,7 @@ class Tables:
         """
         from sumwise.combining import combined
 
-        return combined(checks.listing(parts, "parts", "give a list of Tables."), forget, how)
+        return combined(cls, checks.listing(parts, "parts", "give a list of Tables."), forget, how)
 
     def on(self, *attributes: str) -> list[Table]:
         """Return all tables over exactly these attributes, each in the order asked for."""

@@ -209,13 +209,17 @@ def test_small_counts_are_withheld_with_their_bounds():
 
 
 def test_withheld_weighted_counts_have_open_bounds():
-    t = aggregate({"a": [0, 1], "w": [0.5, 9.5]}, ["a"], order=1, weight="w", suppress_below=2, complementary=False)["a"]
+    t = aggregate({"a": [0, 1], "w": [0.5, 9.5]}, ["a"], order=1, weight="w", suppress_below=2, complementary=False)[
+        "a"
+    ]
     assert np.isnan(t.counts[0])
     assert (t.bounds[0][0], t.bounds[1][0]) == (0, 2)
 
 
 def test_withheld_classes_are_withheld_too():
-    t = aggregate({"a": [0, 1, 1], "k": ["p", "q", "r"]}, ["a"], order=1, label="k", suppress_below=2, complementary=False)["a"]
+    t = aggregate(
+        {"a": [0, 1, 1], "k": ["p", "q", "r"]}, ["a"], order=1, label="k", suppress_below=2, complementary=False
+    )["a"]
     assert np.isnan(t.label_sums[0]).all()
     assert t.label_sums[1].tolist() == [0, 1, 1]
 
