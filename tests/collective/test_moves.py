@@ -76,7 +76,6 @@ def test_interpolation_needs_three_complete_times():
     ("arguments", "words"),
     [
         (([[1, 2]],), "There is one time"),
-        (([[1, -2], [1, 1]],), "1 counts are negative"),
         (([[1, 2], [1, 1]], (), (), [[0, 0]]), "positions has shape"),
         (([[1, 2], [1, 1]], ["a"]), "times"),
     ],
@@ -89,3 +88,17 @@ def test_bad_counts_are_refused(arguments, words):
 def test_bad_noise_is_refused():
     with pytest.raises(DataError, match="noise is 'laplac'"):
         DistanceMoves(noise="laplac").fit(season(3))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "geometric", "gaussian"])
+def test_negative_counts_need_noise_that_allows_them(noise):
+    counts = CountsOverTime([[9, -1], [4, 6]], positions=[[0, 0], [1, 0]])
+    with pytest.raises(DataError, match="1 of 4 counts are negative, which noise='poisson' rules out"):
+        DistanceMoves(scale=1.0).fit(counts)
+    found = DistanceMoves(noise, sd=2.0, scale=1.0).fit(counts)
+    assert (found.nodes_ >= -1e-6).all()
+
+
+def test_counts_of_nobody_are_refused():
+    with pytest.raises(DataError, match="sum to nobody"):
+        DistanceMoves("laplace", scale=1.0).fit(CountsOverTime([[-9, 1], [-4, 1]]))

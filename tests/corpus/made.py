@@ -108,10 +108,9 @@ def cases() -> list[Case]:
 
     found = []
     for k, (name, function) in enumerate(MUTATIONS.items()):
-        # how a file is written hardly depends on what is in it: one election; of all else two in turn
-        chosen = (
-            [ELECTIONS[k % 2]] if function.__module__ == forms.__name__ else [ELECTIONS[k % 3], ELECTIONS[k % 3 - 1]]
-        )
+        # how a file is written hardly depends on what is in it: one election; of all else two in turn, at times three
+        some = [ELECTIONS[k % 3], ELECTIONS[k % 3 - 1]] if k % 4 else ELECTIONS
+        chosen = [ELECTIONS[k % 2]] if function.__module__ == forms.__name__ else some
         for election in chosen:
             made = function(election)
             if made is not None:

@@ -15,7 +15,7 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
-from sumwise.noise import Exact, Gaussian, Noise, Poisson
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 from sumwise.tables import Table, Tables
 
 SCALES = (0.5, 1.0, 2.0, 4.0)  # times the distance to the nearest place
@@ -30,7 +30,7 @@ class CountsOverTime:
     Parameters
     ----------
     counts : array of shape (n_times, n_places)
-        NaN where nothing was observed.
+        NaN where nothing was observed; noisy counts may be negative.
     times, places : sequences of str, optional
         Their names. Default: "0", "1", ...
     positions : array of shape (n_places, 2), optional
@@ -54,8 +54,6 @@ class CountsOverTime:
 
     def __post_init__(self):
         counts = checks.finite(self.counts, "counts", ndim=2, allow_nan=True)
-        if (counts < 0).any():
-            raise DataError(f"{int((counts < 0).sum())} counts are negative.", hint="counts are 0 or more, or NaN.")
         if len(counts) < 2:
             raise DataError("There is one time; flows need at least two.", hint="counts has one row per time.")
         object.__setattr__(self, "counts", checks.frozen(counts))
@@ -90,12 +88,12 @@ class DistanceMoves(Estimator):
 
     Parameters
     ----------
-    noise : {"poisson", "exact", "gaussian"}, default "poisson"
-        How counts differ from the truth.
+    noise : {"poisson", "exact", "gaussian", "laplace", "geometric"}, default "poisson"
+        How counts differ from the truth; the last three allow negative counts.
     rate : float, default 1.0
         Poisson: the share of individuals that is counted.
     sd : float, default 1.0
-        Gaussian: the standard deviation of a count.
+        Gaussian, Laplace, geometric: the standard deviation of a count (of Laplace noise, its scale times 1.414).
     population : float, optional
         Individuals. Default: the largest count over all places, divided by the rate.
     scale : float, optional
@@ -150,6 +148,12 @@ class DistanceMoves(Estimator):
     def fit(self, counts: CountsOverTime) -> DistanceMoves:
         """Choose the scale where none is given, then find the flows, and those under half and twice the scale."""
         self._check()
+        below = int((counts.counts < 0).sum())
+        if below and self.noise in ("poisson", "exact"):
+            raise DataError(
+                f"{below} of {counts.counts.size} counts are negative, which noise={self.noise!r} rules out.",
+                hint="give noise='laplace', 'geometric' or 'gaussian' and its standard deviation sd.",
+            )
         scale, scores = self.scale, None
         if scale is None:
             scores = self._held_out_errors(counts)
@@ -195,7 +199,7 @@ class DistanceMoves(Estimator):
         return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
 
     def _check(self) -> None:
-        checks.choice(self.noise, "noise", ("poisson", "exact", "gaussian"))
+        checks.choice(self.noise, "noise", ("poisson", "exact", "gaussian", "laplace", "geometric"))
         for name in ("rate", "sd", "population", "scale", "reach"):
             if getattr(self, name) is not None:
                 checks.positive(getattr(self, name), name, ndim=0)
@@ -207,7 +211,9 @@ class DistanceMoves(Estimator):
         return now
 
     def _noise(self) -> Noise:
-        return {"poisson": Poisson(self.rate), "exact": Exact(), "gaussian": Gaussian(self.sd)}[self.noise]
+        made = {"gaussian": Gaussian(self.sd), "laplace": Laplace(self.sd / np.sqrt(2))}
+        made |= {"geometric": Geometric(self.sd / np.sqrt(2)), "poisson": Poisson(self.rate), "exact": Exact()}
+        return made[self.noise]
 
     def _tables(self, counts: CountsOverTime, without: int | None) -> Tables:
         names = [f"t{t}" for t in range(len(counts))]
@@ -215,6 +221,8 @@ class DistanceMoves(Estimator):
         noise = self._noise()
         kept = [Table(a, row, noise=noise) for t, (a, row) in enumerate(zip(names, counts.counts)) if t != without]
         whole = np.nansum(counts.counts, axis=1).max() / (self.rate if self.noise == "poisson" else 1.0)
+        if self.population is None and not whole > 0:
+            raise DataError("The counts sum to nobody at every time.", hint="give the population.")
         return Tables(kept, domain, n=float(np.ceil(whole)) if self.population is None else float(self.population))
 
     def _flows(self, counts: CountsOverTime, scale: float, without: int | None = None) -> dict[str, Any]:
@@ -222,7 +230,7 @@ class DistanceMoves(Estimator):
         names = tables.domain.attributes
         pairs = list(pairwise(names))
         moves = np.stack([self.log_moves(counts, scale)] * len(pairs))
-        there = np.nanmean(counts.counts, axis=0) + 0.5
+        there = np.maximum(np.nanmean(counts.counts, axis=0), 0.0) + 0.5
         start = np.log(there / there.sum())
         for k in range(ROUNDS):
             last = k == ROUNDS - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,9 @@ from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.kernels.king_checks import curvature_in_x
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
+from sumwise.ecological.nonvoting import is_abstention
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
-
-ABSTENTION = re.compile(
-    r"^(no[\s_-]*vote|not?[\s_-]*vot(ed|ing)|did[\s_-]*n.?o?t[\s_-]*vote|abst(ain(ed)?|ention)s?|non[\s_-]*vot(er|ers|ing)"
-    r"|not[\s_-]*counted|blank|invalid|spoil(ed|t)?|informal)\b",
-    re.IGNORECASE,
-)
 
 
 def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:
@@ -253,18 +247,6 @@ def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
         "outcomes": first.col_names_,
         "level": level,
     }
-
-
-def is_abstention(name: Any) -> bool:
-    """Whether an outcome's name says that no choice was made (no vote, abstention, blank or invalid ballots).
-
-    Examples
-    --------
-    >>> from sumwise.diagnostics import is_abstention
-    >>> [name for name in ("no vote", "No", "abstained", "did not vote", "Novak", "nonvoters") if is_abstention(name)]
-    ['no vote', 'abstained', 'did not vote', 'nonvoters']
-    """
-    return ABSTENTION.match(str(name).strip()) is not None
 
 
 def unit_cells(est: Any, margins: Margins) -> Any:

@@ -27,6 +27,23 @@ WHOLE = {
 PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
 
 
+INVALID = re.compile(
+    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|undervotes?|overvotes?)\b", re.IGNORECASE
+)
+
+
+def is_abstention(name: object) -> bool:
+    """Whether an outcome's name says that no choice was made: not voting, or a ballot that is blank or invalid.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.nonvoting import is_abstention
+    >>> [name for name in ("no vote", "No", "abstained", "Novak", "nonvoters", "Blank votes") if is_abstention(name)]
+    ['no vote', 'abstained', 'nonvoters', 'Blank votes']
+    """
+    return is_nonvoting(name) or INVALID.match(str(name).strip()) is not None
+
+
 def is_nonvoting(name: object) -> bool:
     """Whether an outcome's name says that no choice was made; such an outcome is never a candidate.
 

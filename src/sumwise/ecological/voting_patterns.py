@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.ecological.nonvoting import is_abstention
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
@@ -105,7 +105,7 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
             f"VotingPatterns need two groups and two outcomes; there are {shares.shape[0]} and {shares.shape[1]}."
         )
     groups, outcomes = est.row_names_, est.col_names_
-    chosen = np.flatnonzero([not is_nonvoting(name) for name in outcomes])  # not voting is no candidate
+    chosen = np.flatnonzero([not is_abstention(name) for name in outcomes])  # not voting is no candidate
     if len(chosen) < 2:
         raise DataError(f"VotingPatterns need two candidates; the outcomes are {', '.join(map(str, outcomes))}.")
     order = chosen[np.argsort(-shares[:, chosen], axis=1)]

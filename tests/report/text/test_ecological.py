@@ -103,3 +103,20 @@ def test_other_methods_are_fitted_compared_and_missed_by_name():
     assert "Other methods on the same data" in text
     assert "methods" in [f.plot for f in found.figures]
     assert "other methods agree" in str(found.summary["findings"]) or "Other methods differ" in str(found.summary)
+
+
+def test_impossible_headlines_are_not_quoted():
+    from types import SimpleNamespace
+
+    from sumwise.report.text.ecological import _almost_nobody, _too_narrow
+
+    est = SimpleNamespace(
+        group_sizes_=np.array([14.0, 13385.0]),
+        shares_=np.array([[0.5, 0.5], [0.512, 0.488]]),
+        lower_bound_=np.zeros((2, 2)),
+        upper_bound_=np.ones((2, 2)),
+    )
+    assert _almost_nobody(est, 0)
+    assert not _almost_nobody(est, 1)
+    assert _too_narrow(est, 1, 0, 0.002, 0.95)  # 51.1% to 51.3%
+    assert not _too_narrow(est, 1, 0, 0.05, 0.95)

@@ -79,3 +79,26 @@ def test_result_predicts_the_next_step(tmp_path):
     assert found["next"].sum() == pytest.approx(100)
     assert (found["low"] <= found["next"]).all()
     assert (found["next"] <= found["high"]).all()
+
+
+def test_noisy_counts_may_be_negative_where_the_noise_says_so(tmp_path):
+    frame = flocks(3, 2)
+    frame["birds"] = frame["birds"] + np.random.default_rng(0).laplace(0, 20, len(frame)).round(1)
+    assert (frame["birds"] < 0).any()
+    text = (
+        'family = "collective"\n[data]\nfile = "data.csv"\n[columns]\ntime = "week"\nplace = "site"\ncount = "birds"\n'
+    )
+    with pytest.raises(DataError, match=r"'birds' is negative in \d+ of 12 rows.*noise = .laplace."):
+        study(tmp_path, frame, text)
+    made = study(tmp_path, frame, text + 'x = "x"\ny = "y"\n[options]\nnoise = "laplace"\nsd = 28.0\nscale = 1.0\n')
+    assert (made.model.nodes_ >= -1e-6).all()
+    assert "about" in made.report().summary["lead"][0]
+
+
+def test_relative_abundance_is_not_called_individuals(tmp_path):
+    frame = flocks(3, 2).assign(birds=lambda f: f["birds"] / 977)
+    text = (
+        'family = "collective"\n[data]\nfile = "data.csv"\n[columns]\ntime = "week"\nplace = "site"\ncount = "birds"\n'
+    )
+    made = study(tmp_path, frame, text + '[options]\nnoise = "gaussian"\nsd = 0.01\nscale = 1.0\n')
+    assert "not individuals" in made.report().summary["lead"][0]

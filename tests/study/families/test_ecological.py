@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import study_cases
 from study_cases import ecological, votes
 from sumwise import synthetic
 from sumwise.errors import DataError
@@ -162,3 +164,36 @@ def test_rescaled_totals_are_a_caution(tmp_path):
     made = study(tmp_path, text, run=True)
     assert "differ in 1 of 40 units" in made.cautions[0]
     assert made.report().summary["lead"][1] == made.cautions[0]
+
+
+def long_votes(frame):
+    rows = []
+    for _, unit in frame.iterrows():
+        rows += [(unit["precinct"], "row", k, unit[k]) for k in ("young", "old")]
+        rows += [(unit["precinct"], "col", k, unit[k]) for k in ("yes", "no")]
+    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"])
+
+
+def test_prediction_takes_the_long_file_that_was_fitted(tmp_path):
+    text = 'family = "ecological"\nmethod = "Goodman"\n[data]\nfile = "data.csv"\n'
+    made = study_cases.study(tmp_path, long_votes(votes(20)), text)
+    found = made.predict(made.model, tmp_path / "data.csv")
+    assert len(found) == 40
+    groups = long_votes(votes(20)).query("side == 'row'")
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    pd.testing.assert_frame_equal(made.predict(made.model, tmp_path / "groups.csv"), found)
+    groups.iloc[1:].to_csv(tmp_path / "gap.csv", index=False)
+    with pytest.raises(DataError, match="1 groups of units have no line"):
+        made.predict(made.model, tmp_path / "gap.csv")
+    groups.assign(option="middle").to_csv(tmp_path / "other.csv", index=False)
+    with pytest.raises(DataError, match="no group 'middle'"):
+        made.predict(made.model, tmp_path / "other.csv")
+
+
+def test_prediction_needs_no_total_that_the_groups_give(tmp_path):
+    frame = votes(20).assign(total=lambda f: f["young"] + f["old"])
+    text = 'family = "ecological"\nmethod = "Goodman"\n[data]\nfile = "data.csv"\n[columns]\nunit = "precinct"\n'
+    text += 'groups = ["young", "old"]\noutcomes = ["yes", "no"]\ntotal = "total"\n'
+    made = study_cases.study(tmp_path, frame, text)
+    frame[["precinct", "young", "old"]].to_csv(tmp_path / "new.csv", index=False)
+    assert len(made.predict(made.model, tmp_path / "new.csv")) == 40

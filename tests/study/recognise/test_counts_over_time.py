@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from study_cases import flocks
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.counts_over_time import guess
@@ -15,7 +17,7 @@ def guessed(tmp_path, *frames):
     return guess(profiles)
 
 
-def test_time_place_and_count_are_told_by_name_and_shape(tmp_path):
+def test_time_place_and_count_are_known_by_name_and_shape(tmp_path):
     found = guessed(tmp_path, flocks())
     assert found.columns == {"time": "week", "place": "site", "count": "birds", "x": "x", "y": "y"}
     assert found.options == {"noise": "poisson", "rate": 1.0}
@@ -29,6 +31,20 @@ def test_coordinates_may_stand_in_a_second_file(tmp_path):
     found = guessed(tmp_path, sites, frame.drop(columns=["x", "y"]))
     assert found.data["places_file"] == str(tmp_path / "0.csv")
     assert found.columns["count"] == "birds"
+
+
+def test_negative_counts_are_noisy_ones(tmp_path):
+    noisy = flocks().assign(birds=lambda f: f["birds"] + np.random.default_rng(0).laplace(0, 3, len(f)).round(2))
+    found = guessed(tmp_path, noisy)
+    assert found.options["noise"] == "laplace"
+    assert 2 < found.options["sd"] < 8
+    assert any("negative" in line for line in found.ask)
+
+
+def test_relative_abundance_is_no_number_of_individuals(tmp_path):
+    found = guessed(tmp_path, flocks().assign(birds=lambda f: f["birds"] / 977))
+    assert found.options["noise"] == "gaussian"
+    assert any("relative abundance" in line for line in found.ask)
 
 
 def test_other_files_are_no_counts(tmp_path):

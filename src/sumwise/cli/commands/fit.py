@@ -60,5 +60,6 @@ def show(result: dict[str, Any], json: bool) -> None:
         output.write(f"  {output.one_line(line)}")
     for found in result["findings"]:
         output.write(f"  - {output.one_line(found['line'])}")
-    output.write(f"\nThe report: {Path(result['folder']) / 'report.html'}")
+    place = Path(result["folder"]) / "*" if "contests" in result else Path(result["folder"])
+    output.write(f"\nThe report: {place / 'report.html'}")
     output.write(f"All files:  {', '.join(result['files'])}")

@@ -60,7 +60,7 @@ def write(context: Context) -> Summary:
     summary.findings = _findings(context, flows)
     summary.lead = [
         f"Individuals were counted at {plural(len(counts.places), 'place')} and {plural(len(counts.times), 'time')}, "
-        f"about {model.n_:,.0f} in all; who went where was not observed. The most likely movements have "
+        f"{_how_many(model, counts)}; who went where was not observed. The most likely movements have "
         f"{100 * stay.mean():.0f}% of them staying where they are from one time to the next.",
         *context.cautions,
     ]
@@ -85,6 +85,15 @@ def write(context: Context) -> Summary:
     summary.add("certainty", facts({**pairs, "scale": model.scale_}, "Settings"))
     summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
+
+
+def _how_many(model: Any, counts: CountsOverTime) -> str:
+    """How many individuals there are; where counts are no whole numbers and no noise explains that, nobody knows."""
+    seen = counts.counts[np.isfinite(counts.counts)]
+    noisy = model.noise in ("laplace", "geometric") or bool((seen < 0).any())
+    if model.population is None and not noisy and (seen != np.round(seen)).any():
+        return f"in a relative unit that sums to {model.n_:,.4g} (not individuals: the counts are no whole numbers)"
+    return f"about {model.n_:,.0f} in all"
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from sumwise.report.summary import Summary, bullets, facts, figure, finding, not
 
 SHARES = dict.fromkeys(("share", "low", "high", "lower bound", "upper bound"), "share") | {"count": "count"}
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
+FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_GROUPS = 5  # with a finding of their own
 STABLE = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
 CALIBRATION = (
@@ -118,6 +119,7 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
     low, high = est.interval(context.level)
     real = [c for c, name in enumerate(est.col_names_) if not diagnostics.is_abstention(name)] or [0]
     order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_GROUPS]
+    order = np.array([r for r in order if not _almost_nobody(est, r)] or [order[0]])
     out = []
     for r in order:
         c = real[int(est.shares_[r, real].argmax())]
@@ -126,12 +128,31 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
         if context.method == "Bounds":
             out.append(finding(what, None, **ends))
             continue
+        if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
+            because = "The model's interval is narrower than this number of people can give, so no estimate is quoted."
+            out.append(finding(what, None, **ends, trust="low", because=because))
+            continue
         trust, because = _trust(context, r, c, low, high, curved)
         inside = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if context.method != "Bounds" and len(order) > 1:
         out.append(_difference(context, order, real, curved))
     return out
+
+
+def _almost_nobody(est: Any, r: int) -> bool:
+    """Whether a group has too few people for a finding: fewer than 30, or less than one in two thousand."""
+    sizes = np.asarray(est.group_sizes_, dtype=float)
+    return bool(sizes[r] < FEWEST_PEOPLE or sizes[r] < SMALLEST_GROUP * sizes.sum())
+
+
+def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:
+    """Whether an interval is far narrower than asking the whole group once would give, though the bounds are wide."""
+    from scipy.stats import norm
+
+    share, size = float(np.clip(est.shares_[r, c], 0, 1)), float(est.group_sizes_[r])
+    asked = 2 * norm.ppf((1 + level) / 2) * np.sqrt(max(share * (1 - share), 1e-4) / max(size, 1.0))
+    return bool(est.upper_bound_[r, c] - est.lower_bound_[r, c] > 0.1 and width < 0.25 * asked)
 
 
 def _difference(context: Context, order: np.ndarray, real: list[int], curved: bool) -> dict[str, Any]:

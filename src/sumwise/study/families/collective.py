@@ -51,7 +51,10 @@ class Collective(Study):
             sheet = open_source(p, p.file(), None, names[:2])
             sheet.known(*names)
             time, place = (sheet.ids(c).astype(str).str.strip() for c in names[:2])
-            values = sheet.numbers([names[2]], missing=True)[:, 0]
+            noisy = p.options.get("noise") in ("gaussian", "laplace", "geometric")
+            values = sheet.numbers([names[2]], missing=True, negative=True)[:, 0]
+            hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
+            sheet.refuse((values < 0) & (not noisy), f"column {names[2]!r} is negative", hint)
             twice = pd.DataFrame({"t": time, "p": place}).duplicated().to_numpy()
             sheet.refuse(twice, "a time and place has two rows", "add them up, or name the right columns.")
             self.times, self.places = _ordered(time), list(dict.fromkeys(place))

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.errors import ModelWarning
+from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
-from sumwise.study.sources import join, named_together, numbered_again, open_source
+from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 
 __all__ = ["STUDY"]
 
@@ -206,18 +206,9 @@ class Ecological(Study):
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Expected outcomes of other units from their groups, with intervals for a unit's own deviation."""
         p = self.problem
-        groups = self._side("groups", "rest_group") if "groups" in p.columns else {g: g for g in model.row_names_}
-        sheet, unit = self._opened(source)
-        sheet, total = self._total(sheet)
-        everybody = total
-        if everybody is None:
-            named = [c for c in groups.values() if c is not None]
-            with p.blamed():
-                sheet.known(*named)
-                whole = sheet.numbers(named).sum(axis=1)
-            sheet, everybody = _with_column(sheet, "everybody", whole)
         with p.blamed():
-            m = read_margins(sheet, groups, {"everybody": everybody}, unit, total=total)
+            m = self._long_groups(model, source) if "groups" not in p.columns else None
+            m = self._wide_groups(source) if m is None else m
         share, (low, high) = model.predict(m.rows), model.predict_interval(m.rows, p.level, p.seed)
         people = m.totals[:, None]
         index = np.indices(share.shape).reshape(2, -1)
@@ -228,6 +219,55 @@ class Ecological(Study):
         values = {"share": share, "share_low": low, "share_high": high}
         values |= {"count": share * people, "count_low": low * people, "count_high": high * people}
         return pd.DataFrame({**named, **{key: array.ravel() for key, array in values.items()}})
+
+    def _wide_groups(self, source: Path) -> Margins:
+        """The groups of other units, one row each; the total isn't needed where groups are counts of everybody."""
+        groups = self._side("groups", "rest_group")
+        sheet, unit = self._opened(source)
+        kind = self.problem.columns.get("groups_in")
+        sheet, total = self._total(sheet)
+        if total is not None and total not in sheet.columns and kind in (None, "count") and None not in groups.values():
+            total = None
+        everybody = total
+        if everybody is None:
+            named = [c for c in groups.values() if c is not None]
+            sheet.known(*named)
+            sheet, everybody = _with_column(sheet, "everybody", sheet.numbers(named).sum(axis=1))
+        rescale = "rescale" if self.problem.data.get("mismatch") == "rescale" else "raise"
+        return read_margins(sheet, groups, {"everybody": everybody}, unit, total=total, mismatch=rescale, rows_in=kind)
+
+    def _long_groups(self, model: Any, source: Path) -> Margins | None:
+        """The groups of other units from a long file, with or without outcomes; None where the file is wide."""
+        p = self.problem
+        unit, side, option, votes = (p.column(key) or key for key in ("unit", "side", "option", "votes"))
+        sheet = open_source(p, source, None, [unit, side, option])
+        if set(map(str, model.row_names_)) <= set(map(str, sheet.columns)) and side not in sheet.columns:
+            groups = {g: g for g in model.row_names_}
+            named = unit if unit in sheet.columns else None
+            sheet, everybody = _with_column(sheet, "everybody", sheet.numbers(list(groups)).sum(axis=1))
+            return read_margins(sheet, groups, {"everybody": everybody}, named)
+        sheet.known(unit, side, option, votes)
+        sheet = self._named_options(sheet, side, option)
+        mine = sheet.ids(side).astype(str).str.strip() == (p.column("row") or "row")
+        rows = only_rows(sheet, np.flatnonzero(mine.to_numpy(dtype=bool)))
+        if not len(rows):
+            raise DataError(
+                f"{sheet.name}: no row of the side {p.column('row') or 'row'!r}.", hint="groups are needed."
+            )
+        frame = pd.DataFrame({"u": rows.ids(unit).astype(str), "o": rows.ids(option).astype(str)})
+        for name in frame["o"].unique():
+            checks.known(name, list(map(str, model.row_names_)), "group")
+        rows.refuse(frame.duplicated().to_numpy(), "a unit has two lines for one option", "add them up, or drop one.")
+        frame["v"] = rows.numbers([votes])[:, 0]
+        wide = frame.pivot_table(index="u", columns="o", values="v")
+        wide = wide.reindex(pd.unique(frame["u"]), columns=list(map(str, model.row_names_)))
+        if wide.isna().to_numpy().any() and p.data.get("absent", "raise") == "raise":
+            raise DataError(
+                f"{sheet.name}: {int(wide.isna().to_numpy().sum())} groups of units have no line.",
+                hint='set absent = "zero" in [data] if such lines mean nobody.',
+            )
+        values = wide.fillna(0.0).to_numpy()
+        return Margins(values, values.sum(axis=1, keepdims=True), wide.index.tolist(), list(model.row_names_))
 
 
 def _with_column(sheet: Sheet, name: str, values: Any) -> tuple[Sheet, str]:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
-__all__ = ["guess"]
-
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
-COUNTS = ("count*", "n", "birds", "people", "number*", "devices", "visitors")
+COUNTS = (
+    "count*",
+    "n",
+    "birds",
+    "people",
+    "number*",
+    "devices",
+    "visitors",
+    "abundance*",
+    "density",
+    "noisy*",
+    "value*",
+)
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
 
 
@@ -38,7 +50,7 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
 
 
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
-    free = [c for c in profile.columns if c not in used and c.numbers is not None and not (c.numbers < 0).any()]
+    free = [c for c in profile.columns if c not in used and c.numbers is not None]
     free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND))]
     return next((c for c in free if profile.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
 
@@ -47,12 +59,12 @@ def _finished(
     profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], gaps: bool
 ) -> Guess:
     time, place, count = found
-    data, told = profile.opening()
+    data, comments = profile.opening()
     columns: dict[str, Any] = {"time": time.name, "place": place.name, "count": count.name}
     ask = ["how counts come about: noise, rate and population in [options]."]
     if gaps:
         data["absent"] = "unobserved"
-        told["data", "absent"] = "some times and places have no row; zero would mean that nobody was there"
+        comments["data", "absent"] = "some times and places have no row; zero would mean that nobody was there"
     source = profile if other is None else other
     x, y = (next((c.name for c in source.columns if source.is_called(c, words)), None) for words in (FIRST, SECOND))
     if x is not None and y is not None:
@@ -61,8 +73,37 @@ def _finished(
             data["places_file"] = str(other.path)
     else:
         ask.append("there are no coordinates: every move but staying is taken as likely as any other.")
+    if (count.numbers < 0).any() or not count.whole:
+        return _noisy(count, profile, found, (data, columns, comments, ask))
     options = {"noise": "poisson", "rate": 1.0}
-    told["options", "noise"] = "how counts differ from the truth: poisson, gaussian (with sd) or exact"
-    told["options", "rate"] = "the share of individuals that is counted"
+    comments["options", "noise"] = (
+        "how counts differ from the truth: poisson, exact, or gaussian, laplace, geometric with sd"
+    )
+    comments["options", "rate"] = "the share of individuals that is counted"
     seen = f"{place.distinct:,} places counted at {time.distinct:,} times"
-    return Guess("collective", 0.95, seen, data, columns, options, told, ask, methods=("MovesByDistance",))
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("DistanceMoves",))
+
+
+def _noisy(count: Column, profile: FileProfile, found: tuple[Column, Column, Column], parts: tuple) -> Guess:
+    """Counts that are negative or no whole numbers: noise with a standard deviation, which has to be guessed here."""
+    data, columns, comments, ask = parts
+    below = count.numbers[count.numbers < 0]
+    there = count.numbers[np.isfinite(count.numbers)]
+    if len(below):
+        noise, sd = "laplace", float(np.sqrt(np.mean(below**2)))  # of cells with nobody, half fall below 0
+        ask.append(
+            f"{len(below):,} counts are negative, as noise for privacy makes them: noise = laplace with sd = {sd:.3g}, "
+            "from the negative ones; give the sd that was used (Laplace: its scale times 1.414)."
+        )
+    else:
+        noise, sd = "gaussian", float(0.1 * np.mean(there)) or 1.0
+        ask.append(
+            f"{count.name} holds no whole numbers: relative abundance, not individuals? Flows are in its unit; noise = "
+            f"gaussian with sd = {sd:.3g}, a tenth of the mean, was taken."
+        )
+    options = {"noise": noise, "sd": float(f"{sd:.3g}")}
+    comments["options", "noise"] = "how counts differ from the truth: gaussian, laplace or geometric, with sd"
+    comments["options", "sd"] = "the standard deviation of a count; guessed"
+    time, place, _ = found
+    seen = f"{place.distinct:,} places counted at {time.distinct:,} times; {profile.n_rows:,} rows"
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("DistanceMoves",))
