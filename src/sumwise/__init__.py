@@ -1,7 +1,7 @@
 """Learn about individuals when all you have is sums.
 
-Containers are here: `Domain`, `Margins`, `Bags`, `Table`, `Tables`, `Estimate`, `Fit`. Methods are in families:
-`sumwise.ecological`, `sumwise.proportions`, `sumwise.distribution`, `sumwise.collective`, `sumwise.maxent`.
+Containers are here: `Domain`, `Margins`, `Contests`, `Bags`, `Table`, `Tables`, `Estimate`, `Fit`. Methods are in
+families: `sumwise.ecological`, `sumwise.proportions`, `sumwise.distribution`, `sumwise.collective`, `sumwise.maxent`.
 The ways in are `sumwise.aggregate`, `sumwise.privacy`, `sumwise.readers`, `sumwise.datasets` and `sumwise.synthetic`.
 """
 
@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from sumwise.bags import Bags
+from sumwise.contests import Contests
 from sumwise.domain import Domain
 from sumwise.errors import DataError, NotConverged
 from sumwise.estimate import Estimate
@@ -22,6 +23,7 @@ from sumwise.version import __version__ as __version__
 
 __all__ = [
     "Bags",
+    "Contests",
     "DataError",
     "Domain",
     "Estimate",

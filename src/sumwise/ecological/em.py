@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from sumwise import checks
+from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.pooling import cells_of_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
+from sumwise.ecological.pooling import ALONE, PooledContest, pool
 from sumwise.ecological.result import EcologicalEstimator
-from sumwise.errors import DataError
+from sumwise.errors import DataError, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 
@@ -63,6 +67,9 @@ class EcologicalEM(EcologicalEstimator):
     max_iter : int, default 500
     tol : float, default 1e-4
         Largest change of a share in a step at which to stop.
+    correction : {"auto", True, False}, default "auto"
+        For several contests: whether to correct pooled tables by what was learned on elections whose split votes were
+        counted. ``"auto"`` does so where there are at least ten contests that look like those.
     random_state : int, Generator or None, default 0
         How units fall into groups.
 
@@ -74,6 +81,20 @@ class EcologicalEM(EcologicalEstimator):
         What was found for `dispersion`.
     standard_errors_ : ndarray of shape (R, C)
         Calibrated; NaN where ``n_groups=0``.
+    contests_ : dict of id to EcologicalEM
+        After ``fit(contests)``: the fit of each contest, also as ``est["id"]``.
+    pooling_ : str
+        How a contest of several was estimated: "alone", "pooled", or "pooled and corrected".
+    pooling_strength_ : float
+        The weight that the other contests of its election had, learned from how far contests differ beyond the error
+        of their estimates: 0 where they have nothing in common.
+    alone_ : ndarray of shape (R, C)
+        What the contest's shares would be without the others.
+
+    Notes
+    -----
+    Contests of one election are similar in their log lifts, log P(outcome | group) - log P(outcome): pooling moves each
+    contest's lifts towards the median of the others and keeps its margins.
 
     Examples
     --------
@@ -102,6 +123,7 @@ class EcologicalEM(EcologicalEstimator):
         max_iter=500,
         tol=1e-4,
         random_state=0,
+        correction="auto",
     ):
         self.method = method
         self.symmetric = symmetric
@@ -112,12 +134,15 @@ class EcologicalEM(EcologicalEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.correction = correction
 
-    def fit(self, margins: Margins, y: Any = None) -> EcologicalEM:
-        """Estimate the cells of `margins`; `y` is ignored."""
+    def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
+        """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""
         self._check()
+        if isinstance(margins, Contests):
+            return self._fit_contests(margins)
         check_identified(margins)
-        data = _Data(np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float))
+        data = _data(margins)
         if self.method == "entropic":
             shares, converged, change = self._fit_entropic(data)
         else:
@@ -129,7 +154,50 @@ class EcologicalEM(EcologicalEstimator):
         self._store_errors(data)
         return self
 
+    def __getitem__(self, key: Any) -> EcologicalEM:
+        """Return the fit of one contest, after ``fit(contests)``."""
+        fits = self._fitted("contests_").contests_
+        if key not in fits:
+            raise UnknownName(
+                f"There is no contest {key!r}.", hint=f"there are {len(fits)}; first {next(iter(fits))!r}."
+            )
+        return fits[key]
+
+    def _fitted(self, *names: str) -> Any:
+        if "shares_" in names and "contests_" in vars(self):
+            raise DataError(
+                f"This is a fit of {len(self.contests_)} contests.", hint='ask one of them: est["id"].interval(0.95).'
+            )
+        return super()._fitted(*names)
+
+    def _fit_contests(self, contests: Contests) -> EcologicalEM:
+        if self.correction is True and self.method != "entropic":
+            raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
+        fits = {key: clone(self).set_params(n_groups=0).fit(contests[key]) for key in contests}
+        pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
+        for key, part in pooled.items():
+            fits[key]._take(contests[key], part, self.n_groups)
+        self.contests_ = fits
+        unconverged = [key for key, est in fits.items() if not est.fit_.converged]
+        steps = sum(est.fit_.n_iter for est in fits.values())
+        self.fit_ = Fit(n_iter=steps, converged=not unconverged, history={"unconverged": unconverged})
+        return self
+
+    def _take(self, margins: Margins, part: PooledContest, n_groups: int) -> None:
+        """Replace the contest's own estimate by the pooled one."""
+        self.n_groups = n_groups
+        self.alone_, self.pooling_ = self.shares_, part.method
+        self.pooling_strength_, self.correction_distance_ = part.strength, part.distance
+        self.outcome_labels_ = part.labels
+        if part.sd is None or part.method == ALONE:
+            self._store_errors(_data(margins))
+            return
+        self._store(margins, cells_of_table(np.array(margins.rows), np.array(margins.cols), part.table))
+        self.standard_errors_ = part.sd if n_groups else np.full(self.shares_.shape, np.nan)
+
     def _check(self) -> None:
+        if self.correction not in ("auto", True, False):
+            raise DataError(f"correction is {self.correction!r}.", hint='"auto", True or False.')
         checks.choice(self.method, "method", ("entropic", *ALGORITHMS))
         for name in ("determinant", "prior"):
             checks.at_least(getattr(self, name), name, 0, whole_number=False)
@@ -248,6 +316,10 @@ class EcologicalEM(EcologicalEstimator):
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():
             raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
+
+
+def _data(margins: Margins) -> _Data:
+    return _Data(np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float))
 
 
 def _log(shares: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ __all__ = ["PUBLIC", "decode", "encode", "public_class", "public_name"]
 PUBLIC = (
     "sumwise.domain",
     "sumwise.margins",
+    "sumwise.contests",
     "sumwise.bags",
     "sumwise.table",
     "sumwise.sparse_table",

@@ -1,0 +1,178 @@
+"""Partial pooling of contests: every contest's table borrows from the others of its election."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from sumwise.contests import Contests
+from sumwise.ecological.alignment import Matched, match_outcomes
+from sumwise.ecological.calibration import chance_sd, pooled_sd
+from sumwise.ecological.correction import FEWEST, ContestFacts, corrected_table, resemblance
+from sumwise.ecological.kernels.pooling import log_lifts, mixed_table
+from sumwise.ecological.kernels.unit_likelihood import unit_log_density
+from sumwise.ecological.result import inside
+from sumwise.margins import Margins
+
+ALONE, POOLED, CORRECTED = "alone", "pooled", "pooled and corrected"
+WEIGHTS = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the other contests that are tried on held-out units
+FARTHEST = 2.0  # a contest farther from those that the correction was learned on is only pooled
+
+
+class PooledContest(NamedTuple):
+    """A contest's table (R, C), the standard deviation of its shares, and how they were reached."""
+
+    table: np.ndarray
+    sd: np.ndarray | None  # None where nothing was pooled
+    method: str
+    strength: float  # weight of the other contests
+    distance: float  # of the election from those that the correction was learned on; from 1 on it isn't used
+    labels: tuple
+
+
+def pool(contests: Contests, fits: Mapping[Any, Any], correction: Any = "auto") -> dict[Any, PooledContest]:
+    """Pool fits of all contests, election by election; a contest that has nothing to borrow from stays as it is.
+
+    `fits` are fitted alone. `correction` is "auto" (where contests look like those it was learned on), True or False.
+    """
+    elections = defaultdict(list)
+    for key in contests:
+        elections[contests.election_of(key)].append(key)
+    done: dict[Any, PooledContest] = {}
+    for ids in elections.values():
+        done |= _pool_election(contests, ids, fits, correction)
+    return {key: done[key] for key in contests}
+
+
+def _pool_election(contests: Contests, ids: list, fits: Mapping[Any, Any], correction: Any) -> dict:
+    matched = match_outcomes(contests, ids, {key: fits[key].total_ for key in ids})
+    facts = contest_facts(contests, ids, fits, matched)
+    distances = np.full(len(ids), np.nan)
+    if correction is True or (correction == "auto" and len(ids) >= FEWEST):
+        distances = resemblance([facts[key] for key in ids])
+    typical = float(np.median(distances))
+    use = np.full(len(ids), correction is True) | ((typical < 1.0) & (distances < FARTHEST))
+    strength = 0.0 if use.all() else pooling_strength(contests, ids, fits, facts)
+    done = {}
+    for key, correct in zip(ids, use):
+        table, method = _estimate(facts[key], strength, bool(correct))
+        sd = None if method == ALONE else _sd(table, facts[key], contests[key], typical if correct else None)
+        weight = np.nan if correct else strength
+        done[key] = PooledContest(table, sd, method, weight, typical, matched[key].labels)
+    return done
+
+
+def _estimate(fact: ContestFacts, strength: float, correct: bool) -> tuple[np.ndarray, str]:
+    if correct:
+        return corrected_table(fact), CORRECTED
+    if strength == 0 or not fact.n_others.any():
+        return fact.table, ALONE
+    return mixed_table(fact.table, fact.pooled, shrinkage(strength, fact)), POOLED
+
+
+def shrinkage(strength: float, fact: ContestFacts) -> np.ndarray:
+    """The weight of the others in each cell, (R, C): less where only a few contests have it."""
+    return strength * fact.n_others / (fact.n_others + 1)
+
+
+def pooling_strength(
+    contests: Contests, ids: list, fits: Mapping[Any, Any], facts: Mapping[Any, ContestFacts]
+) -> float:
+    """The weight of the other contests that best predicts units which were held out; 0 where none beats 0 clearly.
+
+    Each contest is fitted to half of its units, mixed with the others, and scored on the other half by the
+    log-likelihood of their columns. A fit to half of the units has twice the variance of one to all, for which the
+    best weight w becomes w / (2 - w).
+    """
+    gains = []
+    for key in ids:
+        margins = contests[key]
+        if facts[key].n_others.any() and len(margins) >= 2 * margins.n_rows:
+            order = np.random.default_rng(0).permutation(len(margins)) % 2
+            halves = [margins[np.flatnonzero(order == k)] for k in (0, 1)]
+            scores = [_held_out(halves[k], halves[1 - k], fits[key], facts[key]) for k in (0, 1)]
+            gains += [score - score[0] for score in scores if score is not None]
+    if len(gains) < 2:
+        return 0.0
+    mean = np.mean(gains, axis=0)
+    error = np.std(gains, axis=0, ddof=1) / np.sqrt(len(gains))
+    best = int(np.argmax(mean))
+    if mean[best] <= error[best]:
+        return 0.0
+    return float(WEIGHTS[best] / (2 - WEIGHTS[best]))
+
+
+def _held_out(part: Margins, rest: Margins, est: Any, fact: ContestFacts) -> np.ndarray | None:
+    """Log-likelihood of `rest` for every weight, from a fit to `part`; None where a group is absent from `part`."""
+    if not (part.rows.sum(axis=0) > 0).all() or not part.cols.sum(axis=0).all():
+        return None
+    table = clone(est).fit(part).total_
+    scores = []
+    for weight in WEIGHTS:
+        mixed = mixed_table(table, fact.pooled, shrinkage(weight, fact)) if weight else table
+        shares = inside(mixed / mixed.sum(axis=1, keepdims=True))
+        scores.append(float(np.sum(unit_log_density(rest.rows, rest.cols, shares, est.dispersion_))))
+    return np.array(scores)
+
+
+def _sd(table: np.ndarray, fact: ContestFacts, margins: Margins, distance: float | None) -> np.ndarray:
+    size = np.maximum(fact.table.sum(axis=1), 1e-300)[:, None]
+    share, moved = table / size, np.abs(table - fact.table) / size
+    chance = chance_sd(share, margins.rows, fact.dispersion)
+    return pooled_sd(share, moved, chance, size[:, 0] / size.sum(), distance)
+
+
+def contest_facts(contests: Contests, ids: list, fits: Mapping[Any, Any], matched: Mapping[Any, Matched]) -> dict:
+    """What each contest's estimate is, and what the others of its election have: ContestFacts by id."""
+    lifts = {key: log_lifts(fits[key].total_) for key in ids}
+    cells = defaultdict(list)
+    for key in ids:
+        for r, c, kind in _kinds(contests[key], matched[key]):
+            cells[kind].append((key, lifts[key][r, c]))
+    facts = {}
+    for key in ids:
+        centre, spread, n = lifts[key].copy(), np.ones_like(lifts[key]), np.zeros_like(lifts[key])
+        for r, c, kind in _kinds(contests[key], matched[key]):
+            others = np.array([x for other, x in cells[kind] if other != key])
+            if len(others):
+                centre[r, c] = np.median(others)
+                spread[r, c] = others.std() + 0.3 / np.sqrt(len(others))
+                n[r, c] = len(others)
+        facts[key] = _facts(contests[key], fits[key], matched[key], (centre, spread, n))
+    return facts
+
+
+def _kinds(margins: Margins, matched: Matched):
+    """Cells that may be compared across contests: row, column and the kind's name."""
+    for c, label in enumerate(matched.labels):
+        if label is not None:
+            for r, group in enumerate(margins.row_names):
+                yield r, c, (group, label)
+
+
+def _facts(margins: Margins, est: Any, matched: Matched, pooled: tuple) -> ContestFacts:
+    full = margins[margins.totals > 0]
+    weight = full.totals / full.totals.sum()
+    x, t = full.row_shares - weight @ full.row_shares, full.col_shares - weight @ full.col_shares
+    cells = est.cells_[margins.totals > 0]
+    moved = cells - np.einsum("i,irc->rc", weight, cells)
+    own = np.zeros(est.total_.shape)
+    for c, r in enumerate(matched.groups):
+        if r is not None:
+            own[r, c] = 1.0
+    return ContestFacts(
+        est.total_,
+        own,
+        np.array([float("other" in str(name).lower()) for name in margins.row_names]),
+        *pooled,
+        np.sqrt(weight @ x**2),
+        np.sqrt(weight @ t**2),
+        np.einsum("i,ir,ic->rc", weight, x, t),
+        np.sqrt(np.einsum("i,irc->rc", weight, moved**2)),
+        len(full),
+        est.overdispersion_,
+    )

@@ -1,0 +1,60 @@
+"""Contests: built from ids and margins, checked, copied and saved."""
+
+import copy
+
+import pytest
+
+import sumwise
+from sumwise import Contests, Margins
+from sumwise.errors import DataError, UnknownName
+
+NORTH = Margins([[60, 40], [10, 90]], [[55, 45], [30, 70]], row_names=["a", "b"], col_names=["yes", "no"])
+SOUTH = Margins([[20, 30, 5]], [[25, 30]], row_names=["a", "b", "c"], col_names=["Smith", "Jones"])
+
+
+def test_contests_keep_ids_in_order_and_count_units():
+    contests = Contests({"south": SOUTH, "north": NORTH}, elections={"south": 2020, "north": 2020})
+    assert contests.ids == ("south", "north")
+    assert list(contests) == ["south", "north"]
+    assert contests.n_units == 3
+    assert contests["north"] is NORTH
+    assert contests.election_of("north") == 2020
+    facts = contests.describe()
+    assert facts["groups in all contests"] == ["a", "b"]
+    assert facts["groups in some contests"] == ["c"]
+    assert facts["elections"] == 1
+
+
+def test_parties_by_outcome_are_put_in_the_order_of_columns():
+    contests = Contests({"s": SOUTH}, parties={"s": {"Jones": "Green"}}, align="party")
+    assert contests.parties == {"s": (None, "Green")}
+
+
+def test_contests_survive_saving_and_copying(tmp_path):
+    contests = Contests({"n": NORTH, "s": SOUTH}, parties={"s": ["Red", None]})
+    sumwise.save(contests, tmp_path / "c.sumwise")
+    assert sumwise.load(tmp_path / "c.sumwise") == contests
+    assert copy.deepcopy(contests) == contests
+    assert contests != Contests({"n": NORTH})
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Contests([NORTH]), DataError, "a mapping of ids"),
+        (lambda: Contests({}), DataError, "There are no contests"),
+        (lambda: Contests({"n": 3}), DataError, "Contest 'n' is a int"),
+        (lambda: Contests({"n": NORTH}, align="magic"), DataError, "align"),
+        (lambda: Contests({"n": NORTH}, align="party"), DataError, "no parties are given"),
+        (lambda: Contests({"n": NORTH}, parties={"m": ["a", "b"]}), UnknownName, "the contest 'm'"),
+        (lambda: Contests({"n": NORTH}, parties={"n": ["a"]}), DataError, "2 outcomes and 1 parties"),
+        (lambda: Contests({"n": NORTH}, parties={"n": ["a", "a"]}), DataError, "two outcomes of party 'a'"),
+        (lambda: Contests({"n": NORTH}, parties={"n": {"maybe": "a"}}), UnknownName, "'maybe'"),
+        (lambda: Contests({"n": NORTH, "s": SOUTH}, elections={"n": 1}), DataError, "no entry for 1 of 2"),
+        (lambda: Contests({"n": NORTH}, elections=[1]), DataError, "elections is a list"),
+        (lambda: Contests({"n": NORTH})["x"], UnknownName, "There is no contest 'x'"),
+    ],
+)
+def test_bad_contests_are_refused_in_words(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
