@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.readers.files import open_sheet
 from sumwise.study.features import MISSING, MOST_LEVELS, OTHER, Features, column_kind, learn_features, typed_frame
 
@@ -65,3 +65,29 @@ def test_typed_frames_keep_what_is_missing():
     frame = typed_frame(sheet(a=["1,5", "2,5"], b=["x", None], c=[1, 2]), ["a", "b", "c"], ["c"])
     assert frame["c"].tolist() == ["1", "2"]
     assert frame["b"].tolist() == ["x", None]
+
+
+def test_levels_that_are_numbers_keep_every_digit():
+    features = learn_features(sheet(zip=[1234567, 1234568, 0.5]), ["zip"], ["zip"])
+    assert features.rules[0]["levels"] == ["0.5", "1234567", "1234568"]
+
+
+def test_unseen_levels_are_a_warning_and_only_such_an_error():
+    features = learn_features(sheet(zip=["01234", "05678"] * 20, flag=["yes", "no"] * 20), ["zip", "flag"])
+    with pytest.warns(ModelWarning, match="5% of column 'zip' are levels that the model has not seen, such as '99999'"):
+        features.matrix(sheet(zip=["01234", "99999"] + ["01234"] * 18, flag=["yes"] * 20))
+    with pytest.raises(DataError, match="no entry of column 'zip' is one of its levels: it has '1234', .* '01234'"):
+        features.matrix(sheet(zip=[1234, 5678] * 20, flag=["yes"] * 40))
+    with pytest.raises(DataError, match="no entry of column 'flag'"):
+        features.matrix(sheet(zip=["01234"] * 20, flag=[True, False] * 10))
+
+
+def test_the_same_file_predicts_alike_through_pandas(tmp_path):
+    rows = pd.DataFrame({"zip": ["01234", "05678"] * 20, "day": ["2020-11-03", "2020-11-04"] * 20, "x": range(40)})
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    from_file = open_sheet(tmp_path / "a.csv")
+    features = learn_features(from_file, ["zip", "day", "x"])
+    through_pandas = open_sheet(pd.read_csv(tmp_path / "a.csv", dtype={"zip": str}))
+    np.testing.assert_array_equal(features.matrix(from_file), features.matrix(through_pandas))
+    with pytest.raises(DataError, match="column 'zip'"):
+        features.matrix(open_sheet(pd.read_csv(tmp_path / "a.csv")))  # 01234 has become 1234

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from sumwise.bags import Bags
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
-__all__ = ["Features", "bags_of", "column_kind", "learn_features", "typed_frame"]
-
 MOST_LEVELS = 30  # of one column; rarer ones share a level
+MOST_UNSEEN, FEWEST_ROWS = 0.01, 20  # share of unseen levels from which on is warned, of so many rows
 MISSING, OTHER = "(missing)", "(other)"
 
 
@@ -57,7 +57,11 @@ class Features:
         return found
 
     def matrix(self, sheet: Sheet) -> np.ndarray:
-        """The rows of a sheet as numbers; a level that was not seen before has no indicator."""
+        """The rows of a sheet as numbers; a level that was not seen before has no indicator.
+
+        More than 1% of such rows are a warning; a column that has no known level at all is an error, since it is typed
+        in another way than the one that was learned from.
+        """
         sheet.known(*(rule["name"] for rule in self.rules))
         numeric = [rule["name"] for rule in self.rules if rule["kind"] == "number"]
         numbers = sheet.numbers(numeric, missing=True, negative=True) if numeric else np.zeros((len(sheet), 0))
@@ -68,6 +72,7 @@ class Features:
             else:
                 levels = level_texts(sheet, rule["name"])
                 known = np.isin(levels, rule["levels"])
+                _report_unseen(sheet, rule, levels, known)
                 levels = np.where(~known & (OTHER in rule["levels"]), OTHER, levels)
                 parts += [(levels == level).astype(float) for level in rule["levels"]]
         return np.column_stack(parts) if parts else np.zeros((len(sheet), 0))
@@ -81,6 +86,28 @@ class Features:
             )
         scaled = np.where(absent, 0.0, (values - rule["mean"]) / rule["scale"])
         return [scaled, absent.astype(float)] if rule["missing"] else [scaled]
+
+
+def _report_unseen(sheet: Sheet, rule: dict[str, Any], levels: np.ndarray, known: np.ndarray) -> None:
+    there = levels != MISSING
+    unseen = there & ~known
+    if there.sum() < FEWEST_ROWS or not unseen.sum() > MOST_UNSEEN * there.sum():
+        return
+    name, first = rule["name"], str(levels[int(np.argmax(unseen))])[:40]
+    examples = ", ".join(repr(level) for level in rule["levels"][:3])
+    if unseen.sum() == there.sum():
+        raise DataError(
+            f"{sheet.name}: no entry of column {name!r} is one of its levels: it has {first!r}, the model knows "
+            f"{examples}.",
+            hint="write the column as it was written then: codes with their zeros, dates and yes or no alike.",
+        )
+    if OTHER not in rule["levels"]:  # else rare levels were put together, and this may be one of them
+        warnings.warn(
+            f"{100 * unseen.sum() / there.sum():.3g}% of column {name!r} are levels that the model has not seen, such "
+            f"as {first!r}; it knows {examples}.",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def learn_features(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str] = ()) -> Features:
@@ -107,7 +134,7 @@ def learn_features(sheet: Sheet, columns: Sequence[str], categorical: Sequence[s
             there = values[~np.isnan(values)]
             scale = float(there.std()) if there.size else 0.0
             if not scale > 0:
-                continue  # the same in every row: it tells nothing
+                continue  # the same in every row: no information
             rules.append(
                 {
                     "name": column,
@@ -134,10 +161,15 @@ def level_texts(sheet: Sheet, column: str) -> np.ndarray:
     series = sheet.frame[column]
     absent = sheet.missing(column)
     if pd.api.types.is_numeric_dtype(series.dtype):
-        texts = [f"{x:g}" for x in np.asarray(series, dtype=float)]
+        texts = [_number_text(x) for x in np.asarray(series, dtype=float).tolist()]
     else:
         texts = [str(x).strip() for x in series.tolist()]
     return np.where(absent, MISSING, np.array(texts, dtype=object)).astype(object)
+
+
+def _number_text(value: float) -> str:
+    """A number as a level: every digit, and whole ones without a point."""
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def column_kind(sheet: Sheet, column: str) -> str:

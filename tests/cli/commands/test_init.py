@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
 
 from study_cases import votes
+from sumwise import Domain, Table, Tables
 from sumwise.cli import main
+from sumwise.cli.commands import init
+from sumwise.noise import Laplace
+from sumwise.readers import write_tables_folder
 
 
 def test_init_writes_a_problem_and_says_what_comes_next(tmp_path, capsys, monkeypatch):
@@ -26,3 +36,57 @@ def test_init_speaks_json(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["family"] == "ecological"
     assert told["columns"]["unit"] == "precinct"
+
+
+def test_init_shows_its_reading_and_what_is_not_used(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    votes(12).assign(income=range(12)).to_csv("votes.csv", index=False)
+    assert main(["init", "votes.csv"]) == 0
+    shown = capsys.readouterr().out
+    total = votes(12)["young"].sum()
+    assert re.search(rf"group +young .* {total:,.0f}", shown)
+    assert "12 units" in shown
+    assert "not used: income: no part of a side; it may be a covariate" in shown
+
+
+@pytest.mark.parametrize(("answer", "code", "written"), [("n\n", 1, False), ("y\n", 0, True)])
+def test_init_asks_on_a_terminal(tmp_path, capsys, monkeypatch, answer, code, written):
+    monkeypatch.chdir(tmp_path)
+    votes(12).to_csv("votes.csv", index=False)
+    monkeypatch.setattr(init, "_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert main(["init", "votes.csv"]) == code
+    assert (tmp_path / "problem.toml").exists() is written
+    assert ("Nothing was written" in capsys.readouterr().out) is not written
+
+
+def test_init_does_not_ask_with_yes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    votes(12).to_csv("votes.csv", index=False)
+    monkeypatch.setattr(init, "_terminal", lambda: True)
+    assert main(["init", "votes.csv", "--yes"]) == 0
+
+
+def test_init_takes_a_sheet(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("openpyxl")
+    monkeypatch.chdir(tmp_path)
+    with pd.ExcelWriter("a.xlsx") as book:
+        pd.DataFrame({"note": ["see the other sheet"]}).to_excel(book, sheet_name="Read me", index=False)
+        votes(12).to_excel(book, sheet_name="Votes", index=False)
+    assert main(["init", "a.xlsx", "--sheet", "Votes"]) == 0
+    assert 'sheet = "Votes"' in (tmp_path / "problem.toml").read_text()
+    assert main(["init", "a.xlsx", "--replace"]) == 2
+    assert "no form that is known" in capsys.readouterr().err
+
+
+def test_released_tables_without_n_can_be_fitted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    domain = Domain({"age": ["young", "old"], "sex": ["f", "m"]})
+    counts = rng.integers(200, 400, (2, 2)) + rng.laplace(0, 3, (2, 2))
+    noisy = Table(("age", "sex"), counts, 0.4 * counts + rng.laplace(0, 3, (2, 2)), noise=Laplace(3.0))
+    write_tables_folder(Tables([noisy], domain), "noisy")
+    assert main(["init", "noisy"]) == 0
+    problem = (tmp_path / "problem.toml").read_text().replace('"auto"', '"NaiveBayesTables"\nsensitivity = false')
+    (tmp_path / "problem.toml").write_text(problem)
+    assert main(["fit", "problem.toml", "--out", "result"]) == 0

@@ -168,7 +168,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
 def _texts(column: Column) -> set[str]:
     if column.numbers is None:
         return set(column.texts.dropna().tolist())
-    return {f"{x:g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
+    return {f"{x:.15g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
 
 
 def _common(profile: FileProfile, data: dict, columns: dict, told: dict, skip: set[str]) -> None:
