@@ -1,5 +1,6 @@
 """Classifiers of individuals from class counts per bag."""
 
+from sumwise.proportions.aggregate_regressor import AggregateRegressor
 from sumwise.proportions.alternating import AlternatingMeanMap
 from sumwise.proportions.bootstrap import Bootstrap, bootstrap
 from sumwise.proportions.calibrated import CalibratedBagClassifier
@@ -27,6 +28,7 @@ from sumwise.proportions.weights import draw, effective_sizes
 from sumwise.splitters import BagKFold, SpatialBagKFold, StratifiedBagKFold
 
 __all__ = [
+    "AggregateRegressor",
     "AlternatingMeanMap",
     "BagKFold",
     "Bootstrap",

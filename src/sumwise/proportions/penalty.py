@@ -15,7 +15,10 @@ STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
 MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
 LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
-FEW = 10.0  # bags: so many say no more than two standard errors, many say one
+# Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
+# little. Chosen on six draws of eleven settings with 6 to 25 bags (American Community Survey, Adult, generated votes):
+# 10 costs .0009 in AUC and .0033 in log-loss there, 0 costs .0016 and .0102.
+FEW = 40.0
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def _without_features(problem: LinearProblem, theta) -> np.ndarray:
 
 
 def _nearest_good(held_out: dict[int, np.ndarray], first: int) -> int:
-    """The step nearest to the first that isn't clearly worse than the best: by more than 1 + 10 / n_bags standard
+    """The step nearest to the first that isn't clearly worse than the best: by more than 1 + FEW / n_bags standard
     errors of the difference, bag by bag."""
     top = max(held_out, key=lambda i: held_out[i].mean())
     good = []
@@ -144,8 +147,8 @@ def search_penalty(
     """Walk away from a first penalty only as far as the cross-validated likelihood of bags clearly improves.
 
     Penalties are tried up and down from the first until the likelihood of held-out bags falls on both sides. Of
-    those that are within one standard error of the best (of the difference, bag by bag; two where there are ten
-    bags), the nearest to the first is taken: few bags can't say more.
+    those that are within 1 + 40 / n_bags standard errors of the best (of the difference, bag by bag), the nearest to
+    the first is taken: few bags can't say more.
 
     Parameters
     ----------

@@ -1,0 +1,155 @@
+"""Label proportions from few bags: the default beside other methods, twenty draws per setting, paired.
+
+    python benchmarks/proportions_few_bags.py                            # all (about six minutes of CPU time)
+    python benchmarks/proportions_few_bags.py owner adult --draws 20
+    python benchmarks/proportions_few_bags.py --show
+
+A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
+are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
+or random; generated votes have regions with effects of their own. Every method has its default settings. AUC and
+log-loss are of individuals of the same areas that are in no bag. Draws begin at 100: those below served to choose how
+clearly few bags must speak before the penalty is moved (`sumwise.proportions.penalty.FEW`).
+Writes benchmarks/results/proportions_few_bags.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import log_loss, roc_auc_score
+
+from proportions import adult_people, puma_people, table
+from sumwise import Bags, datasets, synthetic
+from sumwise import proportions as p
+from sumwise.features import Features
+
+RESULTS = Path(__file__).parent / "results" / "proportions_few_bags.json"
+FIRST = 100  # draws below were used to choose
+METHODS = {
+    "cardinality": p.CardinalityClassifier,
+    "proportion loss": p.ProportionLossClassifier,
+    "central limit": p.CentralLimitClassifier,
+    "mean embedding": p.MeanEmbeddingClassifier,
+    "mean map": p.MeanMap,
+}
+SETTINGS = [
+    *(("bachelor", 6, 200), ("bachelor", 12, 100), ("bachelor", 25, 60)),
+    *(
+        ("rich", 6, 200),
+        ("rich", 25, 60),
+        ("owner", 6, 200),
+        ("owner", 25, 60),
+        ("married", 6, 200),
+        ("married", 25, 60),
+    ),
+    *(("adult, occupations", 6, 200), ("adult, occupations", 12, 100), ("adult, random", 25, 60)),
+    *(("votes", 8, 100), ("votes", 25, 60)),
+]
+N_TEST = 1500
+
+
+@cache
+def people(name):
+    """Features as numbers, labels and groups of individuals."""
+    import pandas as pd
+
+    if name.startswith("adult"):
+        return adult_people()[:3]
+    features, labels, groups = puma_people()
+    if name != "bachelor":
+        frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
+        frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
+        label = {"rich": ("PINCP_DECILE", 7, 9), "owner": ("OWN_RENT", 1, 1), "married": ("MSP", 1, 1)}[name]
+        value = pd.to_numeric(frame[label[0]], errors="coerce")
+        labels = value.between(*label[1:]).to_numpy().astype(int)
+        features = features.drop(columns=label[0]).assign(EDU=frame["EDU"].astype(str))
+    rows = Bags.from_frame(features.assign(all=0), bag="all")
+    values = Features.learn(rows).matrix(rows)
+    kept = (values != 0).mean(axis=0) > 0.005  # levels that 60 rows can show at all
+    return values[:, kept], labels, groups
+
+
+def draw(setting, seed):
+    """Bags, counts of class 1, and features and labels of other individuals of the same groups."""
+    name, n_bags, size = setting
+    rng = np.random.default_rng([seed, n_bags, size])
+    if name == "votes":
+        made = synthetic.election(n_bags, size, n_categorical=3, mean_weight=1, weight_spread=0, random_state=seed)
+        return made.bags, made.counts[:, 1], made.test_values[:N_TEST], made.test_labels[:N_TEST]
+    values, labels, groups = people(name)
+    if name == "adult, random":
+        groups = np.zeros_like(groups)
+        train, test = np.split(rng.permutation(len(labels))[: n_bags * size + N_TEST], [n_bags * size])
+    else:
+        ids, members = np.unique(groups, return_counts=True)
+        chosen = rng.permutation(ids[members >= size + 30])[:n_bags]
+        rows = [rng.permutation(np.flatnonzero(groups == i)) for i in chosen]
+        n_bags = len(chosen)
+        train = np.concatenate([r[:size] for r in rows])
+        test = np.concatenate([r[size : size + max(N_TEST // n_bags, 30)] for r in rows])
+    counts = labels[train].reshape(n_bags, size).sum(axis=1)
+    return Bags(values[train], np.arange(n_bags + 1) * size), counts, values[test], labels[test]
+
+
+def measured(setting, n_draws):
+    """AUC and log-loss of every method in every draw."""
+    found = {method: [] for method in METHODS}
+    begin = time.process_time()
+    for seed in range(FIRST, FIRST + n_draws):
+        bags, counts, test_values, test_labels = draw(setting, seed)
+        for method, make in METHODS.items():
+            chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
+            loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
+            found[method].append([round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)])
+    name, n_bags, size = setting
+    seconds = round(time.process_time() - begin, 1)
+    return {"data": name, "bags": n_bags, "size": size, "cpu_seconds": seconds, "scores": found}
+
+
+def rows_of(done, which, better):
+    """One line per setting: means, and the paired difference to the best other method."""
+    lines = []
+    for cell in done:
+        scores = {m: np.array(v)[:, which] for m, v in cell["scores"].items()}
+        others = {m: v.mean() for m, v in scores.items() if m != "cardinality"}
+        best = max(others, key=lambda m: better * others[m])
+        gap = better * (scores["cardinality"] - scores[best])
+        error = gap.std(ddof=1) / np.sqrt(len(gap))
+        means = {m: float(v.mean()) for m, v in scores.items()}
+        verdict = "best" if gap.mean() >= 0 else ("within one error" if gap.mean() >= -error else "behind")
+        setting = f"{cell['data']}, {cell['bags']} of {cell['size']}"
+        lines.append({"setting": setting, **means, "gain": float(gap.mean()), "error": float(error), "": verdict})
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--show", action="store_true", help="only print what was run")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    wanted = [s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)]
+    for setting in () if args.show else wanted:
+        cell = measured(setting, args.draws)
+        others = [c for c in kept["cells"] if (c["data"], c["bags"], c["size"]) != setting]
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        kept = {"command": "python benchmarks/proportions_few_bags.py", "commit": commit.stdout.strip(),
+                "first_draw": FIRST, "draws": args.draws, "cells": [*others, cell]}  # fmt: skip
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(kept) + "\n")
+        print(setting, f"{cell['cpu_seconds']} s", flush=True)
+    for which, (title, better) in enumerate((("Test AUC", 1.0), ("Log-loss", -1.0))):
+        table(title, rows_of(kept["cells"], which, better))
+
+
+if __name__ == "__main__":
+    main()

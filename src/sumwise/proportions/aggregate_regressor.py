@@ -1,0 +1,246 @@
+"""AggregateRegressor: a regression of individuals whose responses are known as sums or means per bag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import RegressorMixin
+
+from sumwise import checks
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+from sumwise.features import Features, centre_and_scale
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
+from sumwise.proportions.identify import warn_of_few_bags
+from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, poisson_sums
+
+MULTIPLES = 10.0 ** np.arange(-3.0, 3.1)  # of the prior precision, tried for Poisson counts
+FOLDS = 5
+
+
+class AggregateRegressor(RegressorMixin, Estimator):
+    """Learn how a response depends on individuals' features when only its sum or mean over each bag is known.
+
+    Revenue per report, mean income per area, trips per household and week. With normal errors the sums are normal and
+    the fit is exact; counts are Poisson with a log link, and so are their sums. Bags may share people (a person in
+    several tables), whose sums are then correlated. A regression of bag means treats all bags alike and can't say what
+    noise and sizes imply; it is the special case of normal errors and bags of one size.
+
+    Parameters
+    ----------
+    likelihood : {"gaussian", "poisson"}, default "gaussian"
+        Of one individual's response: x'w + b with normal errors, or a count of mean exp(x'w + b).
+    statistic : {"sum", "mean"}, default "sum"
+        What is given of each bag.
+    penalty : float, array of shape (n_columns,) or "auto", default "auto"
+        Prior precision of the coefficients. ``"auto"``: alike per deviation of their feature, with the precision that
+        maximises the marginal likelihood of the sums; for counts the one that predicts held-out bags best.
+    noise : Noise, optional
+        On what is given: `Gaussian`, `Laplace` or `Geometric`; the last two by their variance.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_columns,)
+    intercept_ : float
+    covariance_ : array of shape (n_columns + 1, n_columns + 1), of coefficients and intercept.
+    variance_ : float, of one response around its mean; of counts how many times the Poisson variance the sums have.
+    penalty_ : array of shape (n_columns,)
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import AggregateRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 2)) + np.repeat(rng.normal(size=(100, 2)), 10, axis=0)
+    >>> y = 3.0 + 2.0 * X[:, 0] - X[:, 1] + rng.normal(size=1000)
+    >>> model = AggregateRegressor().fit(Bags(X, np.arange(0, 1001, 10)), y.reshape(100, 10).sum(axis=1))
+    >>> model.coef_.round(1), round(model.intercept_, 1)
+    (array([ 2., -1.]), 3.0)
+    """
+
+    def __init__(self, likelihood="gaussian", *, statistic="sum", penalty: Any = "auto", noise: Noise | None = None):
+        self.likelihood = likelihood
+        self.statistic = statistic
+        self.penalty = penalty
+        self.noise = noise
+
+    def fit(self, bags: Bags, y: Any, members: Any = None) -> AggregateRegressor:
+        """Fit to bags and the sum or mean of each.
+
+        Parameters
+        ----------
+        bags : Bags
+            Rows that stand for several people carry weights.
+        y : array of shape (n_bags,)
+            A pandas Series is put into the order of the bags by its index.
+        members : array of shape (n_rows,), optional
+            Who each row is, where people are in several bags: equal ids are one person, with one response.
+        """
+        checks.choice(self.likelihood, "likelihood", ("gaussian", "poisson"))
+        checks.choice(self.statistic, "statistic", ("sum", "mean"))
+        bags, totals, noise = self._totals(bags, y)
+        self.features_ = Features.learn(bags)
+        self.n_features_in_ = bags.n_features
+        if self.features_.named:
+            self.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
+        values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
+        people, matrix, relative = _people(values, bags, members)
+        centre, scale = centre_and_scale(people)
+        found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative)
+        self._store(found, prior, centre, scale)
+        warn_of_few_bags(len(bags), values.shape[1])
+        if not found.converged:
+            warn_not_converged(found.n_iter, np.nan, 1e-6, hint="give a penalty above 0.", stacklevel=2)
+        return self
+
+    def _totals(self, bags: Any, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
+        """Bags that have rows, their sums, and the variance of the noise on these."""
+        if not isinstance(bags, Bags):
+            raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+        given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
+        checks.same_length(bags=bags, y=given)
+        empty = bags.sizes == 0
+        if empty.any():
+            raise DataError(f"{int(empty.sum())} of {len(bags)} bags are empty.", hint="bags.drop_empty().")
+        if len(bags) < 2:
+            raise DataError("There is one bag only.", hint="give at least two.")
+        if self.likelihood == "poisson" and (given < 0).any() and self._noise_variance() == 0.0:
+            first = checks.plain(bags.ids[int(np.argmax(given < 0))])
+            raise DataError(f"Counts can't be negative; bag {first!r} is.", hint="likelihood='gaussian', or noise=.")
+        sizes = np.add.reduceat(bags.weights, bags.offsets[:-1])
+        times = sizes if self.statistic == "mean" else np.ones(len(bags))
+        return bags, given * times, self._noise_variance() * times**2
+
+    def _noise_variance(self) -> float:
+        if self.noise is None or isinstance(self.noise, Exact):
+            return 0.0
+        if isinstance(self.noise, Gaussian):
+            return float(self.noise.scale) ** 2
+        if isinstance(self.noise, Laplace):
+            return 2.0 * float(self.noise.scale) ** 2
+        if isinstance(self.noise, Geometric):
+            ratio = np.exp(-1.0 / float(self.noise.scale))
+            return float(2.0 * ratio / (1.0 - ratio) ** 2)
+        raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
+
+    def _solved(self, values, scale, observed, relative) -> tuple[SumFit, np.ndarray]:
+        """The fit in standardised features, and the prior precision used there."""
+        d = values.shape[1]
+        given = None if isinstance(self.penalty, str) else checks.finite(self.penalty, "penalty")
+        if given is None:
+            checks.choice(self.penalty, "penalty", ("auto",))
+        elif given.shape not in ((), (d,)) or (given < 0).any():
+            raise DataError(f"penalty has shape {given.shape}.", hint=f"a number, or {d} of them, none negative.")
+        if given is not None:
+            prior = np.maximum(np.broadcast_to(given / scale**2, d), 1e-12)
+            if self.likelihood == "poisson":
+                return poisson_sums(values, *observed, prior, relative), prior
+            return gaussian_sums(values, *observed, prior, relative, fixed=True), prior
+        if self.likelihood == "gaussian":
+            totals, matrix, _ = observed
+            sizes = np.asarray(matrix.sum(axis=1)).ravel()
+            unit = max(float(np.var(totals / sizes) * np.median(sizes)), 1e-300)  # about a response's variance
+            start = np.full(d, max(d, 1) / unit)
+            found = gaussian_sums(values, *observed, start, relative)
+            return found, found.precision * start
+        return self._by_held_out(values, observed, relative)
+
+    def _by_held_out(self, values, observed, relative) -> tuple[SumFit, np.ndarray]:
+        """Counts: the prior precision under which held-out sums have the least deviance."""
+        totals, matrix, noise = observed
+        d, n = values.shape[1], len(totals)
+        folds = np.arange(n) % min(FOLDS, n)
+        losses = []
+        for multiple in MULTIPLES:
+            prior, loss = np.full(d, multiple * max(d, 1)), 0.0
+            for fold in range(folds.max() + 1):
+                train, test = folds != fold, folds == fold
+                theta = poisson_sums(values, totals[train], matrix[train], noise[train], prior, relative).theta
+                means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))
+                loss += float((means - totals[test] * np.log(np.maximum(means, 1e-300))).sum())
+            losses.append(loss)
+        self.penalty_search_ = {"multiples": MULTIPLES.copy(), "losses": np.array(losses)}
+        prior = np.full(d, MULTIPLES[int(np.argmin(losses))] * max(d, 1))
+        return poisson_sums(values, *observed, prior, relative), prior
+
+    def _store(self, found: SumFit, prior, centre, scale) -> None:
+        """Back from standardised features: w / s, and b - c'w / s."""
+        back = np.diag(np.append(1.0 / scale, 1.0))
+        back[-1, :-1] = -centre / scale
+        theta = back @ found.theta
+        self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
+        self.covariance_ = back @ found.covariance @ back.T
+        self.variance_, self.penalty_ = found.variance, prior * scale**2
+        self.degrees_of_freedom_ = found.degrees
+        self.fit_ = Fit(theta, found.objective, None, found.n_iter, found.converged, {})
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Expected response of individuals.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features), data frame, or Bags
+        return_std : bool, default False
+            Whether to return the standard error of the expectation, too.
+
+        Returns
+        -------
+        array of shape (n_rows,), or two of them
+        """
+        self._fitted("coef_")
+        values = self.features_.matrix(X)
+        linear = values @ self.coef_ + self.intercept_
+        mean = linear if self.likelihood == "gaussian" else np.exp(linear)
+        if not return_std:
+            return mean
+        rows = np.column_stack([values, np.ones(len(values))])
+        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.covariance_, rows), 0.0))
+        return mean, error if self.likelihood == "gaussian" else error * mean
+
+    def predict_sums(self, bags: Bags) -> np.ndarray:
+        """Expected sum (or mean, if that was given) of each bag."""
+        rows = self._fitted("coef_").features_.rows(bags)
+        sums = np.bincount(rows.bag_index, self.predict(rows) * rows.weights, minlength=len(rows))
+        if self.statistic == "sum":
+            return sums
+        sizes = np.bincount(rows.bag_index, rows.weights, minlength=len(rows))
+        return np.divide(sums, sizes, out=np.full(len(rows), np.nan), where=sizes > 0)
+
+    def score(self, bags: Bags, y: Any) -> float:
+        """R squared of the bags' sums (or means)."""
+        given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
+        off = given - self.predict_sums(bags)
+        total = float(((given - given.mean()) ** 2).sum())
+        return 1.0 - float(off @ off) / total if total > 0 else 0.0
+
+
+def _people(values: np.ndarray, bags: Bags, members: Any) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
+    """Features of each person, which bags hold whom, as often as weights say, and the variance of each response.
+
+    A row of weight 3 is three people: the mean of their responses has a third of the variance, and counts three times.
+    """
+    index, n = np.arange(bags.n_rows), bags.n_rows
+    if members is not None:
+        given = np.asarray(members)
+        if given.shape != (bags.n_rows,):
+            raise DataError(f"members has shape {given.shape}.", hint=f"one id per row: ({bags.n_rows},).")
+        ids, first, index = np.unique(given, return_index=True, return_inverse=True)
+        n = len(ids)
+        differ = (values != values[first][index]).any(axis=1)
+        if differ.any():
+            who = checks.plain(given[int(np.argmax(differ))])
+            raise DataError(
+                f"{int(differ.sum())} rows have other features than an earlier row of the same person. First: {who!r}.",
+                hint="a person has the same features in every bag.",
+            )
+        values = values[first]
+    if bags.weighted and members is not None:
+        raise DataError("Rows that stand for several people can't be in several bags.", hint="leave weights out.")
+    matrix = sparse.csr_array((bags.weights, (bags.bag_index, index)), shape=(len(bags), n))
+    return values, matrix, 1.0 / np.maximum(bags.weights, 1e-300) if bags.weighted else np.ones(n)

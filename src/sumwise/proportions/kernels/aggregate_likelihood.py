@@ -1,0 +1,176 @@
+"""Sums of individuals' responses: linear models fitted by the likelihood of the sums alone.
+
+``members`` is a sparse (n_bags, n_people) matrix: how many times a bag's sum holds a person's response, 0 or 1 mostly.
+A person in two bags makes their sums correlated.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize, sparse
+
+
+class SumFit(NamedTuple):
+    """A linear model of sums."""
+
+    theta: np.ndarray  # (d + 1,) coefficients, then the intercept
+    covariance: np.ndarray  # (d + 1, d + 1)
+    variance: float  # of one response around its mean; of Poisson counts their dispersion
+    precision: float  # what multiplies the prior precision of the coefficients
+    objective: float
+    n_iter: int
+    converged: bool
+    degrees: float  # coefficients spent, the intercept included
+
+
+def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarray:
+    """Covariance of the sums of independent responses: M diag(v) M', (n_bags, n_bags); its diagonal if bags are apart.
+
+    Returns
+    -------
+    (n_bags,) array where no person is in two bags, else (n_bags, n_bags)
+    """
+    scaled = members.multiply(np.sqrt(variances)[None, :]).tocsr()
+    if (np.asarray((members != 0).sum(axis=0)).ravel() <= 1).all():
+        return np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+    return (scaled @ scaled.T).toarray()
+
+
+def _whiten(covariance: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarray], float]:
+    """L^-1 of arrays for covariance LL', and log|LL'|."""
+    if covariance.ndim == 1:
+        root = np.sqrt(covariance)
+        return [(a.T / root).T for a in arrays], float(2.0 * np.log(root).sum())
+    factor = linalg.cholesky(covariance, lower=True)
+    logs = 2.0 * float(np.log(np.diag(factor)).sum())
+    return [np.asarray(linalg.solve_triangular(factor, a, lower=True)) for a in arrays], logs
+
+
+def _plus_noise(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    return covariance + (noise if covariance.ndim == 1 else np.diag(noise))
+
+
+def gaussian_sums(
+    features: np.ndarray,
+    totals: np.ndarray,
+    members: sparse.csr_array,
+    noise: np.ndarray,
+    prior: np.ndarray,
+    relative: np.ndarray,
+    fixed: bool = False,
+) -> SumFit:
+    """Responses y_i = x_i'w + b + e_i with normal errors, of which only sums over bags (plus noise) are observed.
+
+    The sums are normal with mean M X w + M 1 b and covariance s^2 M M' + diag(noise). With w ~ N(0, diag(1 / (c
+    prior))) and a flat prior of b, s^2 and c maximise the restricted marginal likelihood; w and b are the posterior
+    mean. Exact, bags that share people included.
+
+    Parameters
+    ----------
+    features : (n_people, d) array
+    totals : (n_bags,) array
+    members : (n_bags, n_people) sparse array
+    noise : (n_bags,) array
+        Known variance of the noise on each sum.
+    prior : (d,) array
+        Precision of each coefficient, up to the multiple c.
+    relative : (n_people,) array
+        Variance of a row's response, times s^2: 1, or 1 / k for the mean of k people.
+    fixed : bool
+        Whether c is 1.
+    """
+    sums = np.asarray(members @ features)
+    sizes = np.asarray(members.sum(axis=1)).ravel()
+    shared = shared_members(members, relative)
+    spread = max(float(np.var(totals / np.maximum(sizes, 1e-300)) * np.median(sizes)), 1e-300)
+
+    def parts(log_variance, log_multiple):
+        covariance = _plus_noise(np.exp(log_variance) * shared, noise)
+        (a, n, y), logs = _whiten(covariance, sums, sizes, totals)
+        design = np.column_stack([a, n])
+        inner = design.T @ design
+        inner[np.diag_indices(len(prior))] += np.exp(log_multiple) * prior
+        factor = linalg.cholesky(inner, lower=True)
+        theta = linalg.cho_solve((factor, True), design.T @ y)
+        fit = float(y @ y - (design.T @ y) @ theta)
+        logs += 2.0 * float(np.log(np.diag(factor)).sum()) - float(np.log(prior).sum()) - len(prior) * log_multiple
+        return theta, factor, design, -0.5 * (logs + fit)
+
+    def cost(x):
+        return -parts(x[0], 0.0 if fixed else x[1])[3]
+
+    starts = [np.array([np.log(spread), c]) for c in ((0.0,) if fixed else (-4.0, 0.0, 4.0))]
+    found = min(
+        (optimize.minimize(cost, x, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6}) for x in starts),
+        key=lambda r: r.fun,
+    )
+    log_multiple = 0.0 if fixed else float(found.x[1])
+    theta, factor, design, objective = parts(found.x[0], log_multiple)
+    covariance = linalg.cho_solve((factor, True), np.eye(len(theta)))
+    degrees = float(np.trace(covariance @ (design.T @ design)))
+    variance, multiple = float(np.exp(found.x[0])), float(np.exp(log_multiple))
+    return SumFit(theta, covariance, variance, multiple, objective, int(found.nit), bool(found.success), degrees)
+
+
+def poisson_sums(
+    features: np.ndarray,
+    totals: np.ndarray,
+    members: sparse.csr_array,
+    noise: np.ndarray,
+    prior: np.ndarray,
+    relative: np.ndarray,
+    max_iter: int = 200,
+) -> SumFit:
+    """Counts y_i ~ Poisson(exp(x_i'w + b)), of which only sums over bags (plus noise) are observed.
+
+    Sums of bags that share nobody are Poisson: the fit is the posterior mode. With shared people or noise the
+    likelihood has no closed form; the estimating equations D' V^-1 (totals - mean) = prior w, V the exact covariance
+    of the sums, are solved in its place (generalised estimating equations), which are the same where both exist.
+
+    Parameters
+    ----------
+    features, totals, members, noise, relative : as in `gaussian_sums`
+    prior : (d,) array
+        Precision of each coefficient.
+    """
+    sizes = np.asarray(members.sum(axis=1)).ravel()
+    pull = np.append(prior, 0.0)
+    design = np.column_stack([features, np.ones(len(features))])
+    theta = np.zeros(design.shape[1])
+    theta[-1] = np.log(max(float(totals.sum() / sizes.sum()), 1e-12))
+
+    def step(theta):
+        rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
+        means = np.asarray(members @ rates)
+        slopes = np.asarray(members @ (rates[:, None] * design))
+        covariance = _plus_noise(shared_members(members, relative * rates), noise)
+        covariance = np.maximum(covariance, 1e-12) if covariance.ndim == 1 else covariance
+        (d, off), _ = _whiten(covariance, slopes, totals - means)
+        information = d.T @ d + np.diag(pull)
+        return d.T @ off - pull * theta, information, float(off @ off)
+
+    n_iter, size = 0, np.inf
+    gradient, information, _ = step(theta)
+    while n_iter < max_iter and size > 1e-8:
+        move = linalg.solve(information + 1e-12 * np.diag(np.diag(information)), gradient, assume_a="pos")
+        size = float(np.abs(move).max())
+        move *= min(1.0, 2.0 / max(float(np.abs(design @ move).max()), 1e-300))  # rates change by e^2 at most
+        before = float(gradient @ linalg.solve(information, gradient, assume_a="pos"))
+        for _ in range(30):
+            trial = step(theta + move)
+            if float(trial[0] @ linalg.solve(information, trial[0], assume_a="pos")) < before or size < 1e-10:
+                break
+            move = 0.5 * move
+        theta = theta + move
+        gradient, information, _ = trial
+        n_iter += 1
+    covariance = linalg.inv(information)
+    degrees = float(np.trace(covariance @ (information - np.diag(pull))))
+    chi = step(theta)[2]
+    dispersion = max(chi / max(len(totals) - degrees, 1.0), 1.0)
+    rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
+    means = np.maximum(np.asarray(members @ rates), 1e-300)
+    objective = float((totals * np.log(means) - means).sum() - 0.5 * pull @ theta**2)
+    return SumFit(theta, dispersion * covariance, dispersion, 1.0, objective, n_iter, size <= 1e-6, degrees)

@@ -1,0 +1,123 @@
+"""Regression of individuals from sums and means of bags."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import Bags
+from sumwise.errors import DataError, ModelWarning
+from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
+from sumwise.proportions import AggregateRegressor
+
+
+def incomes(n_bags=150, size=8, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_bags * size, 2)) + np.repeat(rng.normal(size=(n_bags, 2)), size, axis=0)
+    mean = 1.0 + values @ [2.0, -1.0]
+    return Bags(values, np.arange(n_bags + 1) * size), mean, mean + rng.normal(size=len(mean)), rng
+
+
+def sums(bags, y):
+    return np.add.reduceat(y, bags.offsets[:-1])
+
+
+def test_coefficients_are_found_and_intervals_hold_them():
+    inside = []
+    for seed in range(40):
+        bags, _, y, _ = incomes(40, 5, seed)
+        model = AggregateRegressor().fit(bags, sums(bags, y))
+        error = np.sqrt(np.diag(model.covariance_))
+        inside.append(np.abs(np.append(model.coef_, model.intercept_) - [2.0, -1.0, 1.0]) < 1.645 * error)
+    assert 0.83 < np.mean(inside) < 0.96
+
+
+def test_means_are_sums_over_sizes():
+    bags, _, y, _ = incomes()
+    by_sum = AggregateRegressor().fit(bags, sums(bags, y))
+    by_mean = AggregateRegressor(statistic="mean").fit(bags, sums(bags, y) / bags.sizes)
+    np.testing.assert_allclose(by_mean.coef_, by_sum.coef_, rtol=1e-3)
+    np.testing.assert_allclose(by_mean.predict_sums(bags) * bags.sizes, by_sum.predict_sums(bags), rtol=1e-2, atol=0.05)
+    assert by_sum.score(bags, sums(bags, y)) > 0.9
+
+
+def test_a_weight_of_three_is_three_people():
+    bags, _, y, _ = incomes(40, 4)
+    weights = np.tile([1.0, 3.0, 1.0, 2.0], 40)
+    y = sums(bags, y * weights)
+    weighted = AggregateRegressor(penalty=1.0).fit(Bags(bags.values, bags.offsets, weights), y)
+    rows = np.repeat(np.arange(160), weights.astype(int))
+    offsets = np.concatenate([[0], np.cumsum(weights.reshape(40, 4).sum(axis=1).astype(int))])
+    repeated = AggregateRegressor(penalty=1.0).fit(Bags(bags.values[rows], offsets), y)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4)
+    np.testing.assert_allclose(weighted.variance_, repeated.variance_, rtol=1e-3)
+
+
+def test_noise_on_sums_is_separated_from_that_of_people():
+    bags, _, y, rng = incomes(400, 4)
+    noisy = sums(bags, y) + rng.normal(0, 6.0, 400)
+    blind, informed = AggregateRegressor().fit(bags, noisy), AggregateRegressor(noise=Gaussian(6.0)).fit(bags, noisy)
+    assert blind.variance_ > 5.0
+    assert informed.variance_ < 3.0
+    assert AggregateRegressor(noise=Laplace(3.0))._noise_variance() == 18.0
+    assert AggregateRegressor(noise=Geometric(2.0))._noise_variance() == pytest.approx(2 * 4 - 1 / 6, abs=0.02)
+    with pytest.raises(DataError, match="Gaussian, Laplace or Geometric"):
+        AggregateRegressor(noise=Poisson()).fit(bags, noisy)
+
+
+def test_people_in_several_bags_are_counted_once():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(60, 1))
+    y = 3.0 * values[:, 0] + rng.normal(size=60)
+    who = np.array([rng.choice(60, 6, replace=False) for _ in range(40)]).ravel()
+    bags = Bags(values[who], np.arange(0, 241, 6))
+    model = AggregateRegressor().fit(bags, sums(bags, y[who]), members=who)
+    apart = AggregateRegressor().fit(bags, sums(bags, y[who]))
+    assert abs(model.coef_[0] - 3.0) < 0.5
+    assert np.sqrt(model.covariance_[0, 0]) != pytest.approx(np.sqrt(apart.covariance_[0, 0]), rel=0.05)
+    with pytest.raises(DataError, match="other features than an earlier row of the same person"):
+        AggregateRegressor().fit(Bags(rng.normal(size=(240, 1)), bags.offsets), sums(bags, y[who]), members=who)
+
+
+def test_counts_have_a_log_link():
+    bags, _, _, rng = incomes(200, 5)
+    rates = np.exp(0.5 + bags.values @ [0.5, -0.3])
+    totals = sums(bags, rng.poisson(rates))
+    model = AggregateRegressor("poisson").fit(bags, totals)
+    np.testing.assert_allclose(model.coef_, [0.5, -0.3], atol=0.08)
+    mean, error = model.predict(bags.values, return_std=True)
+    assert np.mean(np.abs(mean - rates) < 3 * error + 1e-9) > 0.9
+    with pytest.raises(DataError, match="Counts can't be negative; bag 0 is"):
+        AggregateRegressor("poisson").fit(bags, -totals - 1)
+
+
+def test_text_gaps_and_an_index_are_taken_care_of():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": rng.permutation(np.repeat([f"a{i}" for i in range(60)], 5))})
+    frame["job"] = rng.choice(["x", "y", "z"], 300)
+    frame["age"] = np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300))
+    frame["income"] = 2.0 * (frame["job"] == "y") + rng.normal(size=300)
+    bags = Bags.from_frame(frame, bag="area", features=["job", "age"])
+    model = AggregateRegressor(statistic="mean").fit(bags, frame.groupby("area")["income"].mean())
+    found = dict(zip(model.features_.names, model.coef_))
+    assert found["job=y"] - found["job=x"] > 1.0
+    assert np.isfinite(model.predict(frame)).all()
+
+
+def test_units_change_nothing():
+    bags, _, y, _ = incomes()
+    units = np.array([1e12, 1e-12])
+    plain = AggregateRegressor().fit(bags, sums(bags, y))
+    scaled = AggregateRegressor().fit(Bags(bags.values * units, bags.offsets), 1e9 * sums(bags, y))
+    np.testing.assert_allclose(scaled.coef_ * units / 1e9, plain.coef_, rtol=1e-3)
+
+
+def test_bad_use_is_refused():
+    bags, _, y, _ = incomes(4, 2)
+    with pytest.raises(DataError, match="likelihood is 'gamma'"):
+        AggregateRegressor("gamma").fit(bags, sums(bags, y))
+    with pytest.raises(DataError, match="y has 3"):
+        AggregateRegressor().fit(bags, sums(bags, y)[:3])
+    with pytest.raises(DataError, match="2 of them, none negative"):
+        AggregateRegressor(penalty=[1.0, 2.0, 3.0]).fit(bags, sums(bags, y))
+    with pytest.warns(ModelWarning, match="2 bags are too few to estimate 2 effects"):
+        AggregateRegressor(penalty=1.0).fit(bags[:2], sums(bags, y)[:2])
