@@ -1,12 +1,14 @@
 """The covariance of coefficients: against enumeration, against logistic regression, and by coverage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from drawn_bags import people
 from sumwise import Bags, synthetic
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, covariance
 from sumwise.proportions.information import Part
 from sumwise.proportions.uncertainty import _problems
@@ -156,5 +158,29 @@ def test_few_bags_give_longer_tails():
     clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
     sure = covariance(clf, bags, counts)
     assert 2.0 <= sure.freedom < 12
-    frame = sure.to_frame()
-    assert ((frame["high"] - frame["low"]) > 2 * 2.1 * frame["standard_error"]).all()  # 1.96 for many
+    draws = np.array([m.theta_[0] for m in replace(sure, n_draws=4000).models(np.random.default_rng(0))])
+    reach = np.quantile(np.abs(draws - clf.theta_[0]), 0.95, axis=0)
+    assert (reach > 2.05 * sure.standard_errors[0]).all()  # 1.96 for many
+
+
+def test_intervals_of_coefficients_lie_where_counts_alone_put_them():
+    bags, counts = people(80, 10)
+    free = CardinalityClassifier(penalty=0.0).fit(bags, counts)
+    pulled = CardinalityClassifier(penalty=3.0).fit(bags, counts)
+    frame = covariance(pulled, bags, counts).to_frame(0.9)
+    assert np.abs(pulled.coef_).sum() < 0.97 * np.abs(free.coef_).sum()
+    middle = 0.5 * (frame["low"] + frame["high"])
+    error = covariance(free, bags, counts).to_frame(0.9)["standard_error"]
+    np.testing.assert_allclose(middle, free.theta_[0], atol=0.1 * error.max())
+    np.testing.assert_allclose(frame["standard_error"], error, rtol=0.15)
+
+
+def test_fewer_than_two_bags_per_coefficient_have_no_intervals_and_say_so():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(200, 12)), np.arange(0, 201, 10))
+    counts = rng.binomial(10, 0.5, 20)
+    sure = covariance(CardinalityClassifier(penalty=1.0).fit(bags, counts), bags, counts)
+    with pytest.warns(ModelWarning, match="20 bags or groups are too few for intervals of 13 coefficients"):
+        frame = sure.to_frame()
+    assert frame["low"].isna().all()
+    assert frame["coefficient"].notna().all()

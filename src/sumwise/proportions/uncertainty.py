@@ -12,7 +12,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.features import centre_and_scale
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
@@ -46,6 +46,10 @@ class Covariance:
         them; of groups and sandwiches fewer, as some are more informative than others (Satterthwaite).
     dispersion : float, default 1
         How many times as much counts vary as the model says; the matrix is widened by it.
+    estimate, errors : arrays of shape (n_logits, n_features + 1), optional
+        Coefficients and intercept that the counts alone suggest, without shrinkage, and their standard errors.
+    n_units : int
+        Bags, or groups of them.
 
     Examples
     --------
@@ -67,6 +71,9 @@ class Covariance:
     n_draws: int = 500
     freedom: float = np.inf
     dispersion: float = 1.0
+    estimate: np.ndarray | None = None
+    errors: np.ndarray | None = None
+    n_units: int = 0
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -74,12 +81,19 @@ class Covariance:
         return np.sqrt(np.clip(np.diag(self.matrix), 0.0, None)).reshape(self.model.theta_.shape)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """One row per logit and coefficient, with its standard error and interval."""
+        """One row per logit and coefficient, with an interval that accounts for shrinkage.
+
+        ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
+        counts alone suggest (one Newton step without the penalty), so that it holds the truth as often as it says, and
+        may leave the fitted one out. It is missing where the counts say nothing, and for all coefficients where there
+        are fewer than two bags for each: no interval would hold.
+        """
         import pandas as pd
         from scipy.stats import t
 
-        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), self.freedom)
-        table, errors = self.model.theta_, self.standard_errors
+        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), self.freedom if self._estimated() else np.inf)
+        table = self.model.theta_
+        middle, errors = self._alone()
         n_logits, width = table.shape
         of = self.model.classes_[1:] if n_logits == 1 else self.model.classes_
         return pd.DataFrame(
@@ -88,10 +102,31 @@ class Covariance:
                 "feature": [*self.features, "intercept"] * n_logits,
                 "coefficient": table.ravel(),
                 "standard_error": errors.ravel(),
-                "low": (table - reach * errors).ravel(),
-                "high": (table + reach * errors).ravel(),
+                "low": (middle - reach * errors).ravel(),
+                "high": (middle + reach * errors).ravel(),
             }
         )
+
+    def _estimated(self) -> bool:
+        """Whether the spread was learned from the bags, so that Student's t applies."""
+        return self.kind == "sandwich" or self.dispersion > 1.0 or bool(self.model.random_intercept)
+
+    def _alone(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients that the counts alone suggest, and their standard errors; NaN where there are none."""
+        table = self.model.theta_
+        if self.estimate is None or self.errors is None:
+            return table, self.standard_errors
+        n_params = table.shape[1] * max(len(table) - 1, 1)
+        errors = np.where(np.isfinite(self.errors), self.errors, np.nan)
+        if self.n_units < 2 * n_params:
+            warnings.warn(
+                f"{self.n_units} bags or groups are too few for intervals of {n_params} coefficients: none would hold. "
+                "Shares of subgroups have intervals all the same. Hint: fewer features, or more bags.",
+                ModelWarning,
+                stacklevel=3,
+            )
+            errors = np.full(table.shape, np.nan)
+        return self.estimate, errors
 
     def models(self, rng: np.random.Generator) -> Iterator[BagClassifier]:
         """Classifiers with coefficients drawn around the fitted ones."""
@@ -198,7 +233,18 @@ def covariance(
     back = np.tile(np.append(1.0 / scale, 1.0), len(model.theta_))
     matrix = (parts[0].matrix() if len(parts) == 1 else joined(parts)) * np.outer(back, back)
     degrees = max(min(p.degrees() for p in parts), 2.0)
-    return Covariance(model, matrix, kind, bags.features, freedom=degrees, dispersion=dispersion)
+    alone = [p.without_shrinkage() for p in parts]
+    return Covariance(
+        model,
+        matrix,
+        kind if codes is None else "sandwich",
+        bags.features,
+        freedom=degrees,
+        dispersion=dispersion,
+        estimate=(np.concatenate([theta for theta, _ in alone]) * back).reshape(model.theta_.shape),
+        errors=(np.sqrt(np.concatenate([np.diag(cov) for _, cov in alone])) * back).reshape(model.theta_.shape),
+        n_units=parts[0].n_units,
+    )
 
 
 def _grouped(groups: Any, bags: Bags) -> np.ndarray:
