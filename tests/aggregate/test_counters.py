@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from brute_aggregate import count_by_loop
-from sumwise.aggregate.counters import Counter, check_cells
+from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.kernels import counting
-from sumwise.errors import DataError
 
 SIZES = [3, 4, 2]
 SUBSETS = [(0, 1), (2,), (0, 1, 2)]
@@ -64,9 +63,3 @@ def test_cells_from_elsewhere_are_taken_over():
     counts, sums = counter.tables()[0]
     assert counts.tolist() == [1, 0, 5]
     assert sums.tolist() == [0, 0, 2]
-
-
-def test_too_many_cells_are_refused():
-    check_cells([(0, 1)], [1000, 1000], ["a", "b"])
-    with pytest.raises(DataError, match="'a' x 'b'"):
-        check_cells([(0,), (0, 1)], [10**6, 10**6], ["a", "b"])

@@ -8,32 +8,6 @@ from typing import Any
 import numpy as np
 
 from sumwise.aggregate.kernels import counting
-from sumwise.errors import DataError
-
-__all__ = ["MAX_CELLS", "Counter", "check_cells"]
-
-MAX_CELLS = 2**29
-"""The most cells that the tables of one plan may have together: 4 GiB of counters."""
-
-
-def check_cells(subsets: Sequence[Sequence[int]], sizes: Sequence[int], names: Sequence[str]) -> None:
-    """Refuse tables that no memory will hold, before any row is read.
-
-    Examples
-    --------
-    >>> from sumwise.aggregate.counters import check_cells
-    >>> check_cells([(0, 1)], [100_000, 100_000], ["site", "user"])
-    Traceback (most recent call last):
-    sumwise.errors.DataError: The tables would have 10,000,000,000 cells, ... from 'site' x 'user'. Hint: ...
-    """
-    cells = [int(np.prod([int(sizes[a]) for a in s], dtype=object)) for s in subsets]
-    if sum(cells) <= MAX_CELLS:
-        return
-    largest = " x ".join(repr(names[a]) for a in subsets[int(np.argmax([float(c) for c in cells]))])
-    raise DataError(
-        f"The tables would have {sum(cells):,} cells, more than {MAX_CELLS:,}; most come from {largest}.",
-        hint="merge rare levels, or hash levels or crosses into fewer cells, with an Encoding.",
-    )
 
 
 class Counter:

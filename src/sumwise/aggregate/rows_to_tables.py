@@ -9,7 +9,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.aggregate import sql, survey
 from sumwise.aggregate.contributions import bound_rows
-from sumwise.aggregate.counters import Counter, check_cells
+from sumwise.aggregate.counters import Counter
+from sumwise.aggregate.memory import check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.aggregate.suppression import suppressed
 from sumwise.domain import Domain
@@ -19,7 +20,7 @@ from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
-from sumwise.sparse_table import table_of_arrays
+from sumwise.sparse_table import table_of_arrays, table_of_cells
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -153,19 +154,54 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Table
     place = {a: i for i, a in enumerate(plan.attributes)}
     subsets = [tuple(place[a] for a in s) for s in plan.wanted]
     n_classes = None if classes is None else len(classes)
-    check_cells([(*s, len(sizes)) for s in subsets], [*sizes, n_classes or 1], [*plan.attributes, plan.label or ""])
-    counter = Counter(subsets, sizes, n_classes, plan.weight is not None, getattr(engine, "threads", None))
+    with_classes = [(*s, len(sizes)) for s in subsets], [*sizes, n_classes or 1]
+    check_memory(*with_classes, [*plan.attributes, plan.label or "label"], n_rows)
+    sparse = [False] * len(subsets) if ranges else filled_only(*with_classes, n_rows)  # ranges: of small tables alone
     statement = _statement(plan, encoding, classes, engine)
+    full = [s for s, only in zip(subsets, sparse) if not only]
+    counted: list | None = []
     with Progress("Counting rows", n_rows, verbose) as progress:
-        if counting == "native":
-            counted = counter.tables() if engine.count(statement, counter, progress) else None
-        else:
-            counted = _count_by_sql(statement, counter, engine, plan.label is not None)
-            progress.step(n_rows)
-    if counted is None:
+        if full:
+            counter = Counter(full, sizes, n_classes, plan.weight is not None, getattr(engine, "threads", None))
+            if counting == "native":
+                counted = counter.tables() if engine.count(statement, counter, progress) else None
+            else:
+                counted = _count_by_sql(statement, counter, engine, plan.label is not None)
+                progress.step(n_rows)
+    filled = None if counted is None else _filled_tables(plan, [s for s, o in zip(subsets, sparse) if o], sizes,
+                                                         n_classes, statement, engine)  # fmt: skip
+    if counted is None or filled is None:
         survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
+    if filled:
+        return _tables(plan, encoding, classes, [filled.pop(0) if only else counted.pop(0) for only in sparse])
     encoding, counted = survey.without_empty_levels(encoding, ranges, plan.wanted, counted)
     return _tables(plan, encoding, classes, counted)
+
+
+def _filled_tables(
+    plan: CountPlan, subsets: list, sizes: list[int], n_classes: int | None, statement: sql.Statement, engine: Any
+) -> list[Table] | None:
+    """Tables by their filled cells, each grouped by the engine; None if some code is negative."""
+    if subsets and plan.suppress_below:
+        raise DataError(
+            "Small counts can't be withheld from tables that are counted by their filled cells alone.",
+            hint="merge levels: such tables have millions of cells.",
+        )
+    out = []
+    for subset in subsets:
+        inner = statement.text(engine.dialect.source)
+        found = engine.table(sql.grouped(inner, [subset], n_classes, plan.label is not None, plan.weight is not None))
+        codes = [found.column(f"a{a}").to_numpy().astype(np.int64) for a in subset]
+        if any(len(c) and c.min() < 0 for c in codes):
+            return None
+        shape = tuple(sizes[a] for a in subset)
+        cells, n = np.ravel_multi_index(tuple(codes), shape), found.column("n").to_numpy().astype(float)
+        sums: Any = found.column("s").to_numpy().astype(float) if "s" in found.column_names else None
+        if n_classes is not None:
+            y = found.column("y").to_numpy()
+            sums = (np.where(y == k, n, 0.0) for k in range(n_classes))
+        out.append(table_of_cells([plan.attributes[a] for a in subset], shape, cells, n, sums))
+    return out
 
 
 def _raw_codes(plan: CountPlan, encoding: Encoding, attributes: Any, engine: Any) -> sql.Statement:
@@ -222,9 +258,13 @@ def _count_by_sql(statement: sql.Statement, counter: Counter, engine: Any, label
 
 def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
     tables = []
-    n = float(counted[0][0].sum())
+    n = counted[0].total if isinstance(counted[0], Table) else float(counted[0][0].sum())
     withheld = _withheld(plan, encoding, counted)
-    for i, (subset, (all_counts, all_sums)) in enumerate(zip(plan.wanted, counted)):
+    for i, (subset, found) in enumerate(zip(plan.wanted, counted)):
+        if isinstance(found, Table):
+            tables.append(found)
+            continue
+        all_counts, all_sums = found
         if withheld is not None:
             counts, sums, bounds = _suppressed(all_counts, all_sums, withheld[i], plan)
             tables.append(Table(subset, counts, None if plan.label is None else sums, bounds=bounds))

@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_aggregate import count_by_loop
-from sumwise.aggregate.kernels.counting import BLOCK, add_counts, add_weighted, covering, dealt_out, layout, unpacked
+from sumwise.aggregate.kernels.counting import (
+    BLOCK,
+    JOINT_CELLS,
+    add_counts,
+    add_weighted,
+    covering,
+    dealt_out,
+    layout,
+    unpacked,
+)
 
 SUBSETS = [(0,), (0, 1), (2, 0), (0, 1, 2), (2,)]
 
@@ -99,6 +108,12 @@ def test_covering_of_all_pairs_needs_far_fewer_increments():
     assert len(joints) <= 125
 
 
-def test_covering_of_very_many_subsets_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr("sumwise.aggregate.kernels.counting.MOST_SUBSETS", 2)
-    assert covering([(0,), (1,), (0, 1)], [2, 2])[0] == [(0,), (1,), (0, 1)]
+def test_many_subsets_are_covered_too():
+    """All triples of 40 attributes: far fewer joint tables than triples, each triple within its own."""
+    from itertools import combinations
+
+    subsets, sizes = list(combinations(range(40), 3)), [3] * 40
+    joints, home = covering(subsets, sizes)
+    assert len(joints) < len(subsets) / 8
+    assert all(set(s) <= set(joints[h]) for s, h in zip(subsets, home))
+    assert all(np.prod([sizes[a] for a in j]) <= JOINT_CELLS for j in joints)

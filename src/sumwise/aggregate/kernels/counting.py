@@ -7,6 +7,8 @@ table. Count and label sum share one 64-bit counter: the count is in the lower 3
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from numba import prange
 
@@ -17,7 +19,6 @@ __all__ = ["FLUSH_ROWS", "add_counts", "add_weighted", "covering", "dealt_out", 
 FLUSH_ROWS = 2**31 - 1  # a packed counter holds fewer than 2**32 rows; half of it leaves the sign bit alone
 BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
 JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
-MOST_SUBSETS = 2000  # beyond it the search for a covering would take longer than it saves
 
 
 def layout(subsets, sizes):
@@ -78,33 +79,49 @@ def covering(subsets, sizes, most_cells=JOINT_CELLS):
     >>> covering([(0, 1), (0, 2), (1, 2), (2, 3)], sizes=[2, 3, 4, 5000])
     ([(0, 1, 2), (2, 3)], [0, 0, 0, 1])
     """
-    wanted = [frozenset(s) for s in subsets]
+    masks = [sum(1 << a for a in s) for s in subsets]
+    places: dict[int, list[int]] = {}
+    for i, mask in enumerate(masks):
+        places.setdefault(mask, []).append(i)
+    orders = sorted({len(s) for s in subsets})
+    attributes = sorted({a for s in subsets for a in s})
     joints: list[tuple[int, ...]] = []
-    home = [-1] * len(wanted)
-    extend = len(wanted) <= MOST_SUBSETS
-    for start, subset in enumerate(wanted):
+    home = [-1] * len(masks)
+    for start, subset in enumerate(subsets):
         if home[start] >= 0:
             continue
-        joint = set(subset)
-        cells = _product(joint, sizes)
-        open_ = [(i, s) for i, s in enumerate(wanted) if home[i] < 0] if extend else [(start, subset)]
+        joint, cells = sorted(set(subset)), _product(subset, sizes)
+        gains = dict.fromkeys(attributes, 0)
+        _count_gains(gains, joint, None, orders, places)
         while cells <= most_cells:
-            gains: dict[int, int] = {}
-            for _, s in open_:
-                rest = s - joint
-                if len(rest) == 1:
-                    gains[next(iter(rest))] = gains.get(next(iter(rest)), 0) + 1
-            fitting = [a for a in gains if cells * sizes[a] <= most_cells]
+            fitting = [a for a in attributes if gains[a] and a not in joint and cells * int(sizes[a]) <= most_cells]
             if not fitting:
                 break
             best = max(fitting, key=lambda a: (gains[a], -sizes[a], -a))
-            joint.add(best)
+            _count_gains(gains, joint, best, orders, places)
+            joint.append(best)
             cells *= int(sizes[best])
-        for i, s in open_:
-            if s <= joint:
-                home[i] = len(joints)
-        joints.append(tuple(subsets[start]) if joint == subset else tuple(sorted(joint)))
+        for order in orders:
+            for part in combinations(joint, order):
+                for i in places.pop(sum(1 << a for a in part), ()):
+                    home[i] = len(joints)
+        joints.append(tuple(subset) if len(joint) == len(set(subset)) else tuple(sorted(joint)))
     return joints, home
+
+
+def _count_gains(gains, joint, new, orders, places):
+    """Add to each attribute's gain the uncovered subsets of one attribute outside of `joint` and `new`, with `new`.
+
+    Only subsets that `new` makes reachable are looked at, so that a step costs as much as the joint table is wide, not
+    as many subsets as there are.
+    """
+    for order in orders:
+        fixed = 0 if new is None else 1 << new
+        for part in combinations(joint, order - 1 - (new is not None)) if order > (new is not None) else ():
+            mask = fixed | sum(1 << a for a in part)
+            for a in gains:
+                if not mask >> a & 1 and mask | 1 << a in places:
+                    gains[a] += len(places[mask | 1 << a])
 
 
 def _product(attributes, sizes):
