@@ -2,24 +2,37 @@
 
 from sumwise.deprecated import renamed
 from sumwise.ecological.bounds import Bounds
+from sumwise.ecological.districts import district_performance
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.goodman import Goodman
 from sumwise.ecological.identification import doubts
 from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
+from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
+from sumwise.ecological.segregation import segregation
+from sumwise.ecological.turnout import Turnout, turnout, two_stage_turnout
 from sumwise.ecological.validation import Validation, error_index, validate
-from sumwise.ecological.voting_patterns import VotingPatterns, voting_patterns
+from sumwise.ecological.voting_patterns import VotingPatterns, probability_text, voting_patterns
 
 __all__ = [
+    "POLARISED",
     "Bounds",
     "EcologicalEM",
     "Goodman",
     "King",
     "MultinomialDirichlet",
+    "Turnout",
     "Validation",
     "VotingPatterns",
+    "decisive_groups",
+    "district_performance",
     "doubts",
     "error_index",
+    "polarised_voting",
+    "probability_text",
+    "segregation",
+    "turnout",
+    "two_stage_turnout",
     "validate",
     "voting_patterns",
 ]

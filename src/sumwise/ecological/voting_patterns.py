@@ -10,10 +10,11 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.turnout import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
-__all__ = ["VotingPatterns", "voting_patterns"]
+__all__ = ["VotingPatterns", "probability_text", "voting_patterns"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class VotingPatterns:
     polarisation : Estimate
         Per group and outcome the group's share less that of everybody else.
     level : float
+    abstention : tuple of str
+        Outcomes that are not voting; where there are any, all shares are among voters.
 
     Examples
     --------
@@ -48,20 +51,37 @@ class VotingPatterns:
     crossover: Estimate
     polarisation: Estimate
     level: float
+    abstention: tuple = ()
 
     def to_text(self) -> str:
         """Return the findings as sentences for a report."""
         lines = []
+        people, rest = ("group's voters", "all other voters") if self.abstention else ("group", "all others")
         for k, row in enumerate(self.choice.to_dict("records")):
             group, candidate = row["group"], row["candidate"]
             percent = [100 * float(v[k]) for e in (self.cohesion, self.crossover) for v in (e.values, *e.interval)]
+            likely = probability_text(row["probability"])
             lines.append(
-                f"The candidate of choice of group {group} is {candidate} (probability {row['probability']:.2f}; "
-                f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the group chose {candidate} "
+                f"The candidate of choice of group {group} is {candidate} (probability {likely}; "
+                f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
-                f"all others ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(percent)}"
+                f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(percent)}"
             )
         return "\n".join(lines)
+
+
+def probability_text(probability: float) -> str:
+    """Return a probability in two digits, never as certainty: ">0.99", "<0.01".
+
+    Examples
+    --------
+    >>> from sumwise.ecological import probability_text
+    >>> probability_text(1.0), probability_text(0.874), probability_text(0.0)
+    ('>0.99', '0.87', '<0.01')
+    """
+    if probability > 0.99:
+        return ">0.99"
+    return "<0.01" if probability < 0.01 else f"{probability:.2f}"
 
 
 def _verdict(percent: list[float]) -> str:
@@ -98,19 +118,28 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
     (2,)
     """
     level = checks.fraction(level, "level")
-    draws = est.sample(n_draws, random_state)
-    shares = est.shares_
+    draws, shares, sizes = est.sample(n_draws, random_state), est.shares_, est.group_sizes_
     if min(shares.shape) < 2:
         raise DataError(
             f"VotingPatterns need two groups and two outcomes; there are {shares.shape[0]} and {shares.shape[1]}."
         )
     groups, outcomes = est.row_names_, est.col_names_
-    chosen = np.flatnonzero([not is_abstention(name) for name in outcomes])  # not voting is no candidate
-    if len(chosen) < 2:
+    low, high = est.interval(level)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    away = np.array([is_abstention(name) for name in outcomes])  # not voting is no candidate
+    if (~away).sum() < 2:
         raise DataError(f"VotingPatterns need two candidates; the outcomes are {', '.join(map(str, outcomes))}.")
-    order = chosen[np.argsort(-shares[:, chosen], axis=1)]
+    if away.any():
+        voted, shares = among_voters(shares, away)
+        _, draws = among_voters(draws, away)
+        sizes = sizes * voted
+        low, high = np.quantile(draws, tails, axis=0)
+        low, high = np.minimum(low, shares), np.maximum(high, shares)
+    abstention = tuple(name for name, gone in zip(outcomes, away) if gone)
+    outcomes = tuple(name for name, gone in zip(outcomes, away) if not gone)
+    order = np.argsort(-shares, axis=1)
     best, second = order[:, 0], order[:, 1]
-    probability = np.mean(chosen[draws[:, :, chosen].argmax(axis=2)] == best, axis=0)
+    probability = np.mean(draws.argmax(axis=2) == best, axis=0)
     choice = pd.DataFrame(
         {
             "group": list(groups),
@@ -119,11 +148,9 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
             "runner_up": [outcomes[c] for c in second],
         }
     )
-    low, high = est.interval(level)
     row = np.arange(len(groups))
-    others, others_drawn = _others(shares, est.group_sizes_), _others(draws, est.group_sizes_)
+    others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
     gap = draws - others_drawn
-    tails = [(1 - level) / 2, (1 + level) / 2]
     near = np.quantile(gap, tails, axis=0)
     across = np.quantile(others_drawn[:, row, best], tails, axis=0)
     point, value = shares - others, others[row, best]
@@ -142,10 +169,11 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
             name="polarisation",
         ),
         level,
+        abstention,
     )
 
 
-def _others(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def others_shares(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Shares of everybody outside each group, (..., R, C)."""
     counts = shares * sizes[:, None]
     rest = np.maximum(sizes.sum() - sizes, 1e-300)[:, None]

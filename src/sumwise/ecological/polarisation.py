@@ -1,0 +1,164 @@
+"""Polarised voting over many contests in one table, and which groups decided a contest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.turnout import among_voters
+from sumwise.ecological.voting_patterns import others_shares, probability_text
+from sumwise.errors import DataError
+
+__all__ = ["POLARISED", "decisive_groups", "polarised_voting"]
+
+POLARISED = (
+    "A contest is called polarised for a group where the group's voters and all other voters prefer different "
+    "candidates with probability 0.95 or more, and not polarised where that probability is 0.05 or less "
+    "(Thornburg v. Gingles, 478 U.S. 30, 53 n. 21 (1986): the groups vote differently). "
+    "Probabilities are conditional on the model."
+)
+
+
+def _voters(est: Any, n_draws: int, random_state: Any):
+    """Shares among voters, draws of them, voters of each group, and the candidates' names."""
+    away = np.array([is_abstention(name) for name in est.col_names_])
+    if (~away).sum() < 2 or len(est.row_names_) < 2:
+        raise DataError("Polarised voting needs two groups and two candidates.", hint="non-voters are no candidates.")
+    voted, shares = among_voters(est.shares_, away)
+    _, draws = among_voters(est.sample(n_draws, random_state), away)
+    return shares, draws, est.group_sizes_ * voted, [n for n, gone in zip(est.col_names_, away) if not gone]
+
+
+def polarised_voting(
+    fits: Mapping[Any, Any] | Any,
+    winners: Mapping[Any, Any] | None = None,
+    offices: Mapping[Any, Any] | None = None,
+    level: float = 0.95,
+    n_draws: int = 2000,
+    random_state: Any = 0,
+) -> pd.DataFrame:
+    """Tabulate cohesion, crossover and polarisation of every group in every contest; see `POLARISED`.
+
+    Shares are among voters: outcomes whose names say that people did not vote are no candidates.
+
+    Parameters
+    ----------
+    fits : mapping of contest to fitted estimator, or EcologicalEM fitted to Contests
+    winners : mapping of contest to candidate, optional
+        By default the candidate with most votes.
+    offices : mapping of contest to str, optional
+        Adds a column.
+    level : float, default 0.95
+    n_draws : int, default 2000
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per contest and group: candidate of choice and its probability, cohesion (the group's share for that
+        candidate) and crossover (everybody else's) with intervals, their gap, the overlap of the two densities, the
+        probability that the others prefer another candidate, whether voting is polarised, and whether the candidate
+        won.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, polarised_voting
+    >>> fits = {k: EcologicalEM().fit(synthetic.precincts(60, 2, 2, random_state=k).margins) for k in range(2)}
+    >>> polarised_voting(fits)[["contest", "group"]].values.tolist()
+    [[0, 'row0'], [0, 'row1'], [1, 'row0'], [1, 'row1']]
+    """
+    level = checks.fraction(level, "level")
+    fits = fits.contests_ if hasattr(fits, "contests_") else fits
+    if not isinstance(fits, Mapping):
+        raise DataError("Give fits by contest.", hint='such as polarised_voting({"mayor 2020": est}).')
+    rows = []
+    for contest, est in fits.items():
+        lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
+        winner = None if winners is None else winners.get(contest)
+        rows += [lead | row for row in _contest_rows(est, winner, level, n_draws, random_state)]
+    return pd.DataFrame(rows)
+
+
+def _contest_rows(est, winner, level, n_draws, random_state) -> list[dict[str, Any]]:
+    shares, draws, voters, names = _voters(est, n_draws, random_state)
+    rest, rest_draws = others_shares(shares, voters), others_shares(draws, voters)
+    votes = shares.T @ voters
+    winner = names[int(np.argmax(votes))] if winner is None else winner
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    rows = []
+    for r, group in enumerate(est.row_names_):
+        c = int(np.argmax(shares[r]))
+        ours, theirs = draws[:, r, c], rest_draws[:, r, c]
+        differ = float(np.mean(draws[:, r].argmax(axis=1) != rest_draws[:, r].argmax(axis=1)))
+        probability = float(np.mean(draws[:, r].argmax(axis=1) == c))
+        cohesion, crossover = float(shares[r, c]), float(rest[r, c])
+        row = {"group": group, "candidate of choice": names[c], "probability": probability_text(probability)}
+        for name, value, drawn in (("cohesion", cohesion, ours), ("crossover", crossover, theirs)):
+            low, high = np.quantile(drawn, tails)
+            row |= {name: value, f"{name} low": min(low, value), f"{name} high": max(high, value)}
+        row["gap"] = cohesion - crossover
+        row["overlap"] = overlap(ours, theirs)
+        row["others differ"] = probability_text(differ)
+        row["polarised"] = "yes" if differ >= 0.95 else "no" if differ <= 0.05 else "undetermined"
+        row["candidate won"] = names[c] == winner
+        rows.append(row)
+    return rows
+
+
+def overlap(first: np.ndarray, second: np.ndarray, n_bins: int = 50) -> float:
+    """The overlap of two densities, the integral of their minimum, from draws in [0, 1]."""
+    low, high = min(first.min(), second.min()), max(first.max(), second.max())
+    if high - low < 1e-12:
+        return 1.0
+    counts = [np.histogram(x, bins=n_bins, range=(low, high))[0] / len(x) for x in (first, second)]
+    return float(np.minimum(*counts).sum())
+
+
+def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0) -> pd.DataFrame:
+    """Report the winner's margin, what each group contributed to it, and whether the result depends on the group.
+
+    Parameters
+    ----------
+    est : fitted estimator on Margins
+    n_draws : int, default 2000
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group: its estimated voters, its net votes for the winner over the runner-up, that net over the
+        winner's margin, and the probability that without the group's votes another candidate would have won.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, decisive_groups
+    >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
+    ['group', 'voters', 'net votes', 'share of margin', 'decisive']
+    """
+    shares, draws, voters, names = _voters(est, n_draws, random_state)
+    votes = voters @ shares
+    first, second = np.argsort(-votes)[:2]
+    margin = float(votes[first] - votes[second])
+    rows = []
+    for r, group in enumerate(est.row_names_):
+        net = float(voters[r] * (shares[r, first] - shares[r, second]))
+        without = votes - voters[r] * draws[:, r]  # the contest's votes are known; the group's part is drawn
+        rows.append(
+            {
+                "group": group,
+                "voters": float(voters[r]),
+                "net votes": net,
+                "share of margin": net / margin if margin > 0 else np.nan,
+                "decisive": float(np.mean(without.argmax(axis=1) != first)),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    frame.attrs = {"winner": names[first], "runner-up": names[second], "margin": margin}
+    return frame

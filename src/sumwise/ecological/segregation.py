@@ -1,0 +1,62 @@
+"""How unevenly groups live or vote over units: indices of segregation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+
+__all__ = ["segregation"]
+
+
+def segregation(margins: Margins) -> pd.DataFrame:
+    """Compute indices of segregation of every group, and Theil's H of all groups together.
+
+    Parameters
+    ----------
+    margins : Margins
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group: ``dissimilarity`` (the share of the group that would have to move for an even
+        distribution), ``isolation`` (the mean share of the own group in a member's unit), ``theil_h`` of the group
+        against the rest; a last row "all groups" with the multigroup H (Theil 1972; Massey and Denton 1988).
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import segregation
+    >>> m = Margins([[100, 0], [0, 100]], [[60, 40], [50, 50]], row_names=["a", "b"])
+    >>> segregation(m).round(2).values.tolist()
+    [['a', 1.0, 1.0, 1.0], ['b', 1.0, 1.0, 1.0], ['all groups', nan, nan, 1.0]]
+    """
+    rows = margins.rows[margins.totals > 0]
+    totals = rows.sum(axis=1)
+    if not totals.sum() > 0:
+        raise DataError("All units are empty.", hint="check the columns that were read.")
+    sizes = rows.sum(axis=0)
+    found = []
+    for r, name in enumerate(margins.row_names):
+        own, rest = rows[:, r], totals - rows[:, r]
+        if sizes[r] == 0 or rest.sum() == 0:
+            found.append((name, np.nan, np.nan, np.nan))
+            continue
+        dissimilarity = 0.5 * np.abs(own / own.sum() - rest / rest.sum()).sum()
+        isolation = float(np.sum(own / own.sum() * own / totals))
+        found.append((name, dissimilarity, isolation, _theil(np.stack([own, rest], axis=1))))
+    found.append(("all groups", np.nan, np.nan, _theil(rows)))
+    return pd.DataFrame(found, columns=["group", "dissimilarity", "isolation", "theil_h"])
+
+
+def _theil(rows: np.ndarray) -> float:
+    """1 - mean entropy of units / entropy of all; 0 where every unit is like all, 1 where none is mixed."""
+    totals = rows.sum(axis=1)
+    whole = _entropy(rows.sum(axis=0) / totals.sum())
+    return float(1 - np.sum(totals * _entropy(rows / totals[:, None])) / totals.sum() / whole) if whole > 0 else np.nan
+
+
+def _entropy(shares: np.ndarray) -> np.ndarray:
+    return -np.sum(shares * np.log(np.where(shares > 0, shares, 1.0)), axis=-1)
