@@ -1,5 +1,7 @@
 """Names in figures."""
 
+import numpy as np
+
 from sumwise.plots.labels import short
 
 
@@ -9,3 +11,24 @@ def test_short_cuts_long_names_in_the_middle_and_keeps_one_line():
     cut = short("x" * 50 + "y" * 50, 21)
     assert len(cut) == 21
     assert cut == "x" * 10 + "…" + "y" * 10
+
+
+def test_axes_hold_every_value():
+    from sumwise.plots.labels import fitted
+
+    low, high = fitted([0.2, np.nan], [1.3], least=(0, 1))
+    assert low < 0 < 1.3 < high
+    assert fitted([]) == (0.0, 1.0)
+
+
+def test_tips_survive_any_text():
+    import base64
+    import json
+
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import tips
+
+    words = ['a "b" <c>', "two\nlines", "é"]
+    gid = tips(plt.subplots()[1].scatter([1, 2, 3], [1, 2, 3]), words).get_gid()
+    assert json.loads(base64.urlsafe_b64decode(gid.removeprefix("tip-"))) == ['a "b" <c>', "two lines", "é"]

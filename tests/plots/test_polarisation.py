@@ -12,6 +12,6 @@ def test_gaps_that_hold_zero_are_drawn_hollow():
     full, hollow = ax.lines[1:]
     assert full.get_xdata().tolist() == [0.2]
     assert hollow.get_xdata().tolist() == [0.0]
-    assert hollow.get_markerfacecolor() == "white"
+    assert hollow.get_markerfacecolor() == "none"
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a: x", "a: y"]
     plt.close(figure)

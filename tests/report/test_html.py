@@ -11,7 +11,7 @@ import pytest
 from nasty_names import NASTY_LEVELS
 from sumwise.report import Summary, page
 from sumwise.report.html import cell
-from sumwise.report.summary import bullets, facts, figure, note, table, text
+from sumwise.report.summary import bullets, facts, figure, finding, note, table, text
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -108,9 +108,9 @@ def test_page_is_the_same_for_the_same_summary(written):
     assert hostile_page() == written
 
 
-def test_figure_with_frames_has_a_slider(read):
-    assert read.tags.count("input") == 1
-    assert read.tags.count("svg") == 3
+def test_figure_with_frames_has_a_slider(read, written):
+    assert written.count('type="range"') == 1
+    assert read.tags.count("svg") == 6  # each for desktops and for phones
 
 
 def test_several_summaries_share_a_page():
@@ -138,3 +138,26 @@ def test_several_summaries_share_a_page():
 )
 def test_cells_read_well(value, kind, shown):
     assert cell(value, kind) == shown
+
+
+def test_findings_are_cards_with_interval_bounds_and_confidence():
+    found = finding(
+        "<i> who chose x", 0.5, low=0.4, high=0.6, level=0.9, lower_bound=0.1, upper_bound=0.95, trust="low"
+    )
+    text_ = page(Summary("t", "f", "m", ["Verdict.", "Caution."], [found]).to_dict())
+    assert "&lt;i&gt; who chose x" in text_
+    for words in ("90% interval", "40.0% to 60.0%", "the data alone imply", "10.0% to 95.0%", "trust-low"):
+        assert words in text_
+    assert '<p class="note warning">Caution.</p>' in text_
+
+
+def test_long_tables_have_a_filter_and_are_cut_on_paper_unless_full():
+    summary = Summary("t", "f", "m")
+    summary.add("estimates", table(pd.DataFrame({"x": range(50)}), "Long"))
+    summary.add("appendix", table(pd.DataFrame({"x": range(3)}), "Folded", folded=True))
+    short, whole = page(summary.to_dict()), page(summary.to_dict(), full=True)
+    assert 'class="filter"' in short
+    assert 'class="sortable long"' in short
+    assert 'class="sortable long"' not in whole
+    assert short.count('<details class="appendix">') == 1
+    assert short.count("<caption>") == 2

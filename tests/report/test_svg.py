@@ -40,3 +40,35 @@ def test_lists_become_arrays_where_they_hold_numbers():
     assert read["c"]["d"].tolist() == [1.5]
     assert [part.tolist() for part in read["e"]] == [[1.0], [1.0, 2.0]]
     assert read["f"] == "t"
+
+
+def test_marks_carry_their_values_as_titles():
+    numbers = {"actual": [1.0, 2.0, 3.0], "predicted": [1.5, 2.5, 2.0], "what": "age"}
+    picture = draw("predicted", numbers, "c")
+    root = ET.fromstring(picture)
+    titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == ["actual 1, predicted 1.5", "actual 2, predicted 2.5", "actual 3, predicted 2"]
+
+
+def test_hostile_names_in_tips_are_text():
+    names = {"methods": ["<b>", "x"], "groups": ["</g><script>"], "outcomes": ["a&b", "c"], "level": 0.95}
+    shares = {"shares": [[[0.2, 0.8]], [[1.3, -0.3]]], "low": [[0.1, 0.7]], "high": [[0.3, 0.9]]}
+    picture = draw("methods", {**names, **shares}, "c")
+    assert "<script>" not in picture
+    root = ET.fromstring(picture)
+    titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles[0] == "<b>, </g><script>: a&b: 20.0%"
+    assert len(titles) == 4  # every marker is inside the axes, 130% and -30% too
+
+
+def test_black_follows_the_page_and_nothing_hides_its_background():
+    picture = draw("training_curve", NUMBERS, "c")
+    assert "#000000" not in picture
+    assert "currentColor" in picture
+    assert "fill: #ffffff" not in picture
+
+
+def test_letters_have_the_size_of_the_page_on_phones_and_desktops():
+    for width, box in (("wide", (500, 900)), ("narrow", (250, 380))):
+        root = ET.fromstring(draw("training_curve", NUMBERS, "c", width=width))
+        assert box[0] < float(root.attrib["viewBox"].split()[2]) < box[1]

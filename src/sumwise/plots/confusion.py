@@ -31,7 +31,7 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import short, tips
 
     counts = np.asarray(numbers["counts"], dtype=float)
     ax = plt.subplots(figsize=(4, 4))[1] if ax is None else ax
@@ -39,9 +39,10 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=1)
     for i, row in enumerate(counts):
         for j, n in enumerate(row):
-            ax.text(
-                j + 0.5, i + 0.5, f"{n:,.0f}", ha="center", va="center", color="white" if share[i, j] > 0.6 else "black"
-            )
+            colour = "white" if share[i, j] > 0.6 else "#111111"
+            text = ax.text(j + 0.5, i + 0.5, f"{n:,.0f}", ha="center", va="center", color=colour)
+            names = numbers["classes"][i], numbers["classes"][j]
+            tips(text, [f"actual {names[0]}, predicted {names[1]}: {n:,.0f} ({100 * share[i, j]:.0f}%)"])
     names = [short(c, 14) for c in numbers["classes"]]
     place = np.arange(len(names)) + 0.5
     ax.set(xticks=place, yticks=place, xticklabels=names, yticklabels=names, xlabel="predicted", ylabel="actual")

@@ -37,24 +37,27 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import short, tips
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
-    ax.scatter(*np.asarray(numbers["positions"], dtype=float).T, s=8, color="0.85", zorder=0)
+    ax.scatter(*np.asarray(numbers["positions"], dtype=float).T, s=8, color="#a8a8a8", zorder=0)
     starts, moves = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
     counts = np.asarray(numbers["counts"], dtype=float)
     if len(starts):
         arrows = ax.quiver(
             *starts.T,
             *moves.T,
-            np.log1p(counts),
+            np.log10(np.maximum(counts, 0.1)),
             angles="xy",
             scale_units="xy",
             scale=1.0,
-            cmap="viridis_r",
+            cmap="cool",
             width=0.008,
         )
-        ax.scatter(*starts.T, s=3 + 40 * counts / counts.max(), c=np.log1p(counts), cmap="viridis_r", zorder=2)
-        ax.figure.colorbar(arrows, ax=ax, label="log(1 + count)", shrink=0.7)
-    ax.set(title=short(numbers["title"]), aspect="equal", xlabel="x", ylabel="y")
+        look = {"c": np.log10(np.maximum(counts, 0.1)), "cmap": "cool", "zorder": 2}
+        dots = ax.scatter(*starts.T, s=6 + 60 * counts / counts.max(), **look)
+        tips(dots, [f"{n:,.1f} individuals; mean move {np.hypot(*m):.3g}" for n, m in zip(counts, moves)])
+        bar = ax.figure.colorbar(arrows, ax=ax, label="individuals at the start (log scale)", shrink=0.7)
+        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.3g}")
+    ax.set(title=short(numbers["title"]), aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
     return ax

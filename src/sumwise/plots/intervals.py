@@ -34,18 +34,36 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import fitted, percent, short, tips
 
     share = np.asarray(numbers["share"])
     labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(
-        y, numbers["lower_bound"].ravel(), numbers["upper_bound"].ravel(), color="0.85", linewidth=7, label="bounds"
+        y,
+        numbers["lower_bound"].ravel(),
+        numbers["upper_bound"].ravel(),
+        color="#b9b9b9",
+        alpha=0.7,
+        linewidth=9,
+        label="bounds",
     )
     told = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2, label=told)
-    ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=4, label="estimate")
-    ax.set(xlim=(0, 1), yticks=y, yticklabels=labels, xlabel="share of the group")
+    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2.5, label=told)
+    (dots,) = ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=6, label="estimate")
+    ends = [np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high", "lower_bound", "upper_bound")]
+    names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    rows = zip(names, share.ravel(), *ends)
+    tips(
+        dots,
+        [
+            f"{n} {percent(s)} ({percent(a)} to {percent(b)}; bounds {percent(c)} to {percent(d)})"
+            for n, s, a, b, c, d in rows
+        ],
+    )
+    ax.set(xlim=fitted(share, *ends, pad=0.015, least=(0, 1)), yticks=y, yticklabels=labels)
+    ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
+    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
     return ax

@@ -37,7 +37,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import fitted, percent, short, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
@@ -45,13 +45,15 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * low.size))[1] if ax is None else ax
     y = np.arange(low.size)[::-1]
     told = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, low, high, color="0.75", linewidth=5, label=told)
+    ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=told)
+    names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     for k, (name, values) in enumerate(zip(numbers["methods"], shares)):
         marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]
-        ax.plot(values, y, marker, color=colour, markersize=5, label=name, markerfacecolor=colour if k == 0 else "none")
-    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
-    ax.set(
-        yticks=y, yticklabels=labels, xlabel="share of the group", xlim=(min(0.0, shares.min()), max(1.0, shares.max()))
-    )
+        look = {"color": colour, "markersize": 7, "markerfacecolor": colour if k == 0 else "none"}
+        (dots,) = ax.plot(values, y, marker, label=name, **look)
+        tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])
+    ax.set(yticks=y, yticklabels=[short(name) for name in names], xlabel="share of the group")
+    ax.set(xlim=fitted(shares, low, high, least=(0, 1), pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
+    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
     ax.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax

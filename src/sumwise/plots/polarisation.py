@@ -32,7 +32,7 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import short, tips
 
     gap, low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("gap", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * gap.size))[1] if ax is None else ax
@@ -40,10 +40,15 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
     ax.hlines(y, low, high, color="#0072B2", linewidth=2)
     sure = (low > 0) | (high < 0)
-    ax.plot(gap[sure], y[sure], "o", color="#D55E00", markersize=5)
-    ax.plot(gap[~sure], y[~sure], "o", color="#D55E00", markersize=5, markerfacecolor="white")
+    names = np.array([f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]], dtype=object)
+    for part, look in ((sure, {}), (~sure, {"markerfacecolor": "none"})):
+        if part.any():
+            (dots,) = ax.plot(gap[part], y[part], "o", color="#D55E00", markersize=6, **look)
+            rows = zip(names[part], gap[part], low[part], high[part])
+            tips(dots, [f"{n} {100 * g:+.1f} points ({100 * a:+.1f} to {100 * b:+.1f})" for n, g, a, b in rows])
     widest = max(0.1, float(np.abs([low, high]).max()))
     labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
-    ax.set(xlim=(-1.05 * widest, 1.05 * widest), yticks=y, yticklabels=labels)
+    ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y, yticklabels=labels)
     ax.set_xlabel("share of the group less that of all others")
+    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:+.0f}")
     return ax

@@ -32,14 +32,17 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
+    from sumwise.plots.labels import fitted, tips
+
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     a, p = (np.asarray(numbers[k], dtype=float) for k in ("actual", "predicted"))
-    ends = [min(a.min(), p.min()), max(a.max(), p.max())]
-    pad = 0.05 * (ends[1] - ends[0] or 1.0)
-    ends = [ends[0] - pad, ends[1] + pad]
+    across = [numbers[k] for k in ("low", "high") if numbers.get(k) is not None]
+    ends = fitted(a, p, *across)
     ax.plot(ends, ends, color="0.6", linewidth=1, linestyle="--")
     if numbers.get("low") is not None:
-        ax.vlines(a, numbers["low"], numbers["high"], color="0.8", linewidth=1)
-    ax.scatter(a, p, s=14, color="#0072B2", alpha=0.7)
+        ax.vlines(a, numbers["low"], numbers["high"], color="#9a9a9a", alpha=0.6, linewidth=1)
+    dots = ax.scatter(a, p, s=22, color="#0072B2", alpha=0.7)
+    if a.size <= 2000:
+        tips(dots, [f"actual {x:.4g}, predicted {y:.4g}" for x, y in zip(a, p)])
     ax.set(xlim=ends, ylim=ends, xlabel=f"actual {numbers['what']}", ylabel=f"predicted {numbers['what']}")
     return ax

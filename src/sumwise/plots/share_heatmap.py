@@ -29,7 +29,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import percent, short, tips
 
     share = np.asarray(numbers["share"], dtype=float)
     ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
@@ -37,8 +37,9 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
     if share.size <= 400:
         for (r, c), value in np.ndenumerate(share):
-            colour = "white" if value > 0.6 * top else "black"
-            ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize="small")
+            colour = "white" if value > 0.6 * top else "#111111"
+            text = ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour)
+            tips(text, [f"{numbers['groups'][r]}: {numbers['outcomes'][c]} {percent(value)}"])
     ax.set_xticks(np.arange(share.shape[1]) + 0.5, [short(o, 18) for o in numbers["outcomes"]], rotation=45, ha="right")
     ax.set_yticks(np.arange(share.shape[0]) + 0.5, [short(g, 22) for g in numbers["groups"]])
     ax.set(xlabel="outcome", ylabel="group")

@@ -32,16 +32,19 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import fitted, percent, short, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(y, low, high, color="#0072B2", linewidth=2, label=f"{100 * numbers['level']:g}% interval")
-    ax.plot(share, y, "o", color="#D55E00", markersize=4, label="estimate")
+    (dots,) = ax.plot(share, y, "o", color="#D55E00", markersize=6, label="estimate")
+    rows = zip(numbers["names"], share, low, high)
+    tips(dots, [f"{n}: {percent(s)} ({percent(a)} to {percent(b)})" for n, s, a, b in rows])
     if numbers.get("truth") is not None:
-        ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=5, label="truth")
+        ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=7, label="truth")
     ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
-    ax.set(xlim=(0, 1), ylim=(-0.6, share.size - 0.4))  # the outer lines off the frame
+    ax.set(xlim=fitted(share, low, high, least=(0, 1), pad=0.015), ylim=(-0.6, share.size - 0.4))  # off the frame
+    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
     return ax

@@ -36,19 +36,29 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import fitted, percent, short, tips
 
     ax = plt.subplots(figsize=(5.5, 4.5))[1] if ax is None else ax
     if bounds:
         ax.vlines(
-            numbers["x"], numbers["lower"], numbers["upper"], color="0.85", linewidth=0.8, label="bounds", zorder=1
+            numbers["x"],
+            numbers["lower"],
+            numbers["upper"],
+            color="#9a9a9a",
+            alpha=0.5,
+            linewidth=0.8,
+            label="bounds",
+            zorder=1,
         )
     area = 4 + 40 * np.asarray(numbers["size"]) / max(float(np.max(numbers["size"])), 1e-300)
-    ax.scatter(numbers["x"], numbers["t"], s=area, alpha=0.6, zorder=2, label="units")
-    ax.plot([0, 1], numbers["line"], color="#D55E00", label="Goodman", zorder=3)
+    dots = ax.scatter(numbers["x"], numbers["t"], s=area, alpha=0.6, zorder=2, label="units")
+    if np.size(numbers["x"]) <= 2000:
+        rows = zip(numbers["x"], numbers["t"], numbers["size"])
+        tips(dots, [f"group {percent(x)}, outcome {percent(t)}, {n:,.0f} people" for x, t, n in rows])
+    ax.plot([0, 1], numbers["line"], color="#D55E00", label="Goodman's regression", zorder=3)
     ax.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
+        xlim=fitted(numbers["x"], least=(0, 1), pad=0.02),
+        ylim=fitted(numbers["t"], numbers["line"], least=(0, 1), pad=0.02),
         xlabel=f"share of {short(numbers['group'])!r}",
         ylabel=f"share of {short(numbers['outcome'])!r}",
     )

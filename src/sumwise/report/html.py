@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["page"]
 
+MOST_TWICE = 6  # frames of a figure that are drawn for desktops and for phones
+
 
 def page(
     *summaries: dict[str, Any], title: str | None = None, intro: list[str] | None = None, full: bool = False
@@ -72,11 +74,15 @@ class _Drawings:
         many = isinstance(block["numbers"], list)
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
+        widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("wide",)
         out = []
         for label, numbers in zip(labels, frames):
-            self.count += 1
-            picture = draw(block["plot"], numbers, block["caption"], self.count)
-            out.append({"label": label, "svg": Markup(picture)})  # noqa: S704  made by svg.draw, which escapes
+            pictures = []
+            for width in widths:
+                self.count += 1
+                picture = draw(block["plot"], numbers, block["caption"], self.count, width)
+                pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
+            out.append({"label": label, "pictures": pictures})
         return out
 
 
@@ -101,6 +107,8 @@ def cell(value: Any, kind: str) -> str:
 def _number(value: float, kind: str) -> str:
     if kind == "share":
         return f"{100 * value:.1f}%"
+    if kind == "points":
+        return f"{100 * value:+.1f} points"
     if kind == "count":
         return f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}"
     if isinstance(value, int) or (value == round(value) and abs(value) < 1e6):

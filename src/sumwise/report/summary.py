@@ -156,7 +156,8 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
         What the number is, as a phrase.
     value : float or None
         The estimate; None where the data alone give bounds and nothing more.
-    kind : {"share", "count", "number"}, default "share"
+    kind : {"share", "points", "count", "number"}, default "share"
+        points: percentage points, with a sign.
     **more
         ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model.
         ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval.

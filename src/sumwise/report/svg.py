@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import io
+import json
 import re
 from html import escape
 from typing import Any
@@ -19,19 +21,21 @@ SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": None,  # set when drawn
     "legend.frameon": False,
     "figure.dpi": 72,
+    "savefig.transparent": True,
 }
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]  # Okabe and Ito
-SQUARE = {"tomography", "calibration", "confusion", "flows", "moment_fit", "predicted"}
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676"]  # Okabe and Ito
+SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "share_scatter"}
+LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
 DASHES = ["-", "--", ":", "-."]
+WIDTHS = {"wide": (12.0, 13.0), "narrow": (4.9, 12.5)}  # inches at 72 dots, and the size of letters: shown one to one
 
 
-def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1) -> str:
+def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, width: str = "wide") -> str:
     """Return a figure as an SVG element.
 
     Parameters
@@ -44,6 +48,8 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1) -> s
         Read aloud by screen readers.
     number : int
         Which figure of the page this is, so that ids differ.
+    width : {"wide", "narrow"}, default "wide"
+        For a desktop or for a phone: letters have the size of the text in both.
 
     Examples
     --------
@@ -62,30 +68,36 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1) -> s
         raise DataError(f"There is no plot {plot!r}.")
     try:
         function = getattr(importlib.import_module(f"sumwise.plots.{plot}"), f"plot_{plot}")
-    except ModuleNotFoundError:
+    except (ModuleNotFoundError, AttributeError):
         raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?") from None
     cycle = cycler(color=COLOURS[:4]) + cycler(linestyle=DASHES)
-    with mpl.rc_context({**SETTINGS, "axes.prop_cycle": cycle, "svg.hashsalt": f"sumwise-{number}"}):
-        figure = Figure(figsize=_size(plot, numbers))
+    salt = {"axes.prop_cycle": cycle, "svg.hashsalt": f"sumwise-{number}", "font.size": WIDTHS[width][1]}
+    with mpl.rc_context({**SETTINGS, **salt}):
+        figure = Figure(figsize=_size(plot, numbers, width))
         FigureCanvasSVG(figure)
         function(arrays(numbers), ax=figure.subplots())
         out = io.StringIO()
-        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None}
+        )
     return _element(out.getvalue(), caption)
 
 
-def _size(plot: str, numbers: dict[str, Any]) -> tuple[float, float]:
-    """Narrow enough that letters stay readable on a phone, tall enough for a line per entry."""
-    lines = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}.get(
-        plot
-    )
-    if lines is not None:
-        return 4.2, 1.0 + 0.26 * int(np.size(np.array(numbers[lines], dtype=float)))
-    return (4.4, 4.2) if plot in SQUARE else (4.6, 3.0)
+def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]:
+    """The page's width, and tall enough for a line per entry; at most about one screen."""
+    across = WIDTHS[width][0]
+    if plot in LINES:
+        return across, 1.1 + 0.36 * int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
+    if plot == "share_heatmap":
+        rows, columns = np.shape(np.array(numbers["share"], dtype=float))
+        return max(min(across, 3.0 + 0.9 * columns), 4.0), 1.8 + 0.34 * rows
+    if plot in SQUARE:
+        return (7.6, 6.6) if width == "wide" else (across, 4.6)
+    return (9.5, 4.2) if width == "wide" else (across, 3.2)
 
 
 def _element(svg: str, caption: str) -> str:
-    """The svg element alone, scaled by the page, with its title."""
+    """The svg element alone, scaled by the page, with its title; black is the colour of the page's text."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     head, rest = body.split(">", 1)
@@ -94,7 +106,45 @@ def _element(svg: str, caption: str) -> str:
     label = escape(" ".join(caption.split()), quote=True)
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     start = f'<svg {spaces} viewBox="{box[1] if box else ""}"'
-    return f'{start} style="max-width:{1.35 * width:.0f}px" role="img" aria-label="{label}">{rest.strip()}'
+    rest = with_tips(re.sub(r"(stroke|fill): #000000", r"\1: currentColor", rest.strip()))
+    look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"'
+    return f'{start} {look} role="img" aria-label="{label}">{rest}'
+
+
+def with_tips(svg: str) -> str:
+    """The picture with the values that `sumwise.plots.labels.tips` put on its marks as titles that show on hover."""
+    start = re.compile(r'<g id="tip-([A-Za-z0-9_=-]*)">')
+    out, place = [], 0
+    while (found := start.search(svg, place)) is not None:
+        end = _end_of_group(svg, found.end())
+        words = json.loads(base64.urlsafe_b64decode(found[1]).decode("utf-8"))
+        out += [svg[place : found.start()], '<g class="tip">', _titled(svg[found.end() : end], words)]
+        place = end
+    return "".join([*out, svg[place:]])
+
+
+def _end_of_group(svg: str, place: int) -> int:
+    depth = 1
+    for tag in re.finditer(r"<g[ >]|</g>", svg[place:]):
+        depth += -1 if tag[0] == "</g>" else 1
+        if depth == 0:
+            return place + tag.start()
+    return len(svg)
+
+
+def _titled(inner: str, words: list[str]) -> str:
+    """Each mark with its title: marks are uses of one shape, or paths outside of definitions."""
+    titles = [f"<title>{escape(word)}</title>" for word in words]
+    if len(titles) == 1:
+        return titles[0] + inner
+    for kind in ("use", "path"):
+        parts = re.split(rf"((?s:<defs>.*?</defs>)|<{kind} [^>]*/>)", inner)
+        marks = [k for k, part in enumerate(parts) if part.startswith(f"<{kind} ") and part.endswith("/>")]
+        if len(marks) == len(titles):
+            for k, title in zip(marks, titles):
+                parts[k] = f"{parts[k][:-2]}>{title}</{kind}>"
+            return "".join(parts)
+    return inner
 
 
 def arrays(value: Any) -> Any:

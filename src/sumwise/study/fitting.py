@@ -1,18 +1,22 @@
-"""A problem file to a result folder: read, fit, tell, write."""
+"""A problem file to a result folder: read, fit, report, write."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from sumwise.checkpoint import fingerprint
+from sumwise.errors import DataError
 from sumwise.persistence import save
 from sumwise.readers.write import harmless, write_frame
 from sumwise.report import Report, page
+from sumwise.report.comparison import compare_results
 from sumwise.report.model_report import warned
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
@@ -24,7 +28,7 @@ from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
 from sumwise.study.sources import all_met
 
-__all__ = ["fit_problem", "read_result", "write_page"]
+__all__ = ["compare_folders", "fit_problem", "read_result", "write_page"]
 
 MOST_CSV = 200_000  # rows of a frame that is written as CSV too
 
@@ -43,7 +47,7 @@ def fit_problem(
     command : str
         For the provenance: what was typed.
     say : callable, optional
-        Told what is being done.
+        Called with the name of every stage.
     **folder
         ``resume``, ``restart``, ``replace``: see `ResultFolder`.
 
@@ -135,8 +139,6 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     Traceback (most recent call last):
     sumwise.errors.DataError: There is no result in 'nowhere'. Hint: sumwise fit problem.toml --out nowhere
     """
-    from sumwise.errors import DataError
-
     folder = Path(folder)
     try:
         read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
@@ -148,8 +150,8 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return read[0], read[1]
 
 
-def write_page(folder: Any, out: Any = None) -> Path:
-    """Make the page of a result folder again, from its summary.
+def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
+    """Make the page of a result folder again, from its summary; `full` prints all rows of long tables.
 
     Examples
     --------
@@ -169,6 +171,27 @@ def write_page(folder: Any, out: Any = None) -> Path:
     summary, provenance = read_result(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
     temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(page(with_provenance(summary, provenance)), "utf-8")
+    temporary.write_text(page(with_provenance(summary, provenance), full=full), "utf-8")
     os.replace(temporary, path)
     return path
+
+
+def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], Path]:
+    """Compare results and write the comparison to a folder; return its summary and the folder."""
+    names = [Path(f).resolve().name for f in folders]
+    if len(set(names)) < len(names):
+        names = [str(f) for f in folders]
+    results = {
+        name: (read_result(folder)[0], pd.read_parquet(Path(folder) / "estimates.parquet"))
+        for name, folder in zip(names, folders)
+    }
+    summary, frame = compare_results(results)
+    out = Path(out)
+    if out.exists() and any(out.iterdir()) and not (out / "comparison.csv").exists():
+        raise DataError(f"The folder {str(out)!r} holds other files.", hint="name a new folder by --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    write_frame(harmless(frame), out / "comparison.csv")
+    made = Report(summary.to_dict(), {})
+    made.save(out / "summary.json")
+    made.save(out / "report.html")
+    return made.summary, out

@@ -54,3 +54,10 @@ def test_errors_are_one_line_with_the_problem_line(tmp_path, capsys):
     assert told.endswith("There is no column 'yong'. Hint: did you mean 'young'?\n")
     assert told.count("\n") == 1
     assert not (tmp_path / "r").exists()
+
+
+def test_quiet_writes_the_report_alone(tmp_path, capsys):
+    assert main(["fit", str(ecological(tmp_path)), "--out", str(tmp_path / "r"), "--quiet"]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == str(tmp_path / "r" / "report.html")
+    assert told.err == ""

@@ -17,6 +17,7 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Throw an interrupted run away and start again.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.")] = False,
     json: output.Json = False,
 ) -> None:
     """Fit what a problem file asks for, and write a report.
@@ -28,24 +29,25 @@ def command(
       $ sumwise fit problem.toml --out result/
     """
     import shlex
-    import sys
 
     from sumwise.cli.entry import interrupted
+    from sumwise.cli.stages import Stages
     from sumwise.study.fitting import fit_problem
 
     flags = {"resume": resume, "restart": restart, "replace": replace}
     given = [f"--{name}" for name, value in flags.items() if value and name != "resume"]
     typed = shlex.join(["sumwise", "fit", problem, "--out", out, *given])
     try:
-        result = fit_problem(problem, out, typed, lambda line: print(line, file=sys.stderr), **flags)  # noqa: T201
+        with Stages(quiet) as say:
+            result = fit_problem(problem, out, typed, say, **flags)
     except (KeyboardInterrupt, SystemError) as error:
         if interrupted(error):
             output.complain("What is done is kept: the same command with --resume goes on.")
         raise
-    show(result, json)
+    show(result, json, quiet)
 
 
-def show(result: dict[str, Any], json: bool) -> None:
+def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
     """What was found, and where to look."""
     from pathlib import Path
 
@@ -55,6 +57,9 @@ def show(result: dict[str, Any], json: bool) -> None:
         return
     for warning in result["warnings"]:
         output.warn(warning)
+    if quiet:
+        output.write(f"{Path(result['folder']) / 'report.html'}")
+        return
     output.write(output.one_line(result["title"]), style="bold")
     for line in result["lead"]:
         output.write(f"  {output.one_line(line)}")

@@ -171,9 +171,9 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         else "The interval includes 0: whether the two groups differ is open."
     )
     return finding(
-        f"Difference between {est.row_names_[one]} and {est.row_names_[two]} in the share for {est.col_names_[c]} "
-        "(percentage points)",
+        f"Difference between {est.row_names_[one]} and {est.row_names_[two]} in the share for {est.col_names_[c]}",
         value,
+        "points",
         low=low,
         high=high,
         level=context.level,

@@ -1,0 +1,55 @@
+"""Results side by side: matched by name, differences last less first, intervals apart or not."""
+
+import pandas as pd
+import pytest
+
+from sumwise.errors import DataError
+from sumwise.report.comparison import compare_results
+
+SUMMARY = {"title": "Votes", "family": "ecological", "method": "King", "lead": ["Verdict."], "findings": []}
+
+
+def estimates(**changes):
+    frame = pd.DataFrame(
+        {"group": ["a", "b"], "outcome": "x", "share": [0.5, 0.2], "low": [0.4, 0.1], "high": [0.6, 0.3]}
+    )
+    return frame.assign(**changes)
+
+
+def test_estimates_are_matched_whatever_their_order():
+    later = estimates(share=[0.8, 0.25], low=[0.7, 0.15], high=[0.9, 0.35]).iloc[::-1]
+    found, frame = compare_results({"2016": (SUMMARY, estimates()), "2020": (SUMMARY, later)})
+    assert frame.set_index("group")["difference"].round(6).to_dict() == {"a": 0.3, "b": 0.05}
+    assert frame.set_index("group")["intervals"].to_dict() == {"a": "apart", "b": "overlap"}
+    assert found.lead == ["2 estimates are in both results; in 1 of them the intervals do not overlap."]
+    assert found.findings[0]["line"] == "a, x: 2020 less 2016: +30.0 points. Confidence: moderate."
+    assert "Votes (King)" in str(found.to_dict()["sections"])
+
+
+def test_estimates_without_counterpart_are_named():
+    found, frame = compare_results({"one": (SUMMARY, estimates()), "two": (SUMMARY, estimates().head(1))})
+    assert len(frame) == 1
+    assert found.lead[1] == "1 estimate of one has no counterpart."
+
+
+def test_results_without_intervals_claim_nothing():
+    plain = estimates().drop(columns=["low", "high"])
+    found, _ = compare_results({"one": (SUMMARY, plain), "two": (SUMMARY, plain)})
+    assert "no intervals" in found.lead[0]
+    assert found.findings[0]["trust"] is None
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ({"one": (SUMMARY, estimates())}, "one result"),
+        ({"a": (SUMMARY, estimates()), "b": (SUMMARY, estimates(group=["c", "d"]))}, "no estimate in common"),
+        (
+            {"a": (SUMMARY, estimates()), "b": (SUMMARY, pd.DataFrame({"bag": ["1"], "predicted": [1.0]}))},
+            "different kinds",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(results, words):
+    with pytest.raises(DataError, match=words):
+        compare_results(results)
