@@ -14,6 +14,6 @@ def test_every_story_has_its_article_and_names_are_text():
     ]
     text = stories_page(told)
     assert text.count("<article") == 2
-    assert text.count("<svg") == 1  # nothing to draw without a truth
-    assert "1 of 1 intervals hold the truth" in text
+    assert text.count("<figure") == 1  # nothing to draw without a truth
+    assert "1 of 1 intervals cover the truth" in text
     assert "<b>heads" not in text

@@ -8,9 +8,8 @@ from typing import Any
 __all__ = ["stories_page"]
 
 INTRO = (
-    "Generated data with known truth, one story per family. Each ends in what was estimated, what is true, and "
-    "whether the interval "
-    "holds the truth. A 95% interval misses one time in twenty: a miss here and there is as it should be."
+    "Generated data with known truth, one example per family. Each ends with what was estimated, what is true, and "
+    "whether the interval covers the truth. A 95% interval misses one time in twenty: a miss here and there is expected."
 )
 
 
@@ -27,7 +26,7 @@ def stories_page(told: Sequence[Mapping[str, Any]]) -> str:
     >>> from sumwise.demo.page import stories_page
     >>> finding = {"what": "heads", "estimated": 0.6, "truth": 0.5, "low": 0.3, "high": 0.9, "covers": True}
     >>> text = stories_page([{"name": "Ten coins", "family": "coins", "lines": ["Toss."], "findings": [finding]}])
-    >>> "<h1>Ten coins</h1>" in text
+    >>> '<h2 class="title">Ten coins</h2>' in text
     True
     """
     import pandas as pd
@@ -49,5 +48,5 @@ def stories_page(told: Sequence[Mapping[str, Any]]) -> str:
         picture = figure("findings", numbers, caption, block) if len(numbers["names"]) else None
         summary.add("found", block, picture)
         summaries.append(summary.to_dict())
-    intro = [INTRO, f"Here {sum(covered)} of {len(covered)} intervals hold the truth."] if covered else [INTRO]
+    intro = [INTRO, f"Here {sum(covered)} of {len(covered)} intervals cover the truth."] if covered else [INTRO]
     return page(*summaries, title="sumwise: the demo", intro=intro)
