@@ -10,11 +10,14 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.extending import overload
+from numba.np import arrayobj
 
 from sumwise.kernels.private_folder import private_folder
 
 __all__ = ["njit"]
 
+SHAPES = "raise_with_shape_context"  # Numba's hook for the error of unequal shapes
 QUIET = 0.3  # seconds of compiling that need no word
 ONCE = "sumwise compiles its kernels for the first time here; this takes a few seconds, once."
 TEMPORARY = (
@@ -52,17 +55,36 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
     return compiled
 
 
+def _unequal(src_shapes, index_shape):
+    """Raise the error of ``x[:] = y`` for unequal shapes; stands in for Numba's, see `_Notice`."""
+    raise NotImplementedError
+
+
+@overload(_unequal)
+def _unequal_compiled(src_shapes, index_shape):
+    def impl(src_shapes, index_shape):
+        raise ValueError("cannot assign slice from input of different size")
+
+    return impl
+
+
 class _Notice(event.Listener):
-    """Say once per session that kernels are being compiled, where that takes longer than a moment."""
+    """Say once per session that kernels are being compiled, where that takes longer than a moment.
+
+    While a kernel of sumwise compiles, the error of ``x[:] = y`` for unequal shapes doesn't name the shapes: the code
+    that would write them down takes two to five seconds to compile, a third of a first fit.
+    """
 
     def __init__(self, text: str, can_keep: bool) -> None:
         self.text, self.can_keep = text, can_keep
         self.given, self.spent, self.depth, self.began = False, 0.0, 0, 0.0
+        self.theirs: Any = None
 
     def on_start(self, event: Any) -> None:
         now = time.perf_counter()
         if self.depth == 0:
             self.began = now
+            self._quick_errors(event)
         self.depth += 1
         if not self.given and self.spent + now - self.began > QUIET:
             self.given = True
@@ -72,6 +94,14 @@ class _Notice(event.Listener):
         self.depth -= 1
         if self.depth == 0:
             self.spent += time.perf_counter() - self.began
+            if self.theirs is not None:
+                arrayobj.raise_with_shape_context, self.theirs = self.theirs, None
+
+    def _quick_errors(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func if event is not None else None
+        if getattr(function, "__module__", "").startswith("sumwise.") and hasattr(arrayobj, SHAPES):
+            self.theirs = arrayobj.raise_with_shape_context
+            arrayobj.raise_with_shape_context = _unequal
 
 
 def _writable() -> bool:

@@ -57,14 +57,16 @@ def _pull(x, b, lower, weight, moment):
     n_rows, n_cols = b.shape
     diagonal, line, pull = np.empty(n_cols), np.empty(n_cols), np.empty(n_cols)
     for c in range(n_cols):
-        line[:] = 0.0
+        for e in range(n_cols):
+            line[e] = 0.0
         line[c] = 1.0
         solve(lower, line)
         diagonal[c] = line[c]
     for r in range(n_rows):
         if x[r] <= 0:
             continue
-        line[:] = b[r]
+        for c in range(n_cols):
+            line[c] = b[r, c]
         solve(lower, line)
         mean = 0.0
         for c in range(n_cols):
@@ -107,46 +109,23 @@ def _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, optio
     return value
 
 
-@njit(cache=True)
-def _update(moment, log_shares, alpha):
+def _update(moment: np.ndarray, log_shares: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
     """The M step: shares in proportion to expected counts, pull and pseudo-counts; and the prior's part of F."""
-    n_rows, n_cols = log_shares.shape
-    new = log_shares.copy()
-    value = 0.0
-    for r in range(n_rows):
-        size = moment[0, r].sum()
-        if size <= 0:
-            continue
-        for c in range(n_cols):
-            value -= alpha * log_shares[r, c]
-            new[r, c] = max(moment[0, r, c] + moment[1, r, c] + alpha, 1e-7 * size)
-        new[r] = np.log(new[r] / new[r].sum())
+    new, value = log_shares.copy(), 0.0
+    for r, size in enumerate(moment[0].sum(axis=1)):
+        if size > 0:
+            value -= alpha * float(log_shares[r].sum())
+            kept = np.maximum(moment[0, r] + moment[1, r] + alpha, 1e-7 * size)
+            new[r] = np.log(kept / kept.sum())
     return new, value
 
 
-@njit(cache=True)
-def _step_serial(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
-    moment = np.zeros((2, *log_shares.shape))
-    span = np.array([0, rows.shape[0]])
-    value = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moment)
-    new, prior = _update(moment, log_shares, alpha)
-    return new, value + prior
-
-
 @njit(cache=True, parallel=True)
-def _step_parallel(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
-    n_rows, n_cols = log_shares.shape
-    moments = np.zeros((CHUNKS, 2, n_rows, n_cols))
-    values = np.zeros(CHUNKS)
+def _chunks(rows, cols, scale, weight, log_shares, tilts, divergence, options, moments, values):
     n = rows.shape[0]
     for k in prange(CHUNKS):
         span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
         values[k] = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moments[k])
-    moment = np.zeros((2, n_rows, n_cols))
-    for k in range(CHUNKS):
-        moment += moments[k]
-    new, prior = _update(moment, log_shares, alpha)
-    return new, values.sum() + prior
 
 
 def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
@@ -154,8 +133,16 @@ def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, a
 
     options: (gamma, Newton steps, tolerance of a tilt).
     """
-    step = _step_parallel if len(rows) >= MANY else _step_serial
-    return step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha)
+    fixed = (rows, cols, scale, weight, log_shares, tilts, divergence)
+    if len(rows) >= MANY:
+        moments, values = np.zeros((CHUNKS, 2, *log_shares.shape)), np.zeros(CHUNKS)
+        _chunks(*fixed, options, moments, values)
+        moment, value = moments.sum(axis=0), float(values.sum())
+    else:
+        moment = np.zeros((2, *log_shares.shape))
+        value = _chunk(*fixed, np.array([0, len(rows)]), options, moment)
+    new, prior = _update(moment, log_shares, alpha)
+    return new, value + prior
 
 
 def _normalised(log_shares: np.ndarray) -> np.ndarray:

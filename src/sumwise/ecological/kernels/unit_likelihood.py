@@ -4,45 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+BLOCK = 2**20  # numbers held at once
 
 
-@njit(cache=True)
 def unit_moments(rows, cols, shares):
     """Pearson distance and log determinant of each unit under independent multinomial rows.
 
     E t_c = sum_r x_r p_rc and V = sum_r x_r (diag p_r - p_r p_r') on the C - 1 free directions.
     rows (n, R), cols (n, C), shares (R, C); returns r'V^+ r (n,), log det of V (n,) and its rank (n,).
     Directions without variance that the unit doesn't use are left out; a unit off such a direction has distance inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.unit_likelihood import unit_moments
+    >>> unit_moments(np.array([[100.0]]), np.array([[60.0, 40.0]]), np.array([[0.5, 0.5]]))[0].round(6)
+    array([4.])
     """
-    n, n_rows = rows.shape
-    n_cols = cols.shape[1]
+    n, n_cols = cols.shape
     distance, log_det, rank = np.zeros(n), np.zeros(n), np.zeros(n)
-    for i in range(n):
-        total = rows[i].sum()
-        if total <= 0:
-            continue
-        residual = cols[i].copy()
-        v = np.zeros((n_cols, n_cols))
-        for r in range(n_rows):
-            x = rows[i, r]
-            for c in range(n_cols):
-                residual[c] -= x * shares[r, c]
-                v[c, c] += x * shares[r, c]
-                for e in range(n_cols):
-                    v[c, e] -= x * shares[r, c] * shares[r, e]
-        values, vectors = np.linalg.eigh(v)
-        for k in range(n_cols):
-            score = 0.0
-            for c in range(n_cols):
-                score += vectors[c, k] * residual[c]
-            if values[k] > 1e-9 * total:
-                distance[i] += score * score / values[k]
-                log_det[i] += np.log(values[k])
-                rank[i] += 1
-            elif abs(score) > 1e-6 * total:
-                distance[i] = np.inf
+    block = max(1, BLOCK // n_cols**2)
+    for begin in range(0, n, block):
+        part = slice(begin, begin + block)
+        distance[part], log_det[part], rank[part] = _moments(rows[part], cols[part], shares)
     return distance, log_det, rank
+
+
+def _moments(rows, cols, shares):
+    """As `unit_moments`, for so many units as are held at once."""
+    mean = rows @ shares
+    v = -np.einsum("nr,rc,re->nce", rows, shares, shares, optimize=True)
+    v[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] += mean
+    values, vectors = np.linalg.eigh(v)
+    score = np.einsum("nck,nc->nk", vectors, cols - mean)
+    total = rows.sum(axis=1)[:, None]
+    used = (values > 1e-9 * total) & (total > 0)
+    safe = np.where(used, values, 1.0)
+    distance = (score**2 / safe * used).sum(axis=1)
+    off = ((np.abs(score) > 1e-6 * total) & ~used & (total > 0)).any(axis=1)
+    return np.where(off, np.inf, distance), np.log(safe).sum(axis=1), used.sum(axis=1).astype(float)
 
 
 def dispersion(distance: np.ndarray, rank: np.ndarray, totals: np.ndarray, used: float) -> float:

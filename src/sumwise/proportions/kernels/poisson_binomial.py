@@ -33,6 +33,7 @@ NOISES = {
 _AUTO, _DIRECT, _BANDED, _FOURIER = 0, 1, 2, 3
 _CODES = {"auto": _AUTO, "direct": _DIRECT, "banded": _BANDED, "fourier": _FOURIER}
 HUGE = 50_000  # members from which one bag is worth both cores
+SMALL = 20_000  # rows up to which compiling more methods would take longer than the slower one does
 
 
 class Evidence(NamedTuple):
@@ -154,6 +155,29 @@ def _bags(start_bag, end_bag, logits, offsets, evidence, start, code, skip, log_
         tilt[b] = t
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def _exact_bags(start_bag, end_bag, logits, offsets, counts, start, log_prob, posterior, tilt):
+    """As `_bags`, for exact counts and the banded programme alone: it compiles in a third of the time."""
+    weights = np.ones(1)
+    for b in range(start_bag, end_bag):
+        eta = logits[offsets[b] : offsets[b + 1]]
+        out = posterior[offsets[b] : offsets[b + 1]]
+        count, n = counts[b], eta.size
+        tilt[b] = np.nan
+        log_prob[b] = _certain(eta, count, count, out)
+        if not math.isnan(log_prob[b]):
+            continue
+        t, var = tilting.tilt_to(eta, float(count), start[b], 1e-3)
+        reach = tilting.half_width(var)
+        begin, end = max(0, math.floor(count - reach)), min(n, math.ceil(count + reach))
+        probs = np.empty(n)
+        for i in range(n):
+            probs[i] = tilting.sigmoid(eta[i] + t)
+        total = banded(probs, reach, begin, end, count, weights, out)
+        log_prob[b] = tilting.log_tilt_factor(eta, t) - t * float(count) + math.log(total)
+        tilt[b] = t
+
+
 def _one_by_one(logits, offsets, evidence, start, which, method, log_prob, posterior, tilt):
     """Bags that are worked on alone: huge ones, and all bags for the tree."""
     for b in which:
@@ -172,6 +196,10 @@ def _one_by_one(logits, offsets, evidence, start, which, method, log_prob, poste
             total = fourier_parallel(probs, var, reach, first, weights, posterior[begin:end])
         tilt[b] = t
         log_prob[b] = factor + np.log(total)
+
+
+def _are_exact(evidence: Evidence) -> bool:
+    return bool((evidence.low == evidence.high).all() and (evidence.kind == tilting.SUPPORT).all())
 
 
 def _check(logits, offsets, evidence, method, multiplicity):
@@ -211,7 +239,8 @@ def count_posterior(logits, offsets, evidence, *, method="auto", start=None, mul
     evidence : Evidence
         What is known of the counts, from `exact_counts` or `noisy_counts`.
     method : {"auto", "direct", "banded", "tree", "fourier", "saddlepoint"}
-        ``"auto"`` takes the banded programme or the Fourier sum for each bag, whichever is faster; both are exact.
+        ``"auto"`` takes the banded programme or the Fourier sum for each bag, whichever is faster (the banded one
+        for all where there are few rows); both are exact.
     start : (n_bags,) array, optional
         First guesses of the tilts; NaN for none.
     multiplicity : (n_rows,) array, optional
@@ -242,7 +271,10 @@ def count_posterior(logits, offsets, evidence, *, method="auto", start=None, mul
         return CountPosterior(log_prob, posterior, error, tilt)
     sizes = np.diff(offsets)
     alone = np.ones(n_bags, bool) if method == "tree" else (sizes >= HUGE) & (method in ("auto", "fourier"))
-    if not alone.all():
+    if method == "auto" and logits.size <= SMALL and _are_exact(evidence):
+        counts = np.array(evidence.low)
+        over_bags(lambda i, j: _exact_bags(i, j, logits, offsets, counts, start, log_prob, posterior, tilt), offsets)
+    elif not alone.all():
         code = _CODES.get(method, _AUTO)
         fields = tuple(np.array(field) for field in evidence)
         over_bags(

@@ -73,9 +73,12 @@ def tilt_to(logits, target, start, tol):
     """
     n = logits.size
     base = math.log(target) - math.log(n - target)
-    low = base - logits.max()
-    high = base - logits.min()
-    t = start if low <= start <= high else base - logits.mean()
+    top, bottom, total = logits[0], logits[0], 0.0  # by hand: NumPy's own take longer to compile than all of this
+    for x in logits:
+        top, bottom, total = max(top, x), min(bottom, x), total + x
+    low = base - top
+    high = base - bottom
+    t = start if low <= start <= high else base - total / n
     t = min(max(t, low), high)
     var = 0.0
     for _ in range(200):
@@ -193,10 +196,11 @@ def window_weights(kind, observed, scale, t, mean, first, last):
     scaling.
     """
     weights = np.empty(last - first + 1)
+    top = -math.inf
     for j in range(weights.size):
         s = float(first + j)
         weights[j] = log_potential(kind, observed, scale, s) - t * (s - mean)
-    top = weights.max()
+        top = max(top, weights[j])
     for j in range(weights.size):
         weights[j] = math.exp(weights[j] - top)
     return weights, top
