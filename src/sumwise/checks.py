@@ -38,7 +38,7 @@ __all__ = [
     "whole",
 ]
 
-LARGEST_EXACT = 2**53  # above it, a double no longer tells neighbouring integers apart
+LARGEST_EXACT = 2**53  # above it, a double no longer keeps neighbouring integers apart
 LARGEST_COUNT = 1e300  # sums of them stay finite
 TOTALS_RTOL = 1e-9
 
@@ -158,8 +158,8 @@ def listing(given: Any, what: str, hint: str = "give a list.") -> list:
     """
     flat = getattr(given, "ndim", 1) == 1 and not hasattr(given, "columns")
     if isinstance(given, (str, bytes, Mapping, set, frozenset)) or not flat or not isinstance(given, Iterable):
-        told = repr(given) if isinstance(given, (str, bytes, int, float, type(None))) else f"a {type(given).__name__}"
-        raise DataError(f"{what} is {told}.", hint=hint)
+        shown = repr(given) if isinstance(given, (str, bytes, int, float, type(None))) else f"a {type(given).__name__}"
+        raise DataError(f"{what} is {shown}.", hint=hint)
     return [plain(x) for x in given]
 
 
@@ -208,8 +208,8 @@ def same_length(**sized: Any) -> int:
         except TypeError:
             raise DataError(f"{name} is a {type(x).__name__}.", hint="give one entry per unit.") from None
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
-        raise DataError(f"Lengths differ: {told}.", hint="give one entry per unit, in the same order.")
+        shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise DataError(f"Lengths differ: {shown}.", hint="give one entry per unit, in the same order.")
     return next(iter(lengths.values()))
 
 
@@ -273,8 +273,8 @@ def unique(items: Sequence, what: str) -> tuple:
     seen: set = set()
     twice = [x for x in items if x in seen or seen.add(x)]
     if twice:
-        told = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
-        raise DataError(f"{what} holds {len(set(twice))} duplicates. First: {told}.", hint="make them distinct.")
+        shown = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
+        raise DataError(f"{what} holds {len(set(twice))} duplicates. First: {shown}.", hint="make them distinct.")
     return tuple(items)
 
 
@@ -528,8 +528,8 @@ def _where(array: np.ndarray, bad: np.ndarray, labels: Any) -> str:
 def _place(index: Sequence, labels: Any) -> str:
     if not len(index):
         return "the value"
-    told = []
+    shown = []
     for axis, i in enumerate(index):
         known_labels = labels[axis] if labels is not None and axis < len(labels) else None
-        told.append(f"{int(i)}" if known_labels is None else f"{plain(known_labels[int(i)])!r}")
-    return f"position ({', '.join(told)})" if len(told) > 1 else f"position {told[0]}"
+        shown.append(f"{int(i)}" if known_labels is None else f"{plain(known_labels[int(i)])!r}")
+    return f"position ({', '.join(shown)})" if len(shown) > 1 else f"position {shown[0]}"

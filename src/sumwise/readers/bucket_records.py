@@ -99,9 +99,9 @@ def _read_json(path: Path, records: str | None) -> list:
         raise
     if isinstance(data, dict):
         if records is None or records not in data:
-            told = "has no list of records" if records is None else f"has no field {records!r}"
+            found = "has no list of records" if records is None else f"has no field {records!r}"
             raise DataError(
-                f"{str(path)!r} {told}.", hint=f"name it by records=: {', '.join(map(repr, list(data)[:8]))}."
+                f"{str(path)!r} {found}.", hint=f"name it by records=: {', '.join(map(repr, list(data)[:8]))}."
             )
         data = data[records]
     if not isinstance(data, list):

@@ -156,7 +156,7 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
 def _load_text(
     file: TextFile, readable: TextFile, wanted: Sequence, ids: Sequence | None, decimal: str | None
 ) -> tuple[pd.DataFrame, bool]:
-    """Load columns as numbers where every entry is a plain one, else as text; tell whether a decimal point is sure."""
+    """Load columns as numbers where every entry is a plain one, else as text; and whether a decimal point is sure."""
     spec = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(file.columns))) + "}"
     source = (
         f"read_csv($path, columns={spec}, header={str(file.header).lower()}, auto_detect=false, "
@@ -186,7 +186,7 @@ def _load_text(
 def _plain_columns(con: Any, source: str, values: dict, at: dict[Any, str]) -> tuple[set, bool]:
     """Which columns hold plain numbers only (and no codes like 007), and whether a point must be a decimal sign.
 
-    Where nothing in the file tells 1.234 from 1234, such a column stays text, to be read together with the others.
+    Where nothing in the file sets 1.234 apart from 1234, such a column stays text, to be read together with the others.
     """
     if not at:
         return set(), False
@@ -217,8 +217,8 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
             f"{str(file.path)!r}: row {line} has {found} fields; the header has {len(file.columns)}.",
             hint="correct that row, quote fields that hold the separator, or give separator=.",
         )
-    told = re.search(r"on Line: (\d+)", str(error))
-    place = f"row {int(told[1]) + file.skip}" if told else "some row"
+    numbered = re.search(r"on Line: (\d+)", str(error))
+    place = f"row {int(numbered[1]) + file.skip}" if numbered else "some row"
     words = next((line for line in str(error).splitlines() if "quote" in line or "unicode" in line), str(error))
     return DataError(f"{str(file.path)!r}: {place} can't be read: {words.splitlines()[0]}", hint="correct that row.")
 

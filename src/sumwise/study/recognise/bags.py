@@ -85,12 +85,12 @@ def _with_response(profile: FileProfile) -> Guess | None:
 
 
 def _response(profile: FileProfile, bag: Column, column: Column) -> Guess:
-    data, told = profile.opening()
+    data, comments = profile.opening()
     columns: dict[str, Any] = {"bag": bag.name, "response": column.name}
-    told["columns", "response"] = "the same in all rows of a bag"
-    _common(profile, data, columns, told, {bag.name, column.name})
+    comments["columns", "response"] = "the same in all rows of a bag"
+    _common(profile, data, columns, comments, {bag.name, column.name})
     seen = f"{profile.n_rows:,} rows in {bag.distinct:,} bags, with one {column.name} per bag"
-    return Guess("distribution", 0.85, seen, data, columns, comments=told, methods=DISTRIBUTION)
+    return Guess("distribution", 0.85, seen, data, columns, comments=comments, methods=DISTRIBUTION)
 
 
 def _with_label(profile: FileProfile) -> Guess | None:
@@ -105,11 +105,11 @@ def _with_label(profile: FileProfile) -> Guess | None:
     label = next((c for c in few if profile.is_called(c, LABELS)), None) or next(
         (c for c in reversed(few) if c.distinct == 2), few[-1]
     )
-    data, told = profile.opening()
+    data, comments = profile.opening()
     columns: dict[str, Any] = {"bag": bag.name, "label": label.name}
-    told["columns", "label"] = "only its counts per bag are used; the labels themselves check the result"
+    comments["columns", "label"] = "only its counts per bag are used; the labels themselves check the result"
     skip = {bag.name, label.name}
-    _common(profile, data, columns, told, skip)
+    _common(profile, data, columns, comments, skip)
     ask = []
     if not profile.is_called(label, LABELS):
         others = ", ".join(c.name for c in few if c is not label)
@@ -117,7 +117,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
             f"which column is the label was guessed; it may also be {others}." if others else "the label was guessed."
         )
     seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
-    return Guess("proportions", 0.75, seen, data, columns, comments=told, ask=ask, methods=PROPORTIONS)
+    return Guess("proportions", 0.75, seen, data, columns, comments=comments, ask=ask, methods=PROPORTIONS)
 
 
 def _two(people: FileProfile, results: FileProfile) -> Guess | None:
@@ -134,7 +134,7 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
 
 
 def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column, lone: bool) -> Guess | None:
-    data, told = people.opening()
+    data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.numbers is not None]
     counts = [
@@ -142,8 +142,8 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     ]
     if lone:
         data["unmatched"] = "drop"
-        told["data", "unmatched"] = "some bags are in one file only; raise refuses them"
-    _common(people, data, columns, told, {bag.name})
+        comments["data", "unmatched"] = "some bags are in one file only; raise refuses them"
+    _common(people, data, columns, comments, {bag.name})
     seen = f"{people.n_rows:,} individuals in {bag.distinct:,} bags, and {results.n_rows:,} results"
     if len(counts) >= 2:
         data["counts_file"] = str(results.path)
@@ -151,10 +151,10 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         if key.name != bag.name:
             columns["counts_bag"] = key.name
         options = {"totals": "scale"}
-        told["options", "totals"] = (
+        comments["options", "totals"] = (
             "counts are scaled to the number of individuals; rest keeps those who were not counted as a class"
         )
-        return Guess("proportions", 0.9, seen, data, columns, options, told, methods=PROPORTIONS)
+        return Guess("proportions", 0.9, seen, data, columns, options, comments, methods=PROPORTIONS)
     rest = [c for c in results.columns if c is not key]
     if not rest:
         return None
@@ -162,7 +162,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     columns["response"] = rest[0].name
     if key.name != bag.name:
         columns["responses_bag"] = key.name
-    return Guess("distribution", 0.9, seen, data, columns, comments=told, methods=DISTRIBUTION)
+    return Guess("distribution", 0.9, seen, data, columns, comments=comments, methods=DISTRIBUTION)
 
 
 def _texts(column: Column) -> set[str]:
@@ -171,21 +171,21 @@ def _texts(column: Column) -> set[str]:
     return {f"{x:.15g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
 
 
-def _common(profile: FileProfile, data: dict, columns: dict, told: dict, skip: set[str]) -> None:
+def _common(profile: FileProfile, data: dict, columns: dict, comments: dict, skip: set[str]) -> None:
     """Missing words, codes and weights; weights are left out of the features."""
     words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
-        told["data", "missing"] = "these stand for missing values"
+        comments["data", "missing"] = "these stand for missing values"
     weights = [c for c in profile.columns if profile.is_called(c, WEIGHTS)]
     if weights:
         used = [c.name for c in profile.columns if c.name not in skip and c not in weights]
         columns["features"] = used
-        told["columns", "features"] = (
+        comments["columns", "features"] = (
             f'{", ".join(c.name for c in weights)} profile like weights; weight = "{weights[0].name}" would use one'
         )
     codes = [c.name for c in profile.columns if c.numbers is not None and c.whole and 2 < c.distinct <= MOST_CODES]
     codes = [name for name in codes if name not in skip and profile[name] not in weights]
     if codes:
         columns["categorical"] = codes
-        told["columns", "categorical"] = "few whole numbers: taken for codes"
+        comments["columns", "categorical"] = "few whole numbers: taken for codes"

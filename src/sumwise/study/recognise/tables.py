@@ -31,13 +31,13 @@ def _cells(profile: FileProfile) -> Guess | None:
     attributes = [c.name for c in profile.columns if c not in (count, total)]
     if not attributes:
         return None
-    data, told = profile.opening()
+    data, comments = profile.opening()
     data["kind"] = "cells"
     data["absent"] = "zero"
-    told["data", "absent"] = "what a cell means that has no row: zero, unobserved, or raise"
+    comments["data", "absent"] = "what a cell means that has no row: zero, unobserved, or raise"
     columns: dict[str, Any] = {"attributes": attributes, "count": count.name, "label_sum": total.name}
     seen = f"{profile.n_rows:,} cells with {count.name} and {total.name}"
-    return Guess("maxent", 0.9, seen, data, columns, comments=told, methods=METHODS)
+    return Guess("maxent", 0.9, seen, data, columns, comments=comments, methods=METHODS)
 
 
 def _rows(profile: FileProfile) -> Guess | None:
@@ -59,16 +59,16 @@ def _rows(profile: FileProfile) -> Guess | None:
         for c in profile.columns
         if c.distinct > 0.9 * profile.n_rows and c is not label and (c.numbers is None or c.whole)
     ]
-    data, told = profile.opening()
+    data, comments = profile.opening()
     data["kind"] = "rows"
-    told["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
+    comments["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
     words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
-        told["data", "missing"] = "these stand for missing values"
+        comments["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
     if alone:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in alone]
-        told["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
+        comments["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
     seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
-    return Guess("maxent", 0.5, seen, data, columns, comments=told, methods=METHODS)
+    return Guess("maxent", 0.5, seen, data, columns, comments=comments, methods=METHODS)

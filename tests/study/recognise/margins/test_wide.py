@@ -8,6 +8,11 @@ import pytest
 
 import public_data
 from study_cases import votes
+from sumwise import Margins
+from sumwise.ecological import Goodman, voting_patterns
+from sumwise.errors import DataError
+from sumwise.study import Problem, study_of
+from sumwise.study.initialise import suggest_problem
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.margins import guess
 
@@ -85,6 +90,9 @@ def test_people_are_no_margins(tmp_path):
         ("rxcecolinf_stlouis_notruth", ["bvap", "ovap"], ["Bosley", "Roberts", "Ribaudo", "Villa", "NoVote"]),
         ("king_matproii_registration_truth", ["x"], ["t"]),
         ("pyei_waterbury_notruth", ["White.Pct", "Black.Pct", "Hispanic.Pct"], ["Tom.Foley", "Dan.Malloy"]),
+        ("gwinnett_2018_turnout_by_race_notruth", ["white", "black", "hispanic", "other"], ["kemp", "abrams", "metz"]),
+        ("redistrict_notruth", ["black", "white", "hispanic"], ["dem", "rep", "novote"]),
+        ("wallace_1968_notruth", ["X"], ["Y"]),
     ],
 )
 def test_public_files_are_recognised(name, groups, outcomes):
@@ -98,3 +106,114 @@ def test_a_unit_that_repeats_is_named(tmp_path):
     found = guessed(tmp_path, frame.assign(precinct=[f"P{i // 2}" for i in range(20)]))
     assert "unit" not in found.columns
     assert found.ask[-1].startswith("precinct has 10 values in 20 rows")
+
+
+real = pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
+
+
+def public(name):
+    return pd.read_csv(public_data.folder() / "ei" / f"{name}.csv", dtype={"precinct": str})
+
+
+def suggested(tmp_path, frame):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    return suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+
+
+@real
+def test_overlapping_shares_of_waterbury_are_refused_by_init_and_fit(tmp_path):
+    path = public_data.folder() / "ei" / "pyei_waterbury_notruth.csv"
+    words = r"shares that overlap: White.Pct, Black.Pct, Hispanic.Pct sum to 1\.065 to 1\.396 of the total in 23 of 23"
+    with pytest.raises(DataError, match=words):
+        suggest_problem([path], tmp_path / "p.toml")
+    guessed = guess([profile_file(path)])
+    for mismatch in ("", "rescale", "no_vote"):
+        guessed.data["mismatch"] = mismatch or "raise"
+        study = study_of(Problem.parse(guessed.text(), tmp_path / "p.toml"))
+        with pytest.raises(DataError, match=words):
+            study.read()
+
+
+@real
+def test_one_negative_number_names_its_row(tmp_path):
+    frame = public("senc").iloc[:, :9]
+    frame.loc[17, "rep"] = -5
+    with pytest.raises(DataError, match=r"column 'rep' is negative in 1 of 212 rows\. First: row 19"):
+        suggested(tmp_path, frame)
+
+
+@real
+def test_a_line_of_totals_is_left_out_of_a_real_file(tmp_path):
+    frame = public("senc").iloc[:, :9]
+    total = {"county": "", "precinct": "TOTAL", **frame.iloc[:, 2:].sum()}
+    found = suggested(tmp_path, pd.concat([frame, pd.DataFrame([total])]))
+    assert found.read[0]["people"] == frame["total"].sum()
+    assert found.guess.data["without"] == [{"county": "", "precinct": "TOTAL"}]
+
+
+@real
+def test_adults_and_votes_offer_abstention(tmp_path):
+    frame = public("rxcecolinf_stlouis_notruth").drop(columns="NoVote")
+    found = suggested(tmp_path, frame)
+    assert found.guess.data["mismatch"] == "no_vote"
+    assert found.read[0]["outcomes"]["no vote"] == 204639
+
+
+@real
+def test_several_elections_and_race_columns_of_santa_clara(tmp_path):
+    found = suggest_problem(
+        [public_data.folder() / "ei" / "pyei_SantaClaraSampleData_notruth.csv"], tmp_path / "p.toml"
+    )
+    assert found.guess.columns["groups"] == ["pct_asian_vote", "pct_non_asian_vote"]
+    assert [c["total"] for c in found.guess.contests] == ["total2", "total5", "total5", "total5"]
+    assert found.read[0]["people"] == 19604
+    assert "pct_ind_vote" in found.guess.unused
+
+
+@real
+def test_a_precinct_in_two_rows_is_named(tmp_path):
+    found = suggested(tmp_path, public("gwinnett_2018_turnout_by_race_notruth"))
+    assert found.guess.data["without"] == {"precinct": "035"}
+    assert any("row 36 repeats '035' with the same groups" in line for line in found.guess.ask)
+    assert found.read[0]["units"] == 155
+
+
+@real
+def test_not_voting_is_no_candidate_of_choice():
+    frame = public("rxcecolinf_stlouis_notruth")
+    margins = Margins.from_frame(frame, ["bvap", "ovap"], ["Bosley", "Roberts", "Ribaudo", "Villa", "NoVote"])
+    chosen = voting_patterns(Goodman(constrained=True).fit(margins)).choice
+    assert chosen["candidate"].tolist() == ["Bosley", "Villa"]
+    assert "NoVote" not in chosen["runner_up"].tolist()
+
+
+def test_a_unit_without_a_name_is_named_by_its_row(tmp_path):
+    frame = votes(30).astype({"precinct": object})
+    frame.loc[4, "precinct"] = None
+    with pytest.raises(DataError, match=r"column 'precinct' is missing in 1 of 30 rows\. First: row 6"):
+        suggested(tmp_path, frame)
+
+
+def test_percents_without_their_sign_and_with_a_rest(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": 100 * rng.random(20).round(3), "t": 100 * rng.random(20).round(3), "n": 50 + np.arange(20)}
+    )
+    found = suggested(tmp_path, frame)
+    assert (found.guess.columns["groups_in"], found.guess.columns["outcomes_in"]) == ("percent", "percent")
+    assert np.isclose(found.read[0]["groups"]["x"], (frame["x"] * frame["n"]).sum() / 100)
+
+
+def test_turnout_alone_is_an_outcome(tmp_path):
+    frame = votes(20).rename(columns={"young": "white", "old": "black"})
+    frame = frame.assign(turnout=(frame["white"] * 0.3 + frame["black"] * 0.5).round()).drop(columns=["yes", "no"])
+    found = suggested(tmp_path, frame)
+    assert list(found.read[0]["outcomes"]) == ["turnout", "no vote"]
+
+
+def test_shares_without_any_total_are_refused_beside_counts(tmp_path):
+    frame = votes(20)
+    whole = frame["young"] + frame["old"]
+    frame = frame.assign(yes=(frame["yes"] / whole).round(3), no=(frame["no"] / whole).round(3))
+    with pytest.raises(DataError, match=r"the outcomes \(yes, no\) are shares, and no column says of how many people"):
+        suggested(tmp_path, frame)

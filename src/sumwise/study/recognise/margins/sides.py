@@ -13,6 +13,7 @@ from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, matrix, parts_of, sums, whole_runs
 
+ROUNDED = 1e-6  # relative to a total: what differs by less was rounded
 NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
 MOST_LIKE_GROUPS = 0.34  # leaning of a side that may still be outcomes
@@ -59,6 +60,7 @@ def find_sides(profile: FileProfile) -> Sides | None:
         return None
     kinds = {c.name: kind_of(c) for c in pool}
     found = _closed(pool, kinds)
+    _perhaps_percents(pool, kinds, found)
     found += _loose(pool, kinds, found, profile.n_rows)
     best = None
     for groups, outcomes in itertools.permutations(found, 2):
@@ -86,6 +88,18 @@ def kind_of(column: Column) -> str:
     if words.called(column, words.SHARES) and (values <= 100).mean() >= 0.9 and (values > 1).any():
         return "percent"
     return "count"
+
+
+def _perhaps_percents(pool: list[Column], kinds: dict[str, str], closed: list[Side]) -> None:
+    """Take numbers with decimals up to 100 that add up to nothing for percents, where names suggest it."""
+    inside = {name for side in closed for name in side.names}
+    named = any(kind == "percent" for kind in kinds.values())
+    for c in pool:
+        values = c.amounts[np.isfinite(c.amounts)]
+        small = not c.whole and bool((values <= 100).all()) and bool((values >= 0).all())
+        suggested = named or words.like_group(c) or words.like_outcome(c)
+        if kinds[c.name] == "count" and c.name not in inside and small and suggested:
+            kinds[c.name] = "percent"
 
 
 # --- sides that add up
@@ -166,7 +180,11 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
             found.append(Side([c for c in plain if c in named or c in others], kind))
             if named:
                 found.append(Side(others, kind))
-    return [side for side in found if side.kind != "count" or len(side.columns) > 1]
+    kept = [side for side in found if side.kind != "count" or len(side.columns) > 1]
+    if not any(side.leaning <= 0 for side in (*closed, *kept)):
+        voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
+        kept += [Side(voted[:1], "count")] if voted else []
+    return kept
 
 
 def _with_neighbours(side: list[Column], columns: list[Column]) -> list[Column]:
@@ -248,7 +266,7 @@ def relation(groups: Side, outcomes: Side, keep: np.ndarray | None = None) -> Re
     g, o = sums(groups.columns), sums(outcomes.columns)
     most = np.maximum(np.maximum(g, o), 1e-300)
     off = np.where(rows, np.abs(g - o) / most, 0.0)
-    wrong = rows & (off > 1e-6)
+    wrong = rows & (off > ROUNDED)
     middle = float(np.median(off[rows]))
     if wrong.sum() <= (1 - AGREE) * rows.sum():
         return Relation("equal", middle, wrong if wrong.any() else None)

@@ -138,7 +138,8 @@ def _unit(reading: Reading) -> dict[str, Any]:
         for b in free[i + 1 :]:
             if len(set(zip(a.codes[keep].tolist(), b.codes[keep].tolist()))) == n:
                 return {"unit": [a.name, b.name]}
-    nearly = [c for c in free if words.called(c, words.UNITS) and len(np.unique(c.codes[keep])) >= 0.9 * n]
+    nearly = [c for c in profile.columns if c.name not in used and words.called(c, words.UNITS) and c.doubtful is None]
+    nearly = [c for c in nearly if len(np.unique(c.codes[keep])) >= 0.9 * n]  # the reader names what is missing
     if nearly:
         return {"unit": nearly[0].name}
     reading.ask += [
@@ -203,7 +204,14 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     total = _total(reading, side)
     if total is not None:
         columns["total"] = total.name
-    elif "count" not in (groups.kind, side.kind) or groups.kind != side.kind:
+    elif groups.kind != side.kind:
+        shares, of = (groups, "groups") if groups.kind != "count" else (side, "outcomes")
+        raise DataError(
+            f"{reading.profile.path.name}: the {of} ({', '.join(shares.names[:4])}) are {shares.kind}s, and no column "
+            "says of how many people.",
+            hint="add a column of totals, called total, or write all columns as counts.",
+        )
+    elif groups.kind != "count":
         columns["total"] = UNITS_ALIKE
         reading.comments["columns", "total"] = "no column of totals: every unit counts as this many people"
         reading.ask.append(
@@ -296,7 +304,7 @@ def _has_rest(side: Side, total: Column | None, keep: np.ndarray) -> bool:
 def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
     listed = f"{', '.join(side.names[:4])}{', ...' if len(side.names) > 4 else ''}"
     if found.word in ("shares", "far") or (found.word == "equal" and found.out is None):
-        return {}  # nothing to do; or the reader refuses, and says by how much
+        return _rounded(reading, side) if found.word == "equal" else {}  # far: the reader refuses, and says by how much
     if found.word == "equal" and found.out is not None:
         reading.comments["data", "mismatch"] = (
             "units whose sides differ are left out; raise refuses, rescale scales them"
@@ -325,6 +333,19 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
             "median unit and are rescaled."
         )
     return {"mismatch": found.word}
+
+
+def _rounded(reading: Reading, side: Side) -> dict[str, Any]:
+    """What to do where sums differ in the last digits only."""
+    groups = reading.sides.groups
+    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+    totals = [sums(s.columns)[rows] for s in (groups, side)]
+    totals += [s.total.amounts[rows] for s in (groups, side) if s.total is not None]
+    low, high = np.min(totals, axis=0), np.max(totals, axis=0)
+    if not (high - low > 1e-9 * high).any():
+        return {}
+    reading.comments["data", "mismatch"] = "sums differ in the last digits, by rounding"
+    return {"mismatch": "rescale"}
 
 
 def _rows(reading: Reading, side: Side, rows: Any, most: int = 5) -> str:

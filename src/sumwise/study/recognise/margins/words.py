@@ -95,13 +95,28 @@ OUTCOMES = (
 )
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
 EITHER = ("other*", "oth", "rest", "unknown*", "mixed", "multi*", "two", "undeclared", "misc")
-TOTALS = ("total*", "tot", "n", "all", "turnout", "voters", "ballots", "pop", "sum", "vap", "cvap", "population")
+TOTALS = (
+    "total*",
+    "tot",
+    "n",
+    "all",
+    "turnout",
+    "votes",
+    "voters",
+    "ballots",
+    "pop",
+    "sum",
+    "vap",
+    "cvap",
+    "registered",
+)
+VOTED = ("turnout", "voted", "ballots", "votes", "yes")
 SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
 PLACES = ("lat", "latitude", "lon", "lng", "longitude", "x_coord", "y_coord", "easting", "northing", "area", "shape*")
 AGES = re.compile(r"(x|age)?\s*\d{2}\s*(\D{0,4}\s*\d{2}|\+|plus)?\s*(\+|plus)?", re.IGNORECASE)
 TOTAL_ROW = re.compile(
     r"(grand |sub-?|overall )?totals?\b.*|(county|state|city|district)-?wide|sum|all (units|precincts|counties)|"
-    r".*\b(sub)?totals?:?",
+    r".*\b(sub)?totals?:?|percent(age)?s?( of total)?|pct|%|shares?|average|mean|median",
     re.IGNORECASE,
 )
 
