@@ -20,8 +20,8 @@ export npm_config_cache := $(CACHE)/npm
 export PRE_COMMIT_HOME := $(CACHE)/pre-commit
 $(shell mkdir -p $(TMPDIR))
 # Two workers test at once; BLAS and torch with threads of their own would wait for each other's.
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
+test quick fuzz matrix dist: export OMP_NUM_THREADS := 1
+test quick fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: help demo test check format bench pyspark-env cluster docs clean
 help:  ## list the commands
@@ -47,10 +47,22 @@ demo: $(VENV)/.core  ## one small story per family, on generated data with known
 test: $(VENV)/.dev  ## every test and every documented example
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
+quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow" tests
+
 check: $(VENV)/.dev  ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
+	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
+
+matrix:  ## the core tests on Python 3.11 to 3.14 where they can be had, with the lowest and the newest dependencies
+	@sh .ci/matrix
+
+dist:  ## wheel and sdist with their bill of materials in dist/; the tests run against the wheel in a bare environment
+	@sh .ci/dist
 
 format: $(VENV)/.dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
