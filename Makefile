@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-EXTRAS := torch,spark,privacy,birds,transport,avro,remote,docs,dev
+EXTRAS := torch,spark,privacy,birds,transport,avro,remote,serve,docs,dev
 
 # What compiles, draws, downloads or caches does so inside the repository; nothing is left elsewhere.
 CACHE := $(CURDIR)/.cache
@@ -23,7 +23,7 @@ $(shell mkdir -p $(TMPDIR))
 test quick fuzz matrix dist: export OMP_NUM_THREADS := 1
 test quick fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format bench pyspark-env cluster docs clean
+.PHONY: help demo test check format bench browser pyspark-env cluster docs clean
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
@@ -70,6 +70,15 @@ format: $(VENV)/.dev  ## let ruff fix what it can
 
 bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+browser: export SUMWISE_BROWSER := $(CACHE)/browser
+browser: export SUMWISE_SHOTS := $(CACHE)/browser
+browser: $(VENV)/.dev  ## the app in a real browser (Debian's chromium, playwright, axe-core)
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; } || \
+	  { echo "chromium can't be installed here: the app was not tried in a browser"; exit 3; }
+	$(PIP) playwright
+	npm install --silent --prefix $(CACHE)/browser axe-core
+	$(BIN)/python -m pytest -q tests/browser
 
 pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spark's workers (--archives)
 	rm -rf $(CACHE)/pyspark-env && mkdir -p dist

@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 from spark_cluster import Cluster  # noqa: E402
-
 from sumwise import synthetic  # noqa: E402
 from sumwise.maxent import MaxEntClassifier, SolverOptions  # noqa: E402
 

@@ -17,6 +17,8 @@ EXTRAS = {
     "ot": "transport",
     "fastavro": "avro",
     "fsspec": "remote",
+    "starlette": "serve",
+    "uvicorn": "serve",
     "openpyxl": "office",
     "pyreadstat": "stats",
 }

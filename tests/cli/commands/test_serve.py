@@ -1,31 +1,38 @@
-"""The command serve: until Ctrl-C, on a result only."""
+"""The command serve: says where, and ends by Ctrl-C."""
 
 from __future__ import annotations
 
 import json
 import socket
 
+import pytest
+
 from study_cases import ecological
-from sumwise.cli import main, server
+from sumwise.cli import main
 from sumwise.study.fitting import fit_problem
+
+uvicorn = pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
+
+
+def interrupted(self, sockets=None):
+    raise KeyboardInterrupt
 
 
 def test_serve_says_where_and_ends_by_ctrl_c(tmp_path, capsys, monkeypatch):
-    fit_problem(ecological(tmp_path), tmp_path / "r")
-
-    def interrupted(self, poll_interval=0.5):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(server.ThreadingHTTPServer, "serve_forever", interrupted)
-    assert main(["serve", str(tmp_path / "r"), "--port", "0", "--json"]) == 130
-    assert json.loads(capsys.readouterr().out)["url"].startswith("http://127.0.0.1:")
+    monkeypatch.setattr(uvicorn.Server, "run", interrupted)
+    assert main(["serve", str(tmp_path / "ws"), "--port", "0", "--json"]) == 130
+    address = json.loads(capsys.readouterr().out)["url"]
+    assert address.startswith("http://127.0.0.1:")
+    assert len(address.split("/")[3]) >= 24
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert main(["serve", str(tmp_path / "r"), "--port", str(taken.getsockname()[1])]) == 2
+        assert main(["serve", str(tmp_path / "ws"), "--port", str(taken.getsockname()[1])]) == 2
     assert "can't be used" in capsys.readouterr().err
 
 
-def test_serve_needs_a_result(tmp_path, capsys):
-    assert main(["serve", str(tmp_path)]) == 2
-    assert "no result" in capsys.readouterr().err
+def test_serve_shows_a_finished_result(tmp_path, capsys, monkeypatch):
+    fit_problem(ecological(tmp_path), tmp_path / "r")
+    monkeypatch.setattr(uvicorn.Server, "run", interrupted)
+    assert main(["serve", str(tmp_path / "r"), "--port", "0"]) == 130
+    assert "http://127.0.0.1:" in capsys.readouterr().out

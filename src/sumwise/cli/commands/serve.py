@@ -1,4 +1,4 @@
-"""``sumwise serve``: a result folder in the browser of this machine."""
+"""``sumwise serve``: the local app, or a finished result, in the browser of this machine."""
 
 from __future__ import annotations
 
@@ -12,33 +12,29 @@ ORDER = 18
 
 
 def command(
-    result: Annotated[str, typer.Argument(help="A folder that sumwise fit wrote.")],
+    folder: Annotated[
+        str, typer.Argument(help="Where studies are kept, or a folder that sumwise fit wrote.")
+    ] = "sumwise-studies",
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8765,
     json: output.Json = False,
 ) -> None:
-    """Show a result folder in the browser, until Ctrl-C.
+    """Open the app in the browser: choose a file, check how it is read, run, read the report. Ctrl-C ends it.
 
-    Only this machine can reach it (127.0.0.1), and only under that name. The report is one file that needs no
-    server: open report.html, or send it.
+    Only this machine can reach it (127.0.0.1), and only with the token in the address. Every study is a folder that
+    the command line understands: data, problem.toml and result/. Needs the extra serve.
 
+      $ sumwise serve
       $ sumwise serve result/
     """
     import sys
 
-    from sumwise.cli.server import server_for
-    from sumwise.errors import DataError
-    from sumwise.study.fitting import read_result
+    from sumwise.app.server import serve
 
-    read_result(result)
-    try:
-        server = server_for(result, port)
-    except OSError as error:
-        raise DataError(f"Port {port} can't be used: {error.strerror}.", hint="--port 0 takes a free one.") from None
-    with server:
-        place = f"http://127.0.0.1:{server.server_address[1]}/"
+    def ready(address: str) -> None:
         if json:
-            output.write_json({"url": place})
+            output.write_json({"url": address})
         else:
-            output.write(f"{place}  (Ctrl-C ends it)")
+            output.write(f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()
-        server.serve_forever()
+
+    serve(folder, port, ready)

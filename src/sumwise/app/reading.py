@@ -1,0 +1,127 @@
+"""How the app reads files: always in a child process, ``python -m sumwise.app.reading``, which answers in JSON.
+
+A damaged file can end the child, never the server; and what the child does is what ``sumwise init`` and ``sumwise fit``
+do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from sumwise.errors import DataError, SumwiseError
+
+TOP = ("family", "title", "method", "seed", "level", "sensitivity")
+LISTS = ("groups", "outcomes", "attributes", "features", "covariates")  # roles that several columns may have
+MOST_SHOWN = 3
+
+
+def suggestion(files: list[str], out: str, family: str | None = None) -> dict[str, Any]:
+    """Recognise files and write the problem file that they suggest; return it with every column's role."""
+    from sumwise.study.initialise import suggest_problem
+    from sumwise.study.problem import Problem
+
+    found = suggest_problem(files, out, family, replace=True)
+    found.write()
+    return {**found.to_dict(), **described(Problem.parse(found.text, Path(out))), "text": found.text}
+
+
+def checked(path: str) -> dict[str, Any]:
+    """Read the data of a problem file as a fit would; return what was read, or raise what a fit would."""
+    from sumwise.study.contests import contest_problems
+    from sumwise.study.families import study_of
+    from sumwise.study.problem import Problem
+    from sumwise.study.sources import all_met
+
+    problem = Problem.from_file(path)
+    remarks = []
+    for name, each in (contest_problems(problem) or {"": problem}).items():
+        study = study_of(each)
+        study.read()
+        all_met(each)
+        remarks += [f"{name}: {line}" if name else line for line in (*each.remarks, *getattr(study, "notes", ()))]
+    return {**described(problem), "text": problem.text, "remarks": remarks}
+
+
+def described(problem: Any) -> dict[str, Any]:
+    """What the page needs for its menus: values, roles and methods of the family, columns of the file."""
+    from sumwise.study.families import study_of
+
+    kind = type(study_of(problem))
+    return {
+        "values": {k: v for k, v in dict(problem.values).items() if k in (*TOP, "data", "columns", "options")},
+        "contests": problem.values.get("contest", []),
+        "roles": [{"key": k, "meaning": v, "several": k in LISTS} for k, v in kind.column_keys.items()],
+        "methods": [{"name": name, "meaning": meaning_of(problem.family, name)} for name in kind.methods],
+        "columns": file_columns(problem),
+    }
+
+
+def file_columns(problem: Any) -> list[dict[str, Any]]:
+    """Every column of the problem's files, with its first entries and the role that it has."""
+    from sumwise.study.profile_file import profile_file
+
+    role = {}
+    for key, names in problem.values.get("columns", {}).items():
+        for name in names if isinstance(names, list) else [names]:
+            role.setdefault(name, key)
+    shown = []
+    for key in problem.data:
+        path = problem.file(key, needed=False) if key == "file" or key.endswith("_file") else None
+        if path is None or path.is_dir():
+            continue
+        for column in profile_file(path).columns:
+            n = min(MOST_SHOWN, len(column.numbers if column.numbers is not None else column.texts))
+            first = [column.value(i) for i in range(n)]
+            kind = "numbers" if column.numbers is not None else "text"
+            shown.append({"name": column.name, "kind": kind, "first": first, "role": role.get(column.name, "")})
+    return shown
+
+
+def meaning_of(family: str, method: str) -> str:
+    """The first line of a method's documentation."""
+    thing = getattr(importlib.import_module(f"sumwise.{family}"), method, None)
+    return (thing.__doc__ or "").strip().split("\n")[0] if thing is not None else ""
+
+
+def problem_text(values: dict[str, Any], contests: list[dict[str, Any]] = ()) -> str:  # type: ignore[assignment]
+    """The problem file of values that the page sent."""
+    from sumwise.study.recognise.guess import value
+
+    lines = ["# a problem file for sumwise, written by its app"]
+    lines += [f"{key} = {value(values[key])}" for key in TOP if values.get(key) not in (None, "")]
+    for table in ("data", "columns", "options"):
+        entries = {k: v for k, v in values.get(table, {}).items() if v not in (None, "", [])}
+        if entries:
+            lines += ["", f"[{table}]", *(f"{key} = {value(given)}" for key, given in entries.items())]
+    for contest in contests:
+        lines += ["", "[[contest]]", *(f"{key} = {value(given)}" for key, given in contest.items())]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Answer one question, in JSON on standard output: what was asked for, or ``error`` and ``hint``."""
+    ask, *rest = arguments
+    try:
+        if ask == "suggest":
+            out, family, *files = rest
+            answer = suggestion(files, out, family or None)
+        elif ask == "check":
+            answer = checked(rest[0])
+        else:
+            raise DataError(f"There is no question {ask!r}.")
+    except SumwiseError as error:
+        answer = {"error": error.message, "hint": error.hint or ""}
+    except MemoryError:
+        answer = {"error": "There is not enough memory to read this file.", "hint": "give fewer rows or columns."}
+    from sumwise.report.summary import plain
+
+    sys.stdout.write(json.dumps(plain(answer), ensure_ascii=False) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

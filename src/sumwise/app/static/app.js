@@ -1,0 +1,253 @@
+"use strict";
+// The page of the local app. It builds elements by textContent alone: no text of a file ever becomes HTML.
+const base = location.pathname.replace(/\/[^/]*$/, "");
+const $ = (id) => document.getElementById(id);
+const WORDS = { none: "", queued: "Waiting for another run to end.", running: "Running.", done: "Done.", failed: "It failed; the messages say why.",
+  cancelled: "Cancelled. What is done is kept: Run goes on from there.", interrupted: "Interrupted. Run goes on where it stopped." };
+let current = null, reading = null, timer = null;
+
+function make(tag, text, more = {}) {
+  const node = document.createElement(tag);
+  if (text !== undefined && text !== null) node.textContent = text;
+  for (const [key, value] of Object.entries(more)) node[key] = value;
+  return node;
+}
+
+function say(problem) {
+  const box = $("message");
+  box.hidden = !problem;
+  box.textContent = problem ? problem.error + (problem.hint ? " " + problem.hint : "") : "";
+  if (problem) box.scrollIntoView({ block: "center" });
+}
+
+async function ask(path, options = {}) {
+  let answer, body;
+  try {
+    answer = await fetch(base + path, options);
+    body = await answer.json();
+  } catch (error) {
+    body = { error: "The app doesn't answer.", hint: "Is it still running? Start sumwise serve again." };
+  }
+  if (body.error) { say(body); throw new Error(body.error); }
+  return body;
+}
+const post = (path, body = {}) => ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+const of = (name) => "/api/studies/" + encodeURIComponent(name);
+
+async function home() {
+  stopWatching();
+  current = null;
+  $("study").hidden = true; $("home").hidden = false;
+  document.title = "sumwise";
+  const list = await ask("/api/studies");
+  $("studies").replaceChildren(...list.map((study) => {
+    const item = make("li"), button = make("button", "", { type: "button" });
+    button.append(make("strong", study.title || study.name), make("br"),
+      make("span", [study.title ? study.name : "", study.method, WORDS[study.job.status]].filter(Boolean).join(" · ")));
+    button.addEventListener("click", () => go(study.name));
+    item.append(button);
+    return item;
+  }));
+  $("no-studies").hidden = list.length > 0;
+}
+
+function go(name) { location.hash = name ? "#" + encodeURIComponent(name) : ""; }
+
+async function open(name) {
+  say(null);
+  stopWatching();
+  current = name;
+  $("home").hidden = true; $("study").hidden = false;
+  $("study-title").textContent = name;
+  document.title = name + " – sumwise";
+  for (const id of ["result", "reading", "settings", "private"]) $(id).hidden = true;
+  const facts = await ask(of(name) + "?reading=1");
+  $("study-files").textContent = facts.files.length ? "Files: " + facts.files.join(", ") : "";
+  $("run").disabled = !facts.files.length;
+  showResult(facts);
+  showJob(facts.job);
+  if (facts.reading) show(facts.reading);
+  else if (facts.files.length) await recognise();
+  releaseReady(facts.tables);
+  $("main").focus();
+}
+
+async function recognise() {
+  $("seen").textContent = "Reading the file …";
+  $("reading").hidden = false;
+  try { show(await post(of(current) + "/suggest", { family: $("family").value })); say(null); }
+  catch (error) { $("seen").textContent = ""; }
+}
+
+function show(found) {
+  $("reading").hidden = false;
+  if (found.error) { say(found); $("seen").textContent = found.error; return; }
+  if (!found.seen && reading && reading.study === current) {  // saved: what was recognised stays on the page
+    for (const key of ["seen", "check", "not_used"]) found[key] = reading[key];
+  }
+  reading = { ...found, study: current };
+  for (const id of ["settings", "private"]) $(id).hidden = false;
+  $("seen").textContent = found.seen ? "Recognised: " + found.seen + "." : "";
+  const lines = [...(found.check || []), ...(found.remarks || [])];
+  for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
+  $("checks").replaceChildren(...lines.map((line) => make("li", line)));
+  $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
+  $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.key), make("dd", role.meaning)]));
+  $("family").value = found.values.family || "";
+  $("title").value = found.values.title || "";
+  $("level").value = found.values.level ?? 0.95;
+  $("seed").value = found.values.seed ?? 0;
+  const methods = [{ name: "auto", meaning: "The method that suits the data; the report says which and why." }, ...found.methods];
+  $("method").replaceChildren(...methods.map((m) => make("option", m.name, { value: m.name })));
+  $("method").value = found.values.method || "auto";
+  showMethod(methods);
+  $("method").onchange = () => showMethod(methods);
+  const noises = found.values.family === "collective" ? ["poisson", "exact", "gaussian", "laplace", "geometric"] : [];
+  $("noise-row").hidden = !noises.length;
+  $("noise").replaceChildren(...noises.map((n) => make("option", n)));
+  if (noises.length) $("noise").value = (found.values.options || {}).noise || "poisson";
+  $("text").value = found.text || "";
+  const names = ["", ...found.columns.map((c) => c.name)];
+  $("count-label").replaceChildren(...names.map((n) => make("option", n || "none", { value: n })));
+}
+
+function showMethod(methods) {
+  $("method-meaning").textContent = (methods.find((m) => m.name === $("method").value) || {}).meaning || "";
+}
+
+function columnRow(column) {
+  const row = make("tr"), menu = make("select");
+  menu.dataset.column = column.name;
+  menu.setAttribute("aria-label", "Role of " + column.name);
+  menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key, { value: r.key })));
+  menu.value = column.role;
+  const cell = make("td");
+  cell.append(menu);
+  row.append(make("th", column.name, { scope: "row" }), make("td", column.kind), make("td", column.first.join(", ")), cell);
+  return row;
+}
+
+function values() {
+  const chosen = {}, kept = reading.values.columns || {}, names = reading.columns.map((c) => c.name);
+  for (const [key, value] of Object.entries(kept)) {  // names that are no columns, as that of a rest
+    if (![].concat(value).some((v) => names.includes(v))) chosen[key] = value;
+  }
+  for (const menu of $("columns").querySelectorAll("select")) {
+    if (!menu.value) continue;
+    const role = reading.roles.find((r) => r.key === menu.value);
+    if (role.several) (chosen[menu.value] ||= []).push(menu.dataset.column);
+    else chosen[menu.value] = chosen[menu.value] ? [].concat(chosen[menu.value], menu.dataset.column) : menu.dataset.column;
+  }
+  const options = { ...(reading.values.options || {}) };
+  if (!$("noise-row").hidden) options.noise = $("noise").value;
+  return { ...reading.values, title: $("title").value, method: $("method").value, level: Number($("level").value),
+    seed: Number($("seed").value), columns: chosen, options };
+}
+
+async function save(body) {
+  say(null);
+  $("saved").textContent = "Reading the data …";
+  const found = await post(of(current) + "/problem", body).catch(() => null);
+  $("saved").textContent = found ? "Saved; the data can be read this way." : "Not saved.";
+  if (found) show(found);
+  return found;
+}
+
+async function run() {
+  if (reading && !(await save({ values: values(), contests: reading.contests }))) return;
+  showJob(await post(of(current) + "/run"));
+}
+
+function showJob(job) {
+  const live = job.status === "running" || job.status === "queued";
+  $("status").textContent = WORDS[job.status] + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
+  $("log").textContent = (job.lines || []).join("\n");
+  $("bar").hidden = !live; $("cancel").hidden = !live; $("run").hidden = live;
+  stopWatching();
+  if (live) timer = setTimeout(watch, 1000);
+}
+function stopWatching() { clearTimeout(timer); timer = null; }
+
+async function watch() {
+  const name = current;
+  const job = await ask(of(name) + "/job").catch(() => null);
+  if (!job || name !== current) return;
+  showJob(job);
+  if (["done", "failed"].includes(job.status)) {
+    const facts = await ask(of(name));
+    showResult(facts);
+    releaseReady(facts.tables);
+    if (job.status === "failed") say({ error: (job.lines || []).slice(-1)[0] || "The run failed." });
+    else if (!$("result").hidden && job.kind === "fit") $("result-title").scrollIntoView();
+  }
+}
+
+function showResult(facts) {
+  const there = facts.result.length > 0;
+  $("result").hidden = !there;
+  if (!there) return;
+  const place = base + "/files/" + encodeURIComponent(facts.name) + "/" + facts.root;
+  $("open-report").href = place + "report.html";
+  $("download-all").href = base + "/zip/" + encodeURIComponent(facts.name);
+  $("downloads").replaceChildren(...facts.result.map((file) => {
+    const item = make("li");
+    item.append(make("a", file, { href: place + encodeURIComponent(file), download: file }));
+    return item;
+  }));
+  $("report").src = place + "report.html";
+}
+
+function releaseReady(there) { $("release-fields").disabled = !there; $("release").disabled = true; $("plan-text").textContent = ""; }
+const releaseValues = () => ({ epsilon: Number($("epsilon").value), delta: Number($("delta").value), mechanism: $("mechanism").value,
+  public_levels: $("public-levels").checked });
+
+async function showPlan() {
+  say(null);
+  const plan = await post(of(current) + "/plan", releaseValues());
+  const facts = plan.release || {};
+  const lines = Object.entries(facts).filter(([, v]) => typeof v !== "object").map(([k, v]) => k + ": " + v);
+  $("plan-text").textContent = lines.join("\n") + "\n" + (plan.tables || []).length + " tables. Nothing has been spent yet.";
+  $("release").disabled = false;
+}
+
+async function send(files) {
+  say(null);
+  let study = "";
+  $("upload").hidden = false;
+  try {
+    for (const [i, file] of [...files].entries()) {
+      $("upload").value = i / files.length;
+      const answer = await ask("/api/upload/" + encodeURIComponent(file.name) + (study ? "?study=" + encodeURIComponent(study) : ""),
+        { method: "PUT", body: file });
+      study = answer.study;
+    }
+    go(study);
+  } finally { $("upload").hidden = true; $("file").value = ""; }
+}
+
+function route() {
+  const name = decodeURIComponent(location.hash.slice(1));
+  (name ? open(name) : home()).catch(() => {});
+}
+
+$("go-home").addEventListener("click", () => go(""));
+$("quit").addEventListener("click", async () => { await post("/api/quit"); document.body.replaceChildren(make("p", "The app has stopped. This tab can be closed.")); });
+$("file").addEventListener("change", (event) => { if (event.target.files.length) send(event.target.files).catch(() => {}); });
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  $("drop").addEventListener(kind, (event) => {
+    event.preventDefault();
+    $("drop").classList.toggle("over", kind === "dragover");
+    if (kind === "drop" && event.dataTransfer.files.length) send(event.dataTransfer.files).catch(() => {});
+  });
+}
+$("recognise").addEventListener("click", recognise);
+$("save").addEventListener("click", () => save({ values: values(), contests: reading.contests }));
+$("save-text").addEventListener("click", () => save({ text: $("text").value }));
+$("run").addEventListener("click", () => run().catch(() => {}));
+$("cancel").addEventListener("click", async () => showJob(await post(of(current) + "/cancel")));
+$("count").addEventListener("click", async () => showJob(await post(of(current) + "/tables",
+  { file: reading.values.data.file, label: $("count-label").value, attributes: reading.columns.map((c) => c.name).filter((n) => n !== $("count-label").value) }).catch((e) => ({ status: "none" }))));
+$("plan").addEventListener("click", () => showPlan().catch(() => {}));
+$("release").addEventListener("click", async () => showJob(await post(of(current) + "/release", releaseValues())));
+window.addEventListener("hashchange", route);
+route();

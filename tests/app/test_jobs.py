@@ -1,0 +1,88 @@
+"""One command at a time, in a child process, that can be cancelled and outlives the server."""
+
+import json
+import sys
+import time
+
+import pytest
+
+from sumwise.app.jobs import Jobs
+from sumwise.app.workspace import Workspace, write_json
+from sumwise.errors import DataError
+
+CODE = """
+import sys, time, pathlib
+what = sys.argv[1]
+print("working on", what, flush=True)
+if what == "wait":
+    pathlib.Path("begun").touch()
+    time.sleep(600)
+sys.exit(3 if what == "fail" else 0)
+"""
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    workspace = Workspace(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    found = Jobs(workspace, [sys.executable, "-c", CODE])
+    yield found
+    for name in ("a", "b"):
+        if found.state(name)["status"] in ("queued", "running"):
+            found.cancel(name)
+    found.close()
+
+
+def until(jobs, name, *statuses):
+    for _ in range(6000):  # as long as a busy machine needs
+        state = jobs.state(name)
+        if state["status"] in statuses:
+            return state
+        time.sleep(0.05)
+    raise AssertionError(state)
+
+
+def test_a_job_ends_with_its_code_and_words(jobs):
+    assert jobs.start("a", "fit", ["fine"])["status"] in ("queued", "running", "done")
+    done = until(jobs, "a", "done")
+    assert done["lines"] == ["working on fine"]
+    jobs.start("a", "fit", ["fail"])
+    assert until(jobs, "a", "failed")["code"] == 3
+
+
+def test_a_second_job_waits_and_a_running_one_can_be_cancelled(jobs, tmp_path):
+    jobs.start("a", "fit", ["wait"])
+    until(jobs, "a", "running")
+    with pytest.raises(DataError, match="worked on already"):
+        jobs.start("a", "fit", ["fine"])
+    assert jobs.start("b", "fit", ["fine"])["status"] == "queued"
+    assert jobs.cancel("a")["status"] == "cancelled"
+    assert until(jobs, "b", "done")["lines"] == ["working on fine"]
+    assert jobs.state("a")["status"] == "cancelled"
+    with pytest.raises(DataError, match="Nothing is being worked on"):
+        jobs.cancel("a")
+
+
+def test_a_waiting_job_can_be_cancelled(jobs):
+    jobs.start("a", "fit", ["wait"])
+    until(jobs, "a", "running")
+    jobs.start("b", "fit", ["fine"])
+    jobs.cancel("b")
+    jobs.cancel("a")
+    jobs.start("a", "fit", ["fine"])
+    until(jobs, "a", "done")
+    assert jobs.state("b")["status"] == "cancelled"
+    assert jobs.state("b")["lines"] == []
+
+
+def test_what_a_killed_server_left_is_recognised(jobs, tmp_path):
+    left = {"kind": "fit", "arguments": [], "status": "running", "pid": 2**22 + 1}
+    write_json(tmp_path / "a" / "job.json", left)
+    assert jobs.state("a")["status"] == "interrupted"
+    (tmp_path / "a" / "result").mkdir()
+    for name in ("summary.json", "provenance.json"):
+        (tmp_path / "a" / "result" / name).write_text("{}")
+    assert jobs.state("a")["status"] == "done"
+    (tmp_path / "a" / "job.json").write_text(json.dumps(left)[:10])
+    assert jobs.state("a")["status"] == "none"

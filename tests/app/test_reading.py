@@ -1,0 +1,54 @@
+"""How the app reads files: what it answers, and that what it writes is what a fit takes."""
+
+import json
+import tomllib
+
+from sumwise import synthetic
+from sumwise.app.reading import checked, main, problem_text, suggestion
+from sumwise.readers import write_margins
+
+
+def votes(folder):
+    write_margins(synthetic.precincts(30, random_state=0).margins, folder / "votes.csv")
+    return str(folder / "votes.csv")
+
+
+def test_a_suggestion_has_every_column_with_its_role(tmp_path):
+    found = suggestion([votes(tmp_path)], str(tmp_path / "problem.toml"))
+    assert found["family"] == "ecological"
+    assert (tmp_path / "problem.toml").read_text() == found["text"]
+    columns = {c["name"]: c for c in found["columns"]}
+    assert all(len(c["first"]) == 3 for c in columns.values())
+    assert {c["role"] for c in columns.values()} <= {r["key"] for r in found["roles"]} | {""}
+    assert all(m["meaning"] for m in found["methods"])
+
+
+def test_values_become_the_file_that_was_read(tmp_path):
+    suggestion([votes(tmp_path)], str(tmp_path / "problem.toml"))
+    read = checked(str(tmp_path / "problem.toml"))
+    text = problem_text(read["values"], read["contests"])
+    kept = {k: v for k, v in tomllib.loads(read["text"]).items() if v != ""}
+    assert tomllib.loads(text) == kept
+    (tmp_path / "again.toml").write_text(text)
+    assert checked(str(tmp_path / "again.toml"))["columns"] == read["columns"]
+
+
+def test_hostile_names_stay_values():
+    hostile = 'a"]\n[data]\nfile = "x'
+    text = problem_text({"family": "ecological", "title": hostile, "columns": {"unit": hostile, "groups": [hostile]}})
+    read = tomllib.loads(text)
+    assert read["title"] == hostile
+    assert read["columns"] == {"unit": hostile, "groups": [hostile]}
+    assert "data" not in read
+
+
+def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):
+    (tmp_path / "odd.csv").write_text("a\nx\n")
+    assert main(["suggest", str(tmp_path / "p.toml"), "", str(tmp_path / "odd.csv")]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["error"]
+    assert answer["hint"]
+    main(["check", str(tmp_path / "none.toml")])
+    assert "no problem file" in json.loads(capsys.readouterr().out)["error"]
+    main(["dance"])
+    assert "no question" in json.loads(capsys.readouterr().out)["error"]

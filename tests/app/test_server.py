@@ -1,0 +1,148 @@
+"""The app's server: who may ask, and a person's way from a file to a report."""
+
+import http.client
+import io
+import json
+import socket
+import threading
+import time
+import zipfile
+
+import pytest
+
+from sumwise import synthetic
+from sumwise.app import server as served
+from sumwise.app.workspace import Workspace
+from sumwise.readers import write_margins
+
+pytest.importorskip("starlette", reason="the extra 'serve' isn't installed")
+uvicorn = pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
+
+
+class Client:
+    """A browser without a page."""
+
+    def __init__(self, app, port):
+        self.app, self.port = app, port
+
+    def __call__(self, path, method="GET", body=None, token=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        place = f"/{self.app.token if token is None else token}{path}"
+        headers = {"Host": f"127.0.0.1:{self.port}", **headers}
+        connection.request(method, place, body, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content
+
+    def json(self, path, method="GET", body=None):
+        raw = json.dumps(body).encode() if isinstance(body, dict) else body
+        return json.loads(self(path, method, raw)[1])
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    app = served.App(Workspace(tmp_path_factory.mktemp("ws") / "studies"))
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
+    config = uvicorn.Config(app.asgi(), log_level="error", lifespan="off", server_header=False)
+    running = uvicorn.Server(config)
+    app.stop = lambda: setattr(running, "should_exit", True)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield Client(app, listener.getsockname()[1])
+    running.should_exit = True
+    thread.join(60)
+    app.jobs.close()
+
+
+def test_the_page_comes_with_its_policy(client):
+    answer, body = client("/")
+    assert answer.status == 200
+    assert b"Studies" in body
+    policy = answer.getheader("Content-Security-Policy")
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert answer.getheader("X-Frame-Options") == "SAMEORIGIN"
+    assert answer.getheader("X-Content-Type-Options") == "nosniff"
+    assert client("/static/app.js")[0].status == 200
+    assert client("/static/app.html")[0].status == 400
+    assert b"http" not in body.replace(b"<!doctype html>", b"")  # nothing from elsewhere
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_other_hosts_and_origins_are_refused(client, headers):
+    assert client("/api/studies", **headers)[0].status == 403
+    assert client("/api/quit", "POST", b"{}", **headers)[0].status == 403
+
+
+@pytest.mark.parametrize("token", ["", "x", "studies"])
+def test_nothing_is_there_without_the_token(client, token):
+    assert client("/api/studies", token=token)[0].status == 404
+
+
+def test_from_a_file_to_a_report(client, tmp_path):
+    write_margins(synthetic.precincts(30, random_state=0).margins, tmp_path / "votes.csv")
+    name = client.json("/api/upload/votes.csv", "PUT", (tmp_path / "votes.csv").read_bytes())["study"]
+    found = client.json(f"/api/studies/{name}/suggest", "POST", {})
+    assert found["values"]["family"] == "ecological"
+    values = {**found["values"], "method": "Bounds", "title": "<b>Votes</b>"}
+    assert "error" not in client.json(f"/api/studies/{name}/problem", "POST", {"values": values})
+    assert client.json(f"/api/studies/{name}/run", "POST", {})["status"] in ("queued", "running")
+    for _ in range(6000):
+        job = client.json(f"/api/studies/{name}/job")
+        if job["status"] not in ("queued", "running"):
+            break
+        time.sleep(0.05)
+    assert job["status"] == "done", job
+    facts = client.json(f"/api/studies/{name}")
+    assert "report.html" in facts["result"]
+    answer, page = client(f"/files/{name}/{facts['root']}report.html")
+    assert "sandbox" in answer.getheader("Content-Security-Policy")
+    assert b"&lt;b&gt;Votes&lt;/b&gt;" in page
+    answer, packed = client(f"/zip/{name}")
+    assert "report.html" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
+    assert client.json("/api/studies")[0]["title"] == "<b>Votes</b>"
+    assert client(f"/files/{name}/problem.toml")[1].startswith(b"# a problem file")
+
+
+def test_a_problem_that_cannot_be_read_is_not_saved(client):
+    name = client.json("/api/upload/few.csv", "PUT", b"unit,young,old,yes,no\na,6,4,5,5\nb,1,9,3,7\n")["study"]
+    client.json(f"/api/studies/{name}/suggest", "POST", {})
+    before = client(f"/files/{name}/problem.toml")[1]
+    refused = client.json(f"/api/studies/{name}/problem", "POST", {"text": 'family = "ecologic"'})
+    assert "ecologic" in refused["error"]
+    assert client(f"/files/{name}/problem.toml")[1] == before
+
+
+def test_bad_requests_are_answered_in_words(client):
+    assert "no study" in client.json("/api/studies/nothing")["error"]
+    assert client("/api/studies/nothing")[0].status == 404
+    assert "ending" in client.json("/api/upload/x.exe", "PUT", b"MZ")["error"]
+    assert "no JSON" in client.json("/api/studies/few/problem", "POST", b"{")["error"]
+    assert "no file" in client.json("/api/studies/few/tables", "POST", {"file": "../../secret"})["error"]
+    assert "no mechanism" in client.json("/api/studies/few/release", "POST", {"mechanism": "--out"})["error"]
+    assert client("/files/few/../../x")[0].status in (400, 404)
+
+
+def test_many_requests_at_once_are_all_answered(client):
+    done = []
+
+    def one():
+        done.append(client("/api/studies")[0].status)
+
+    threads = [threading.Thread(target=one) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(300)
+    assert done == [200] * 60
