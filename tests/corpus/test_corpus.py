@@ -50,8 +50,7 @@ def test_file_ends_in_the_right_container_or_refusal(name, tmp_path):
         near(study.margins.rows, rows, case.expected.off)
         if cols is not None:
             near(study.margins.cols, cols, case.expected.off)
-        bounds = study.estimates()
-        assert (bounds["lower_bound"] <= bounds["upper_bound"] + 1e-9).all()
+        assert (study.model.lower_bound_ <= study.model.upper_bound_ + 1e-9).all()
     assert not case.expected.asks or any(matches(line, case.expected.asks) for line in found.guess.ask)
     if not case.expected.asks:
         assert not any("left out" in line for line in found.guess.ask)
