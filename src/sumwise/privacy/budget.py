@@ -96,6 +96,7 @@ class Budget:
         what: str = "release",
         *,
         mu: float | None = None,
+        delta: float = 0.0,
         data: str | None = None,
     ) -> None:
         """Take from the budget, or refuse.
@@ -110,6 +111,8 @@ class Budget:
             What it was spent on; kept in the ledger.
         mu : float, optional
             The loss of a Gaussian mechanism: sensitivity over standard deviation. Give one of the three.
+        delta : float, default 0
+            The probability of a larger loss that the mechanism itself has; taken from the budget's delta.
         data : str, optional
             What was released, as `sumwise.privacy.ledger.fingerprint` names it. The first ledger that data are
             released from is theirs: another one, or a copy, is refused.
@@ -123,7 +126,10 @@ class Budget:
             raise DataError(
                 f"{what!r} has Gaussian noise, and the budget has no delta.", hint="give the budget a delta, as 1e-6."
             )
-        entry = {"what": str(what), unit: amount, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+        entry: dict[str, Any] = {"what": str(what), unit: amount}
+        if delta:
+            entry["delta"] = _delta(delta)
+        entry["when"] = datetime.now(UTC).isoformat(timespec="seconds")
         if self.path is None:
             self._check_room(entry)
             self.entries.append(entry)
@@ -173,16 +179,19 @@ class Budget:
         pure = math.fsum(e.get("epsilon", 0.0) for e in entries)
         squares = math.fsum(e.get("mu", 0.0) ** 2 for e in entries)
         rho = math.fsum(e.get("rho", 0.0) for e in entries)
-        if not squares and not rho and not (pure and self.delta):
+        delta = self.delta - math.fsum(e.get("delta", 0.0) for e in entries)
+        if delta < -SLACK * self.delta:
+            return math.inf  # more was allowed to fail than the budget allows
+        if not squares and not rho and not (pure and delta > 0):
             return pure
-        if not self.delta:
+        if delta <= 0:
             return math.inf  # no finite epsilon holds without a delta
         if rho:
-            apart = pure + epsilon_of_rho(rho + squares / 2, self.delta)
+            apart = pure + epsilon_of_rho(rho + squares / 2, delta)
         else:
-            apart = pure + (epsilon_of_mu(math.sqrt(squares), self.delta) if squares else 0.0)
+            apart = pure + (epsilon_of_mu(math.sqrt(squares), delta) if squares else 0.0)
         as_rho = rho + squares / 2 + math.fsum(e.get("epsilon", 0.0) ** 2 / 2 for e in entries)
-        return min(apart, epsilon_of_rho(as_rho, self.delta))
+        return min(apart, epsilon_of_rho(as_rho, delta))
 
     def _take_over(self, path: Path) -> None:
         kept = ledger.read(path)

@@ -192,11 +192,12 @@ def _entry(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValueError("an entry must have a name, a loss and a time")
     which = [k for k in UNITS if k in given]
-    if len(which) != 1 or set(given) != {"what", "when", which[0]}:
+    if len(which) != 1 or set(given) - {"delta"} != {"what", "when", which[0]}:
         raise ValueError("an entry must have what, when, and one of epsilon, rho and mu")
+    own = {"delta": _number(given["delta"], "delta")} if "delta" in given else {}
     if not isinstance(given["what"], str) or not isinstance(given["when"], str):
         raise ValueError("what and when must be text")
-    return {"what": given["what"], which[0]: _number(given[which[0]], which[0]), "when": given["when"]}
+    return {"what": given["what"], which[0]: _number(given[which[0]], which[0]), **own, "when": given["when"]}
 
 
 def _number(value: Any, name: str, least: float = 5e-324) -> float:

@@ -173,4 +173,56 @@ def test_aggregate_release_init_and_fit_in_a_row(tables, capsys):
     assert main(["release", "small", "--epsilon", "5", "--out", "noisy"]) == 0
     assert main(["init", "noisy"]) == 0
     assert main(["fit", "problem.toml", "--out", "result"]) == 0
-    assert "1 tables over 2 attributes of" in capsys.readouterr().out
+    assert "2 attributes of" in capsys.readouterr().out
+
+
+RULES = """
+[age]
+kind = "quantiles"
+bins = 3
+range = [0, 100]
+
+[town]
+kind = "levels"
+"""
+
+
+def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    towns = ["Alp", *rng.choice(["Bern", "Rome"], 2999)]
+    frame = pd.DataFrame({"age": rng.integers(0, 90, 3000), "town": towns, "ill": rng.integers(0, 2, 3000)})
+    frame.to_parquet("people.parquet")
+    (tmp_path / "rules.toml").write_text(RULES)
+    arguments = ["--rows", "people.parquet", "--encode", "rules.toml", "--label", "ill", "--mechanism", "gaussian"]
+    assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "noisy"]) == 0
+    noisy = read_tables_folder("noisy")
+    assert noisy.domain.levels("town") == ("Bern", "Rome", "other", "missing")
+    assert len(noisy.encoding["age"].edges) == 2
+    assert "Alp" not in (tmp_path / "noisy" / "encoding.json").read_text()
+    with open("people.parquet.budget.json") as file:
+        assert [e["what"] for e in json.load(file)["entries"]] == ["levels of people.parquet", "release to noisy"]
+    assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "again"]) == 2
+    assert not os.path.exists("again")
+    assert sorted(os.listdir()) == [".people.parquet.budget.json.lock", "noisy", "people.parquet",
+                                    "people.parquet.budget.json", "rules.toml"]  # fmt: skip
+
+
+def test_tables_can_be_chosen_privately(tables):
+    arguments = ["--select", "tree", "--delta", "1e-6", "--epsilon", "5", "--out", "noisy"]
+    assert main(["release", "tables", *arguments]) == 0
+    assert len(read_tables_folder("noisy")) == 6 + 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--out", "noisy"], "Give a folder of tables, or --rows."),
+        (["tables", "--rows", "rows.parquet", "--out", "noisy"], "Give a folder of tables, or --rows."),
+        (["--rows", "rows.parquet", "--plan"], "--plan needs tables."),
+    ],
+)
+def test_rows_and_tables_are_not_mixed(tables, capsys, arguments, line):
+    capsys.readouterr()
+    assert main(["release", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(line)

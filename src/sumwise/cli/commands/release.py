@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from dataclasses import replace as replaced
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +15,22 @@ ORDER = 30
 
 
 def command(
-    tables: Annotated[str, typer.Argument(help="A folder that sumwise aggregate wrote.")],
+    tables: Annotated[str | None, typer.Argument(help="A folder that sumwise aggregate wrote.")] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Rows of individuals instead: a file, counted and released in one go.")
+    ] = None,
+    encode: Annotated[
+        str | None, typer.Option(help="With --rows: TOML file of rules; cut points and levels are learned privately.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="With --rows: column of 0 and 1, or of classes.")] = None,
+    order: Annotated[int, typer.Option(help="With --rows: count every subset of this many attributes.")] = 2,
+    person: Annotated[str | None, typer.Option(help="With --rows: column that names persons.")] = None,
+    level_share: Annotated[
+        float, typer.Option(help="With --rows: share of epsilon and delta for cut points and levels.")
+    ] = 0.1,
+    select: Annotated[
+        str | None, typer.Option(help="Choose pairs privately: adaptive or tree (gaussian noise).")
+    ] = None,
     out: Annotated[str | None, typer.Option(help="The folder to write; it must not exist, or be empty.")] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
@@ -47,31 +65,117 @@ def command(
 
       $ sumwise release tables/ --epsilon 1 --plan
       $ sumwise release tables/ --epsilon 1 --out noisy/
+
+    With --rows nothing exact is written: levels and cut points are learned privately by the rules of --encode, the
+    rows are counted in memory, and the tables released, all from one ledger.
+
+      $ sumwise release --rows people.parquet --encode rules.toml --label ill --mechanism gaussian --delta 1e-6 \\
+            --epsilon 1 --out noisy/
     """
+    from sumwise.aggregate import aggregate
     from sumwise.errors import DataError
-    from sumwise.privacy import plan_release, release
     from sumwise.readers import read_tables_folder
-    from sumwise.readers.tables_folder import check_free, free_reserve, new_folder, write_into
+    from sumwise.readers.tables_folder import check_free, new_folder
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")
     if out is not None:
         check_free(out)
-    exact = read_tables_folder(tables)
-    bounds = _bounds(exact, rows_per_person, max_weight, replace)
-    arithmetic = plan_release(exact, epsilon, delta, mechanism, bounds, public_levels=public_levels)
-    facts: dict[str, Any] = {"release": arithmetic.describe()}
-    if not plan and out is not None:
-        with new_folder(out, reserve=2**20 + 64 * sum(arithmetic.cells)) as building:  # before anything is spent
-            ledger = _ledger(tables, budget, total_epsilon, epsilon, delta)
-            noisy = release(
-                exact, epsilon, delta, mechanism, bounds, ledger,
-                public_levels=public_levels, what=f"release to {out}", verbose=1,
-            )  # fmt: skip
-            facts["budget"] = ledger.describe()
-            free_reserve(building)
-            write_into(noisy, building, facts, cells)
-    _show(arithmetic, facts, out if not plan else None, json)
+    if (tables is None) == (rows is None):
+        raise DataError("Give a folder of tables, or --rows.", hint="sumwise release --help shows both.")
+    if plan and rows is not None:
+        raise DataError("--plan needs tables.", hint="cut points and levels are learned first, and that costs.")
+    options = Release(epsilon, delta, mechanism, rows_per_person, max_weight, replace, public_levels, select)
+    if rows is None:
+        exact = read_tables_folder(tables or "")
+        arithmetic, facts = options.planned(exact)
+        if not plan and out is not None:
+            with new_folder(out, reserve=2**20 + 64 * sum(arithmetic.cells)) as building:  # before anything is spent
+                ledger = _ledger(Path(tables or "") / "budget.json", budget, total_epsilon, epsilon, delta)
+                options.write(exact, ledger, building, out, facts, cells)
+        _show(arithmetic, facts, out if not plan else None, json)
+        return
+    with new_folder(out or "", reserve=2**24) as building:
+        ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
+        spent = 0.0 if encode is None else level_share
+        encoding = _private_encoding(rows, encode, options, spent, ledger)
+        bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
+        attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
+        exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=1)
+        rest = options.with_share(1.0 - spent)
+        arithmetic, facts = rest.planned(exact)
+        rest.write(exact, ledger, building, out or "", facts, cells)
+    _show(arithmetic, facts, out, json)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was said of a release."""
+
+    epsilon: float
+    delta: float
+    mechanism: str
+    rows: int | None
+    weight: float | None
+    replace: bool
+    public_levels: bool
+    select: str | None
+
+    def with_share(self, share: float) -> Release:
+        """The same release with a share of its epsilon and delta."""
+        return replaced(self, epsilon=self.epsilon * share, delta=self.delta * share)
+
+    def planned(self, exact: Any) -> tuple[Any, dict[str, Any]]:
+        """The arithmetic of a release, and its facts."""
+        from sumwise.privacy import plan_release
+
+        bounds = _bounds(exact, self.rows, self.weight, self.replace)
+        mechanism = self.mechanism if self.select is None else "gaussian"
+        plan = plan_release(exact, self.epsilon, self.delta, mechanism, bounds, public_levels=self.public_levels)
+        return plan, {"release": plan.describe()}
+
+    def write(self, exact: Any, ledger: Any, building: Path, out: str, facts: dict[str, Any], cells: bool) -> None:
+        """Spend, draw the noise, and write the result."""
+        from sumwise.privacy import release, release_selected
+        from sumwise.readers.tables_folder import free_reserve, write_into
+
+        bounds = _bounds(exact, self.rows, self.weight, self.replace)
+        more = {"public_levels": self.public_levels, "what": f"release to {out}", "verbose": 1}
+        if self.select is None:
+            noisy = release(exact, self.epsilon, self.delta, self.mechanism, bounds, ledger, **more)
+        else:
+            noisy = release_selected(exact, self.epsilon, self.delta, bounds, ledger, method=self.select, **more)
+        facts["budget"] = ledger.describe()
+        free_reserve(building)
+        write_into(noisy, building, facts, cells)
+
+
+def _private_encoding(rows: str, encode: str | None, options: Release, share: float, ledger: Any) -> Any:
+    import tomllib
+
+    from sumwise.errors import DataError
+    from sumwise.privacy import private_encoding
+    from sumwise.readers.files import open_sheet
+
+    if encode is None:
+        return None
+    try:
+        spec = tomllib.loads(Path(encode).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The file {encode!r} can't be read: {error}.") from None
+    spec = {n: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for n, rule in spec.items()}
+    frame = open_sheet(rows, None, None).frame
+    delta = options.delta * share
+    return private_encoding(
+        frame, spec, options.epsilon * share, delta, options.rows or 1, ledger, what=f"levels of {Path(rows).name}"
+    )
+
+
+def _columns(rows: str, *others: str | None) -> list[str]:
+    from sumwise.aggregate.rows_to_tables import opened
+
+    with opened(rows, (), "duckdb", None) as found:
+        return [c for c in found.columns if c not in others]
 
 
 def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) -> Any:
@@ -86,12 +190,10 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
     )
 
 
-def _ledger(tables: str, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
-    from pathlib import Path
-
+def _ledger(default: Path, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
     from sumwise.privacy import Budget
 
-    path = Path(tables) / "budget.json" if budget is None else Path(budget)
+    path = default if budget is None else Path(budget)
     if path.exists():
         kept = Budget.from_file(path)
         return kept if total is None else Budget(total, kept.delta, path)
