@@ -282,3 +282,24 @@ def test_the_warning_points_at_the_line_that_fits(settings):
     with pytest.warns(NotConverged) as told:
         classifier(**settings).fit(synthetic.xor(1000, random_state=0).tables)
     assert told[0].filename == __file__
+
+
+def test_an_amount_as_label_and_labels_beside_tables_are_refused():
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.integers(0, 3, 900), "b": rng.integers(0, 2, 900), "amount": rng.integers(0, 500, 900)}
+    with pytest.raises(DataError, match=r"'amount' has 4\d\d classes, all of them numbers"):
+        MaxEntClassifier().fit(Tables.from_frame(rows, ["a", "b"], label="amount"))
+    tables = synthetic.xor(100, random_state=0).tables
+    with pytest.raises(DataError, match=r"label sums hold the labels; a list is given besides. Hint: .* held_out="):
+        MaxEntClassifier().fit(tables, [0, 1])
+
+
+def test_exact_training_scores_held_out_individuals_too(people):
+    frame, names, _ = people
+    small = Tables.from_frame(frame, names[:3], label="label")
+    model = MaxEntClassifier().fit(small, held_out=(frame, frame["label"]))
+    assert model.engine_ == "exact"
+    found = nllh(frame["label"].to_numpy(), model.predict_proba(frame)[:, 1])
+    assert model.fit_.history["held_out"][-1] == pytest.approx(found)
+    with pytest.raises(DataError, match="held_out is a int"):
+        MaxEntClassifier().fit(small, held_out=3)

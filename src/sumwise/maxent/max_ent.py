@@ -112,7 +112,7 @@ class MaxEntClassifier(TablesClassifier):
     engine_: str
     penalty_theta_: Any
     choice_: dict[str, np.ndarray] | None
-    fit_: Fit
+    fit_: Fit | None
     replicates_: dict[str, np.ndarray]
 
     def __init__(
@@ -169,7 +169,7 @@ class MaxEntClassifier(TablesClassifier):
 
     # --- fit
 
-    def fit(self, tables: Any, held_out: Any = None, rows: Any = None) -> MaxEntClassifier:
+    def fit(self, tables: Any, y: Any = None, *, held_out: Any = None, rows: Any = None) -> MaxEntClassifier:
         """Learn from tables with label sums.
 
         Parameters
@@ -177,12 +177,19 @@ class MaxEntClassifier(TablesClassifier):
         tables : Tables, or list of Tables
             Of any orders; pairs of features are the common case. Several are parts of the data (days, regions) over the
             same attributes: their counts are added up, and penalties are chosen by holding parts out.
+        y : None
+            Labels are in the tables, as label sums.
         held_out : (frame, labels), optional
             Individuals to score while training, for the record in ``fit_.history["held_out"]``; they change nothing.
         rows : data frame, optional
             Individuals without labels, from the same population: they take the place of the model of x, which is then
             not learned. With tens of thousands of rows that is better, with hundreds worse.
         """
+        if y is not None:
+            raise DataError(
+                f"fit takes tables, whose label sums hold the labels; a {type(y).__name__} is given besides.",
+                hint="give held_out=(frame, labels) to score individuals while training.",
+            )
         settings = self._settings()
         parts = parts_of(tables)
         listed = sparse_terms_of(parts) if self._uses_sparse_terms(parts) else None

@@ -18,6 +18,7 @@ from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
+MOST_CLASSES = 50  # classes that are numbers; more are taken for amounts
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 
 
@@ -290,6 +291,11 @@ def _check_tables(tables: Any) -> None:
         raise DataError(f"fit takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
     if tables.classes is None:
         raise DataError("No table has label sums, so there is no label to learn.", hint="count with label='...'.")
+    if len(tables.classes) > MOST_CLASSES and all(isinstance(c, (int, float)) for c in tables.classes):
+        raise DataError(
+            f"The label {tables.label!r} has {len(tables.classes)} classes, all of them numbers: is it an amount?",
+            hint="sum amounts for MaxEntRegressor, cut them into ranges, or give classes as text.",
+        )
     covered = {a for t in tables for a in t.attributes}
     bare = [a for a in tables.domain.attributes if a not in covered]
     if bare:

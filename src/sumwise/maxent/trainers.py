@@ -128,14 +128,17 @@ def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta
     return penalties_of(stats, penalty_theta, settings.penalty_mu, aware, settings.options.shrink_large)
 
 
-def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, _: Any = None) -> LogLinearModel:
+def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None) -> LogLinearModel:
     """L-BFGS on the penalised likelihood, with exact expectations."""
     stats, options = problem.stats, settings.options
+    scorer = None if held_out is None else _scorer(problem, held_out)
     engine = engines.ExactMoments(problem.engine, stats)
     first = begin.parameters.copy() if begin else start(stats).parameters
     limits = {"ftol": BRIEF} if settings.brief else {}
     answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, max(options.max_iter, 1000), **limits)
     distance = history["misfit"][-1]
+    if scorer is not None:
+        history["held_out"][-1] = scorer(answer)
     fit = Fit(
         answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= options.tol, history=history
     )

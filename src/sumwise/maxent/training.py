@@ -36,7 +36,7 @@ class StepOptions:
 
     penalties: Moments
     rescale: bool = True
-    precondition: str = "effects"
+    precondition: str | None = "effects"
     step_theta: float = 0.15
     step_mu: float = 0.2
     decay: float = 0.02
