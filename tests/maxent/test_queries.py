@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise import DataError, Tables, synthetic
+from sumwise import DataError, Domain, Table, Tables, synthetic
 from sumwise.errors import UnknownName
 from sumwise.maxent import MaxEntClassifier, SolverOptions, fitted_model
+from sumwise.noise import Exact, Gaussian
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +41,33 @@ def test_drawn_rows_have_the_models_tables(world, by_sampling):
     assert drawn.equals(model.sample(20_000, random_state=1))
 
 
-def test_expected_covers_the_exact_answer(world, by_sampling, monkeypatch):
+def test_expected_is_near_the_exact_answer_and_has_no_interval_before_bootstrap(world, by_sampling, monkeypatch):
     _, names, _, _, model = world
     asked = [names[2], names[0]]
-    sampled = model.expected(asked, level=0.999, random_state=0)
+    sampled = model.expected(asked, random_state=0)
     monkeypatch.setattr(fitted_model, "ENUMERABLE", 10**6)
     exact = model.expected(asked)
     assert sampled.shape == exact.shape == (4, 3, 2)
-    assert sampled.covers(exact.values).all()
+    np.testing.assert_allclose(sampled.values, exact.values, atol=4.5 * 8000 * np.sqrt(0.1 / 20_000))
     assert exact.values.sum() == pytest.approx(8000)
-    assert np.array_equal(exact.low, exact.high)
+    assert sampled.low is exact.low is None
+
+
+def test_intervals_of_a_margin_are_those_of_sampling_and_noise(monkeypatch):
+    """A one-way table: the count of a level varies by n p (1 - p), and by the noise where there is any."""
+    n, p = 4000, np.array([0.5, 0.3, 0.2])
+    sums = n * p * [0.2, 0.5, 0.7]
+    for noise, extra in ((Exact(), 0.0), (Gaussian(40.0), 40.0**2)):
+        tables = Tables([Table("a", n * p, sums, noise)], Domain({"a": 3}), n=n)
+        model = MaxEntClassifier(1e-3, 1e-3, random_state=0).fit(tables).bootstrap(tables, n=150, random_state=0)
+        found = model.expected("a")
+        spread = (found.high - found.low).sum(axis=1) / 2 / 1.976  # both classes
+        own = (found.high - found.low) / 2 / 1.976
+        np.testing.assert_allclose(own[:, 1], np.sqrt(sums * (1 - sums / n) + extra), rtol=0.25)
+        assert (spread > np.sqrt(n * p * (1 - p) + extra) * 0.9).all()
+    monkeypatch.setattr(fitted_model, "ENUMERABLE", 0)
+    drawn = model.expected("a", random_state=0)
+    np.testing.assert_allclose(drawn.high - drawn.low, found.high - found.low, rtol=0.4)
 
 
 def test_log_density_differs_from_the_joint_by_a_constant(world):

@@ -1,16 +1,16 @@
-"""The bootstrap of a model on tables: refits to tables that might have been, and the intervals that they give.
+"""The bootstrap of a model on tables: how it answers to tables that might have been, and the intervals that give.
 
 A penalised fit errs by H_P^-1 (s - P theta): s is the sampling of individuals and the noise of tables, P theta what the
 penalty P (twice `penalty_theta`, twice `penalty_mu`) takes from the true parameters, H_P the curvature with P.
 Intervals need the variance of both. The true parameters are taken for draws from a normal distribution around zero with
 variances c T. T is what the default penalties imply, 1 / P of those; c is estimated from the fit: fitted parameters are
-theta + H_P^-1 (s - P theta), whose variances are a + c b, with a and b known from refits: a of those to other samples,
-b of those with penalties that pull to drawn parameters in place of zero.
+theta + H_P^-1 (s - P theta), whose variances are a + c b, with a and b known from answers: a of those to other samples,
+b of those to penalties that pull to drawn parameters in place of zero.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,15 @@ from sumwise.maxent.export import coefficient_frame, effect_frame
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.linear_response import LinearResponse, Moves
 from sumwise.maxent.penalties import penalties_of, usual_penalties
-from sumwise.maxent.penalty_search import train_quietly
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.thinning import jittered
-from sumwise.maxent.trainers import Settings, Start, penalties_for
-from sumwise.progress import track
+from sumwise.maxent.trainers import Settings, penalties_for
 
 MOST = 200_000  # rows drawn for the covariance of the tables' errors
-STEPS = 60  # from the fitted model to that of other tables
+ROWS = 20_000  # cells of the joint table that are gone through; where there are more, as many draws
+ENTRIES = 2e7  # parameters times changes that are answered at once
 USUAL_MU = 0.5  # variance that the default penalty of mu, 1, implies
 LOG_SCALES = np.linspace(-7.0, 7.0, 281)  # of log c
 
@@ -44,25 +44,54 @@ def bootstrap(
     n: int,
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
-    """Refit n times to other samples and noise, n times with penalties that pull to drawn parameters.
+    """Answers of the parameters to n other samples and noise, and to n penalties that pull to drawn parameters.
 
-    Returns parameters with both errors (``theta``, ``offsets``), the prior variances of effects (``prior``) and of
-    coefficients, the shares of levels, and the scale c.
+    An answer is a Newton step from the fitted parameters (see `linear_response`): it costs little, and has no Monte
+    Carlo error of its own. Returns parameters with both errors (``mu``, ``theta``, ``offsets``), the prior variances of
+    effects (``prior``) and of coefficients, the shares of levels, and the scale c.
     """
     codes, labels = model.draw(int(np.clip(stats.n, 1000, MOST)), rng)
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     variances = _prior(stats, settings, penalty_theta, plain)
     centres = [_drawn(stats, variances, plain, rng) for _ in range(n)]
-    theta, offsets = [], []
-    same = int(rng.integers(2**31))  # Monte Carlo error is in one kind of refit, and cancels in the other
-    for i in track(range(2 * n), "bootstrap", verbose=settings.verbose):
-        other = jittered(stats, codes, labels, rng) if i < n else replace(stats, centre=centres[i - n])
-        quick = replace(settings.briefly(STEPS, int(rng.integers(2**31)) if i < n else same), brief=True)
-        refit = train_quietly(other, model.schema, quick, penalty_theta, Start.of(model), weigh=True)
-        theta.append(refit.parameters.theta)
-        offsets.append(refit.parameters.offsets)
-    kept = _replicates(model, stats, variances.sums, [c.sums for c in centres], np.stack(theta), np.stack(offsets))
+    others = [jittered(stats, codes, labels, rng) for _ in range(n)]
+    per_count = settings.options.rescale and settings.solver_for(settings.engine_for(stats)) == "steps"
+    rows, weights = standing_rows(model, codes)
+    penalties = penalties_for(stats, settings, penalty_theta)
+    response = LinearResponse(model, stats, rows, stats.n * weights, penalties, per_count)
+    sampled = _in_parts(lambda at: _to_others(response, stats, others[at]), n, stats)
+    pulled = _in_parts(lambda at: _to_centres(response, stats, centres[at]), n, stats)
+    kept = _replicates(model, stats, variances.sums, np.stack([c.sums for c in centres]), sampled, pulled)
     return kept | {"coefficients": least_split(stats.layout, kept["prior"], plain.sums, True)}
+
+
+def standing_rows(model: LogLinearModel, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (m, D) that stand for the distribution of x, and their shares: all cells of a small table, else draws."""
+    sizes = model.layout.sizes
+    if np.prod(sizes, dtype=float) > ROWS:
+        return codes[:ROWS], np.full(min(ROWS, len(codes)), 1.0 / min(ROWS, len(codes)))
+    shares = model.joint().sum(axis=0).ravel()
+    return np.indices(sizes).reshape(len(sizes), -1).T, shares
+
+
+def _in_parts(answers: Callable[[slice], Moves], n: int, stats: SufficientStatistics) -> Moves:
+    """Answers to n changes, a few at a time, so that memory stays bounded."""
+    each = max(1, int(ENTRIES // (stats.layout.n_params * (1 + len(stats.data.sums)))))
+    parts = [answers(slice(i, min(i + each, n))) for i in range(0, n, each)]
+    return Moves(*(np.concatenate(p, axis=-1) for p in zip(*parts)))
+
+
+def _to_others(response: LinearResponse, stats: SufficientStatistics, others: list[SufficientStatistics]) -> Moves:
+    counts = np.stack([o.data.counts - stats.data.counts for o in others])
+    sums = np.stack([o.data.sums - stats.data.sums for o in others])
+    totals = stats.n * np.stack([o.shares - stats.shares for o in others])
+    return response.answers(counts, sums, totals[:, 1:] if sums.shape[1] == 1 else totals)
+
+
+def _to_centres(response: LinearResponse, stats: SufficientStatistics, centres: list[Moments]) -> Moves:
+    counts, sums = np.stack([c.counts for c in centres]), np.stack([c.sums for c in centres])
+    nothing = np.zeros((len(centres), sums.shape[1]))
+    return response.answers(np.zeros_like(counts), np.zeros_like(sums), nothing, Moments(counts, sums))
 
 
 def _prior(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, plain: Moments) -> Moments:
@@ -76,21 +105,23 @@ def _replicates(
     model: LogLinearModel,
     stats: SufficientStatistics,
     variances: np.ndarray,
-    centres: list,
-    theta: np.ndarray,
-    offsets: np.ndarray,
+    centres: np.ndarray,
+    sampled: Moves,
+    pulled: Moves,
 ) -> dict[str, np.ndarray]:
-    n, lay, fitted = len(centres), stats.layout, model.parameters
-    sampled, pulled = (_around_mean(theta[at]) for at in (slice(0, n), slice(n, None)))
-    answered = pulled - _around_mean(np.stack(centres))
-    a, b = (v.var(axis=0, ddof=1).ravel() for v in (sampled, answered))
+    lay, fitted = stats.layout, model.parameters
+    to_sample, to_pull = (Moves(*(_around_mean(np.moveaxis(v, -1, 0)) for v in moves)) for moves in (sampled, pulled))
+    answered = to_pull.theta - _around_mean(centres)
+    a, b = (v.var(axis=0, ddof=1).ravel() for v in (to_sample.theta, answered))
     own = np.broadcast_to(lay.own_places() * free_shares(lay), fitted.theta.shape)
     scale = suggested_scale(fitted.theta.ravel(), a, b, own.ravel())
-    root = np.sqrt(scale)
-    moved = _around_mean(offsets[:n]) + root * _around_mean(offsets[n:])
+    mu, theta, offsets = (x + np.sqrt(scale) * y for x, y in zip(to_sample, to_pull))
+    if len(fitted.theta) == 1:
+        offsets = np.column_stack([np.zeros(len(offsets)), offsets])
     return {
-        "theta": fitted.theta + sampled + root * pulled,
-        "offsets": fitted.offsets + moved,
+        "mu": fitted.mu + mu,
+        "theta": fitted.theta + theta,
+        "offsets": fitted.offsets + offsets,
         "prior": scale * variances,
         "shares": np.concatenate([stats.margin(a) for a in range(len(lay.sizes))]),
         "scale": np.array(scale),

@@ -15,7 +15,7 @@ from sumwise.maxent.kernels import gibbs_device
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import MEMORY, RECENT, StepOptions, TrainingState, check_agreement
+from sumwise.maxent.training import MEMORY, StepOptions, TrainingState, check_agreement, weight_of_last
 
 TOGETHER = 10  # steps between two looks at the scores: the device needn't wait for each
 
@@ -57,7 +57,7 @@ class DeviceGibbs:
             generator.get_state().numpy(),
         ]
 
-    def restore(self, arrays: list) -> None:
+    def restore(self, arrays: list, expanded: bool = False) -> None:
         """Go on from a state."""
         codes, labels, generator = (np.array(a) for a in arrays)
         self.moved = gibbs_device.to_device(codes, labels, self.layout.sizes, self.device, 0)
@@ -172,7 +172,7 @@ def by_steps(
 def _step(engine: DeviceGibbs, options: StepOptions, state: DeviceState, t: int) -> Any:
     tensors, problem = state.tensors, state.problem
     halves = engine.halves(steps.spread(problem.layout, tensors.params), tensors.offsets)
-    share = (RECENT + 1) / (RECENT + t + 1) if options.average else 1.0
+    share = weight_of_last(t + 1, state.agreed) if options.average else 1.0
     pace = steps.Pace(
         options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.precondition, options.rescale,
         keep=MEMORY, first=t == 0, share=share,

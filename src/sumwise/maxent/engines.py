@@ -53,8 +53,11 @@ class ExactMoments:
         """Nothing: every call starts anew."""
         return []
 
-    def restore(self, arrays: list) -> None:
+    def restore(self, arrays: list, expanded: bool = False) -> None:
         """Go on from a state, of which there is none."""
+
+    def expand(self) -> None:
+        """There are no chains to be more."""
 
     def close(self) -> None:
         """There is nothing to free."""
@@ -69,13 +72,24 @@ class ExactMoments:
 
 
 class Gibbs:
-    """Moments by chains that go on from where they were."""
+    """Moments by chains that go on from where they were.
+
+    Only the first `active` chains move, until `expand` copies them onto the others, which then move too: far from the
+    optimum a few chains show the way as well.
+    """
 
     sampled = True
 
     def __init__(
-        self, stats: SufficientStatistics, chains: gibbs.Chains, blocks, n_threads: int, marginal: bool = True
+        self,
+        stats: SufficientStatistics,
+        chains: gibbs.Chains,
+        blocks,
+        n_threads: int,
+        marginal: bool = True,
+        active: int | None = None,
     ) -> None:
+        self.active = len(chains.labels) if active is None else active
         self.layout, self.n = stats.layout, stats.n
         self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
         self.jumps = strong_trees(stats)
@@ -86,7 +100,13 @@ class Gibbs:
         mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
         weights = log_weights(mu, theta)
         halves = gibbs.sweep_halves(
-            self.chains, self.plan, weights, theta, parameters.offsets, self.n_threads, self.marginal
+            first_chains(self.chains, self.active),
+            self.plan,
+            weights,
+            theta,
+            parameters.offsets,
+            self.n_threads,
+            self.marginal,
         )
         return tuple(
             Moments(self.n / m * project(self.layout, counts), self.n / m * project(self.layout, sums))
@@ -97,16 +117,35 @@ class Gibbs:
         """The chains, for a checkpoint."""
         return list(self.chains)
 
-    def restore(self, arrays: list) -> None:
+    def restore(self, arrays: list, expanded: bool = False) -> None:
         """Go on from a state."""
         self.chains = gibbs.Chains(*(np.array(a) for a in arrays))
+        self.active = len(self.chains.labels) if expanded else self.active
+
+    def expand(self) -> None:
+        """Let all chains move."""
+        self.active = expand_chains(self.chains, self.active)
 
     def named(self) -> dict[str, np.ndarray]:
         """The chains, as a fitted model keeps them."""
-        return dict(zip(gibbs.Chains._fields, self.chains))
+        self.expand()
+        return self.chains._asdict()
 
     def close(self) -> None:
         """There is nothing to free."""
+
+
+def first_chains(chains: gibbs.Chains, n: int) -> gibbs.Chains:
+    """The first n chains, in the same memory."""
+    return gibbs.Chains(chains.codes[:n], chains.labels[:n], chains.streams[:n], chains.steps[:n])
+
+
+def expand_chains(chains: gibbs.Chains, active: int) -> int:
+    """Copy the levels of the first `active` chains onto all others, whose random streams are their own."""
+    n = len(chains.labels)
+    source = np.resize(np.arange(active), n)
+    chains.codes[:], chains.labels[:] = chains.codes[source], chains.labels[source]
+    return n
 
 
 def choose(name: str, lay: Layout, n_classes: int) -> str:

@@ -354,7 +354,10 @@ class MaxEntClassifier(TablesClassifier):
     def expected(
         self, attributes: Any, level: float = 0.95, n: int = queries.DRAWS, random_state: Any = None
     ) -> Estimate:
-        """Expected counts of any table over features and the label, with the Monte Carlo interval.
+        """Expected counts of any table over features and the label; with intervals after `bootstrap`.
+
+        Intervals account for the sampling of individuals, the noise of tables, shrinkage, and the error of the rows
+        drawn here. Without `bootstrap` there are none: the error of drawing alone says nothing of the others.
 
         Parameters
         ----------
@@ -362,7 +365,7 @@ class MaxEntClassifier(TablesClassifier):
             Features, whether or not they shared a table.
         level : float, default 0.95
         n : int, default 20_000
-            Rows drawn; none are where the joint table can be enumerated, and the interval then has no width.
+            Rows drawn; none are where the joint table can be enumerated.
         random_state : int, Generator or None
 
         Returns
@@ -370,7 +373,12 @@ class MaxEntClassifier(TablesClassifier):
         Estimate
             Of shape (levels of each attribute, classes); it sums to the population.
         """
-        return queries.expected_table(self._distribution(), attributes, level, n, self._rng(random_state))
+        replicates = getattr(self, "replicates_", None)
+        if replicates is not None and "mu" not in replicates:
+            raise DataError(
+                "The refits of this model are of an earlier version, without what tables need.", hint="bootstrap again."
+            )
+        return queries.expected_table(self._distribution(), attributes, level, n, self._rng(random_state), replicates)
 
     def held_out_score(
         self, tables: Tables, n: int = queries.DRAWS, level: float = 0.95, random_state: Any = None
@@ -397,19 +405,20 @@ class MaxEntClassifier(TablesClassifier):
     # --- how far it may be off
 
     def bootstrap(self, tables: Any, n: int = 30, random_state: Any = None) -> MaxEntClassifier:
-        """Refit n times to tables as another sample and other noise might have given them, n times for the penalties.
+        """Find how parameters answer to n tables as other samples and noise might have given them, and to penalties.
 
-        Of the latter, each has penalties that pull to drawn parameters in place of zero, which shows how much the
-        penalties shrink; how large the drawn ones are is estimated from the fitted ones (``replicates_["scale"]``, in
-        units of what the default penalties imply). Keeps parameters with both errors in ``replicates_``, for
-        `predict_interval`, `effect_intervals` and `coefficient_intervals`. Costs about as much as n fits.
+        For the latter, n penalties pull to drawn parameters in place of zero, which shows how much penalties shrink;
+        how large the drawn ones are is estimated from the fitted ones (``replicates_["scale"]``, in units of what the
+        default penalties imply). An answer is one Newton step from the fitted parameters, by conjugate gradients.
+        Keeps parameters with both errors in ``replicates_``, for `predict_interval`, `expected`, `effect_intervals` and
+        `coefficient_intervals`. Twenty cost less than five fits.
 
         Parameters
         ----------
         tables : Tables, or list of Tables
             Those that the model was fitted to.
         n : int, default 30
-            Number of refits of each kind; the error of an interval's width is about 1 / sqrt(2 n).
+            Number of answers of each kind; the error of an interval's width is about 1 / sqrt(2 n).
         random_state : int, Generator or None
 
         Examples

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise.extras import require
-from sumwise.maxent.engines import Parameters, strong_trees
+from sumwise.maxent.engines import Parameters, expand_chains, first_chains, strong_trees
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import log_weights, project, spread
@@ -105,7 +105,13 @@ class SparkGibbs:
     sampled = True
 
     def __init__(
-        self, stats: SufficientStatistics, chains: gibbs.Chains, blocks: Any, master: str | None, marginal: bool
+        self,
+        stats: SufficientStatistics,
+        chains: gibbs.Chains,
+        blocks: Any,
+        master: str | None,
+        marginal: bool,
+        active: int | None = None,
     ):
         self.layout, self.n, self.blocks = stats.layout, stats.n, blocks
         self.n_scores = len(stats.data.sums)
@@ -115,7 +121,9 @@ class SparkGibbs:
         self._fixed = context.broadcast((plan, marginal))
         self._sent: list[Any] = []
         self._rdd: Any = None
-        self._place(chains)
+        self._chains = chains
+        self.active = len(chains.labels) if active is None else active
+        self._place(first_chains(chains, self.active))
 
     def _place(self, chains: gibbs.Chains) -> None:
         """Cut the chains into partitions, each within one half, and forget what led to them."""
@@ -161,15 +169,30 @@ class SparkGibbs:
 
     def state(self) -> list[np.ndarray]:
         """The chains, gathered here for a checkpoint."""
-        return list(self._gathered())
+        return list(self._all())
 
-    def restore(self, arrays: list) -> None:
+    def _all(self) -> gibbs.Chains:
+        """All chains, those that move as they are now."""
+        for kept, now in zip(first_chains(self._chains, self.active), self._gathered()):
+            kept[:] = now
+        return self._chains
+
+    def restore(self, arrays: list, expanded: bool = False) -> None:
         """Go on from a state."""
-        self._place(gibbs.Chains(*(np.array(a) for a in arrays)))
+        self._chains = gibbs.Chains(*(np.array(a) for a in arrays))
+        self.active = len(self._chains.labels) if expanded else self.active
+        self._place(first_chains(self._chains, self.active))
+
+    def expand(self) -> None:
+        """Let all chains move."""
+        if self.active < len(self._chains.labels):
+            self.active = expand_chains(self._all(), self.active)
+            self._place(self._chains)
 
     def named(self) -> dict[str, np.ndarray]:
         """The chains, as a fitted model keeps them."""
-        return dict(zip(gibbs.Chains._fields, self._gathered()))
+        self.expand()
+        return self._all()._asdict()
 
     def close(self) -> None:
         """Free what the executors hold, and stop the session if it was made here."""

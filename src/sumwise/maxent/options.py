@@ -49,7 +49,7 @@ class SolverOptions:
         what tables have in common.
     step, step_mu : float, optional
         Step sizes for theta and mu. Default: 0.15 and 0.2 with "effects", else 1 and 5 over the number of terms.
-    decay : float, default 0.02
+    decay : float, default 0
         Steps shrink as 1 / (1 + decay t).
     average : bool, default True
         Average late iterates.
@@ -85,7 +85,7 @@ class SolverOptions:
     precondition: str | None = "effects"
     step: float | None = None
     step_mu: float | None = None
-    decay: float = 0.02
+    decay: float = 0.0
     average: bool = True
     margins: bool = True
     blocks: Any = "auto"

@@ -10,8 +10,10 @@ from scipy.special import ndtri
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
+from sumwise.maxent.bootstrap import ROWS, quantile, standing_rows
+from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel
-from sumwise.maxent.kernels.loglinear import log_sum
+from sumwise.maxent.kernels.loglinear import log_sum, term_scores
 from sumwise.maxent.sufficient_statistics import parts_of, sufficient_statistics
 from sumwise.tables import Tables
 
@@ -38,36 +40,63 @@ def label_name(model: LogLinearModel) -> str:
     return model.schema.label if model.schema.label is not None else "label"
 
 
-def expected_table(model: LogLinearModel, attributes: Any, level: float, n: int, rng: np.random.Generator) -> Estimate:
+def expected_table(
+    model: LogLinearModel,
+    attributes: Any,
+    level: float,
+    n: int,
+    rng: np.random.Generator,
+    replicates: dict[str, np.ndarray] | None = None,
+) -> Estimate:
     """Expected counts of the table over some attributes and the label; see `MaxEntClassifier.expected`."""
     domain, classes = model.schema.domain, model.schema.classes
     names = [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
     axes = list(domain.axes(names))
     shape = (*(domain[a] for a in names), len(classes))
-    level = checks.fraction(level, "level")
-    if model.enumerable:
+    level, n = checks.fraction(level, "level"), checks.at_least(n, "n", 2)
+    codes, labels = (None, None) if model.enumerable else model.draw(n, rng)
+    if codes is None:
         joint = model.joint()
         away = tuple(i + 1 for i in range(len(domain)) if i not in axes)
         kept = [a for a in range(len(domain)) if a in axes]
         share = np.moveaxis(np.transpose(joint.sum(axis=away), [0, *(1 + kept.index(a) for a in axes)]), 0, -1)
         error = np.zeros(shape)
     else:
-        codes, labels = model.draw(checks.at_least(n, "n", 2), rng)
         cell = np.ravel_multi_index((*(codes[:, a] for a in axes), labels), shape)
         share = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape) / n
-        error = np.sqrt(np.maximum(share * (1 - share), 1.0 / n) / n)
-    half = model.n * float(ndtri(0.5 + level / 2)) * error
-    values = model.n * share
+        error = np.maximum(share * (1 - share), 1.0 / n) / n
+    values, interval = model.n * share, {}
+    if replicates is not None:
+        rows, weights = standing_rows(model, model.draw(ROWS, rng)[0] if codes is None else codes)
+        moved = _answers(model, replicates, rows, weights, axes, shape)
+        half = model.n * quantile(replicates, level) * np.sqrt(moved.var(axis=0, ddof=1) + error)
+        interval = {"low": np.maximum(values - half, 0.0), "high": values + half, "level": level}
     labels_of = [*(domain.levels(a) for a in names), [checks.plain(c) for c in classes]]
     return Estimate(
         values,
-        np.maximum(values - half, 0.0),
-        values + half,
-        level,
+        **interval,
         labels=[[str(v) for v in part] for part in labels_of],
         axes=[*names, label_name(model)],
         name="count",
     )
+
+
+def _answers(
+    model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray, weights: np.ndarray, axes: list, shape
+) -> np.ndarray:
+    """How the shares of a table's cells answer to the replicates' parameters, to first order: (B, *shape)."""
+    now = model.parameters
+    z = model.scores(rows)
+    mass = weights[:, None] * np.exp(z - np.logaddexp.reduce(z, axis=1)[:, None])
+    cell = np.ravel_multi_index(tuple(rows[:, a] for a in axes), shape[:-1])
+    out = []
+    for mu, theta, offsets in zip(replicates["mu"], replicates["theta"], replicates["offsets"]):
+        step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
+        away = term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step)
+        moved = mass * (away - np.sum(mass * away))
+        columns = [np.bincount(cell, weights=m, minlength=int(np.prod(shape[:-1]))) for m in moved.T]
+        out.append(np.stack(columns, axis=-1).reshape(shape))
+    return np.stack(out)
 
 
 def held_out_score(

@@ -31,6 +31,7 @@ from sumwise.progress import Progress
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
+FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -47,7 +48,7 @@ class Settings:
     key: str | None = None  # of the checkpoint
     verbose: int = 0
     random_state: Any = None
-    brief: bool = False  # whether L-BFGS may end near the optimum, as refits do
+    brief: bool = False  # a short training near the optimum, as of refits: all chains move, and L-BFGS may end sooner
 
     @property
     def on_device(self) -> bool:
@@ -78,7 +79,7 @@ class Settings:
     def briefly(self, max_iter: int, seed: int, n_chains: Any = None) -> Settings:
         """The settings of a short training with its own seed, without checkpoint or messages."""
         options = replace(self.options, max_iter=max_iter, n_chains=n_chains or self.options.n_chains)
-        return replace(self, options=options, checkpoint=None, verbose=0, random_state=seed)
+        return replace(self, options=options, checkpoint=None, verbose=0, random_state=seed, brief=True)
 
 
 class Start(NamedTuple):
@@ -213,7 +214,7 @@ def _run(
     saved = kept.load()
     if saved is not None:
         state = TrainingState.from_dict(saved["state"])
-        engine.restore(saved["chains"])
+        engine.restore(saved["chains"], state.agreed > 0)
     run: Any = by_steps
     if settings.on_device:
         state = device_training.DeviceState.of(state, stats, how, engine)
@@ -275,16 +276,17 @@ def _engine(problem: Problem, settings: Settings, before: dict | None) -> Any:
     margins = [stats.margin(a) for a in range(len(stats.layout.sizes))]
     chains = gibbs.draw_chains(n, margins, len(stats.shares), rng)
     chains.labels[:] = rng.choice(len(stats.shares), size=n, p=stats.shares)
-    if before is not None and len(before["labels"]) == n:
-        chains.codes[:], chains.labels[:] = before["codes"], before["labels"]
+    if before is not None and len(before["labels"]) >= n:
+        chains.codes[:], chains.labels[:] = before["codes"][:n], before["labels"][:n]
     options = settings.options
+    active = n if before is not None or settings.brief or options.preset else min(n, max(n // FEWER, FEW_CHAINS))
     blocks = _named_blocks(problem.schema, options.blocks) if options.blocks != "auto" else engines.strong_pairs(stats)
     if settings.on_device:
         seed = int(rng.integers(0, 2**62))
         return device_training.DeviceGibbs(stats, chains, blocks, settings.device, options.marginalise, seed)
     if problem.engine == "spark":
-        return on_spark.SparkGibbs(stats, chains, blocks, options.master, options.marginalise)
-    return engines.Gibbs(stats, chains, blocks, n_threads(settings.n_jobs), options.marginalise)
+        return on_spark.SparkGibbs(stats, chains, blocks, options.master, options.marginalise, active)
+    return engines.Gibbs(stats, chains, blocks, n_threads(settings.n_jobs), options.marginalise, active)
 
 
 def _named_blocks(schema: Schema, given: Any) -> tuple[tuple[int, int], ...]:

@@ -26,7 +26,7 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics
 MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
 SETTLED = 80  # no test before this many steps
 CALM = 20  # steps in a row that must pass it
-LONGER = 3  # times as many steps as that took are made in all, where moments are sampled, to average out their error
+AVERAGED = 0.5  # steps made besides, as a share of those until moments agree, to average out the error of sampled ones
 RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
 
 
@@ -39,7 +39,7 @@ class StepOptions:
     precondition: str | None = "effects"
     step_theta: float = 0.15
     step_mu: float = 0.2
-    decay: float = 0.02
+    decay: float = 0.0
     average: bool = True
     tol: float = 0.1
 
@@ -132,17 +132,19 @@ def by_steps(
         state.history["held_out"].append(float("nan") if held_out is None else held_out(state.mean))
         if not np.isfinite(state.parameters.theta).all():
             raise DataError(f"Training diverged after {state.n_iter} steps.", hint="lower step, or raise penalty_mu.")
-        enough = check_agreement(state, distance, options.tol, LONGER if engine.sampled else 1)
+        enough = check_agreement(state, distance, options.tol, engine.sampled)
         if after(state) or enough:
             return state.agreed > 0
+        if state.agreed == state.n_iter:
+            engine.expand()
 
 
-def check_agreement(state: TrainingState, distance: float, tol: float, longer: int = LONGER) -> bool:
-    """Note whether moments agree after this step; return whether `longer` times the steps that took are made."""
+def check_agreement(state: TrainingState, distance: float, tol: float, sampled: bool = True) -> bool:
+    """Note whether moments agree after this step; return whether as many steps are made as are wanted."""
     state.calm = state.calm + 1 if distance < tol and state.n_iter >= SETTLED else 0
     if state.calm >= CALM and not state.agreed:
         state.agreed = state.n_iter
-    return 0 < longer * state.agreed <= state.n_iter
+    return 0 < (1 + AVERAGED * sampled) * state.agreed <= state.n_iter
 
 
 def _penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
@@ -190,9 +192,14 @@ def _move(stats, options, state, gradient, lines) -> None:
 def _remember(options: StepOptions, state: TrainingState, model: Moments) -> None:
     """Count the step, and update the means of late iterates and of the moments."""
     state.n_iter += 1
-    share = (RECENT + 1) / (RECENT + state.n_iter) if options.average else 1.0
+    share = weight_of_last(state.n_iter, state.agreed) if options.average else 1.0
     state.mean = Parameters(*(m + share * (now - m) for m, now in zip(state.mean, state.parameters)))
     state.usual = Moments(*(MEMORY * u + (1 - MEMORY) * m for u, m in zip(state.usual, model)))
+
+
+def weight_of_last(n_iter: int, agreed: int) -> float:
+    """Weight of the last iterate in the mean: of all since moments agreed alike, before that mostly of late ones."""
+    return 1.0 / (n_iter - agreed) if agreed else (RECENT + 1) / (RECENT + n_iter)
 
 
 def _move_offsets(stats: SufficientStatistics, offsets: np.ndarray, model: Moments, size: float) -> None:

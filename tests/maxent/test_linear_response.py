@@ -1,0 +1,70 @@
+"""Answers to other data against models trained on them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sumwise import Tables
+from sumwise.maxent.bootstrap import standing_rows
+from sumwise.maxent.engines import Parameters
+from sumwise.maxent.fitted_model import Schema
+from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.linear_response import LinearResponse
+from sumwise.maxent.options import SolverOptions
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.thinning import jittered
+from sumwise.maxent.trainers import Settings, penalties_for, train
+
+
+def problem(n_classes, rescale, noise=0.0):
+    rng, n = np.random.default_rng(0), 6000
+    rows = {"a": rng.integers(0, 3, n), "b": rng.integers(0, 4, n), "c": rng.integers(0, 2, n)}
+    drawn = rows["a"] * rows["c"] + (rng.random(n) < 0.4) + (rng.random(n) < 0.3) * (rows["b"] > 1)
+    tables = Tables.from_frame({**rows, "y": drawn % n_classes}, list("abc"), label="y")
+    steps = {"solver": "steps", "max_iter": 2000, "tol": 1e-6, "average": False} if rescale else {}
+    settings = Settings(options=SolverOptions(rescale=rescale, **steps))
+    return sufficient_statistics(tables), Schema.of(tables), settings, rng
+
+
+def moved(model, answer):
+    now, first = model.parameters, np.zeros(1 if len(model.parameters.theta) == 1 else 0)
+    offsets = now.offsets + np.concatenate([first, answer.offsets[:, 0]])
+    return replace(model, parameters=Parameters(now.mu + answer.mu[:, 0], now.theta + answer.theta[:, :, 0], offsets))
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
+@pytest.mark.parametrize(("n_classes", "rescale"), [(2, False), (3, False), (2, True)])
+def test_answers_to_another_sample_are_those_of_a_refit(n_classes, rescale):
+    stats, schema, settings, rng = problem(n_classes, rescale)
+    penalty = (1.0, 6.0)
+    model = train(stats, schema, settings, penalty)
+    codes, labels = model.draw(6000, rng)
+    other = jittered(stats, codes, labels, rng)
+    rows, weights = standing_rows(model, codes)
+    response = LinearResponse(
+        model, stats, rows, stats.n * weights, penalties_for(stats, settings, penalty), rescale=rescale
+    )
+    totals = stats.n * (other.shares - stats.shares)
+    data = (other.data.counts - stats.data.counts)[None], (other.data.sums - stats.data.sums)[None]
+    answer = response.answers(*data, totals[None, 1:] if n_classes == 2 else totals[None])
+    refit = train(other, schema, settings, penalty).joint()
+    before, by_answer = model.joint(), moved(model, answer).joint()
+    assert np.linalg.norm(refit - by_answer) < 0.12 * np.linalg.norm(refit - before)
+
+
+def test_answers_to_a_pull_are_those_of_a_penalty_with_that_centre():
+    stats, schema, settings, rng = problem(2, False)
+    penalty = (20.0, 200.0)
+    model = train(stats, schema, settings, penalty)
+    centre = Moments(*(0.1 * rng.standard_normal(v.shape) for v in stats.data))
+    rows, weights = standing_rows(model, np.zeros((1, 3), int))
+    response = LinearResponse(
+        model, stats, rows, stats.n * weights, penalties_for(stats, settings, penalty), rescale=False
+    )
+    nothing = np.zeros_like(stats.data.counts)[None], np.zeros_like(stats.data.sums)[None], np.zeros((1, 1))
+    answer = response.answers(*nothing, Moments(centre.counts[None], centre.sums[None]))
+    refit = train(replace(stats, centre=centre), schema, settings, penalty).joint()
+    before, by_answer = model.joint(), moved(model, answer).joint()
+    assert np.abs(refit - before).max() > 1e-4
+    assert np.linalg.norm(refit - by_answer) < 0.12 * np.linalg.norm(refit - before)
