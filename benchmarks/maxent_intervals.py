@@ -80,6 +80,7 @@ def main() -> None:
         "commit": commit, "seed": FIRST, "cpu_s": round(time.process_time() - begin), "level": 0.95, "rows": rows,
     }  # fmt: skip
     path = Path(__file__).parent / "results" / "maxent_intervals.json"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

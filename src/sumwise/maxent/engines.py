@@ -21,6 +21,7 @@ STRONG = 0.6  # mutual information over the smaller entropy from which two attri
 ASSOCIATED = 0.3  # the same, from which attributes are besides proposed together
 SMOOTHED = 1e-3  # of the independent shares mixed into a proposal, so that every level can be proposed
 PAIR_CELLS = 1_000  # but not where their table is larger
+PAIR_COST = 5_000  # levels and listed cells of a pair beyond which it is proposed together, not redrawn
 
 
 class Parameters(NamedTuple):
@@ -92,8 +93,7 @@ class Gibbs:
         self.active = len(chains.labels) if active is None else active
         self.layout, self.n = stats.layout, stats.n
         self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
-        self.jumps = strong_trees(stats)
-        self.plan = gibbs.plan(stats.layout, blocks, self.jumps)
+        self.plan = gibbs.plan(stats.layout, blocks, strong_trees(stats), large_pairs(stats))
 
     def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
         """Expected moments after one sweep, by each half of the chains."""
@@ -166,6 +166,8 @@ def strong_pairs(stats: SufficientStatistics) -> tuple[tuple[int, int], ...]:
         if len(term) != 2 or (math.prod(lay.shape(term)) > PAIR_CELLS and not listed):
             continue
         strength = stats.association(t)
+        if listed and together_cost(stats, t) > PAIR_COST:
+            continue  # those are proposed together: see `large_pairs`
         if strength > (ASSOCIATED if listed else STRONG) and not any(len(c) > 2 and set(term) <= set(c) for c in large):
             strengths.append((-strength, term))
     chosen: list[tuple[int, int]] = []
@@ -173,6 +175,27 @@ def strong_pairs(stats: SufficientStatistics) -> tuple[tuple[int, int], ...]:
         if not {a for p in chosen for a in p} & set(pair):
             chosen.append(pair)
     return tuple(chosen)
+
+
+def together_cost(stats: SufficientStatistics, t: int) -> int:
+    """Multiplications that redrawing the two attributes of a term that lists its cells takes, for one chain."""
+    return sum(stats.layout.shape(stats.layout.terms[t])) + len(stats.cells(t))
+
+
+def large_pairs(stats: SufficientStatistics) -> tuple[gibbs.PairJump, ...]:
+    """Correlated pairs whose table lists so many cells that redrawing both for every chain is too slow.
+
+    A cell is proposed by its share in the data instead, at a cost that grows with the logarithm of the cells.
+    """
+    lay, found = stats.layout, []
+    for t, term in enumerate(lay.terms):
+        if len(term) != 2 or lay.sparse_cells(t) is None or together_cost(stats, t) <= PAIR_COST:
+            continue
+        if stats.association(t) > ASSOCIATED:
+            counts = np.maximum(stats.data.counts[stats.part(t)][:-1], 0.0)
+            margins = [stats.margin(a) + SMOOTHED / lay.sizes[a] for a in term]
+            found.append(gibbs.PairJump(term, stats.cells(t), counts + 1e-12 * counts.sum(), *margins))
+    return tuple(found)
 
 
 def check_name(name: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise.extras import require
-from sumwise.maxent.engines import Parameters, expand_chains, first_chains, strong_trees
+from sumwise.maxent.engines import Parameters, expand_chains, first_chains, large_pairs, strong_trees
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import log_weights, project, spread
@@ -117,7 +117,7 @@ class SparkGibbs:
         self.n_scores = len(stats.data.sums)
         self.session, self._stop = spark_session(master)
         context = self.session.sparkContext
-        plan = gibbs.plan(stats.layout, blocks, strong_trees(stats))
+        plan = gibbs.plan(stats.layout, blocks, strong_trees(stats), large_pairs(stats))
         self._fixed = context.broadcast((plan, marginal))
         self._sent: list[Any] = []
         self._rdd: Any = None

@@ -1,4 +1,4 @@
-"""Sampling with tables that list their cells: the same distribution as with all cells told."""
+"""Sampling with tables that list their cells: the same distribution as with all cells given."""
 
 import numpy as np
 import pytest
@@ -27,11 +27,11 @@ def both_ways(n_listed, tables=TABLES, home=(0, 1), seed=0):
     return sparse, full, on_sparse, on_full
 
 
-def swept(lay, weights, blocks=(), jumps=(), n=4000, sweeps=30):
+def swept(lay, weights, blocks=(), jumps=(), n=4000, sweeps=30, pair_jumps=()):
     rng = np.random.default_rng(1)
     chains = gibbs.draw_chains(n, [np.full(s, 1 / s) for s in lay.sizes], 2, rng)
     theta = weights[1:] - weights[:1]
-    plan = gibbs.plan(lay, blocks, jumps)
+    plan = gibbs.plan(lay, blocks, jumps, pair_jumps)
     total = np.zeros(lay.n_cells)
     for k in range(sweeps):
         counts, _ = gibbs.sweep(chains, plan, weights, theta, np.zeros(2))
@@ -82,6 +82,16 @@ def test_jumps_look_up_listed_cells():
     sparse, full, on_sparse, on_full = both_ways(7)
     shares = (np.full((1, 5), 0.2), np.full((5, 6), 1 / 6))
     matches(sparse, full, swept(sparse, on_sparse, jumps=(gibbs.Jump((0, 1), (-1, 0), shares),)), on_full)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (0, 2)])
+def test_pairs_proposed_together_keep_the_distribution(pair):
+    """Whatever cells are proposed, by whatever shares; the pair's own table may list its cells or not."""
+    sparse, full, on_sparse, on_full = both_ways(7)
+    rng, (m, n) = np.random.default_rng(3), (SIZES[a] for a in pair)
+    cells = np.sort(rng.permutation(m * n)[:6])
+    jump = gibbs.PairJump(pair, cells, rng.uniform(0.1, 1.0, 6), rng.uniform(0.1, 1.0, m), rng.uniform(0.1, 1.0, n))
+    matches(sparse, full, swept(sparse, on_sparse, pair_jumps=(jump,)), on_full)
 
 
 def test_a_table_without_any_listed_cell_is_flat():

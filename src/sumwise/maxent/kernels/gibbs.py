@@ -23,17 +23,42 @@ from sumwise.maxent.kernels.gibbs_moves import (
     multiply,
     multiply_logs,
     pair,
+    pair_jump,
     pair_logs,
     pick,
     pick_logs,
     uniform,
 )
-from sumwise.maxent.kernels.gibbs_plan import Jump, Plan, plan
+from sumwise.maxent.kernels.gibbs_plan import Jump, PairJump, Plan, plan
 from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, ratios
 from sumwise.maxent.kernels.loglinear import Expectation
 from sumwise.maxent.kernels.row_products import padded
 
-__all__ = ["Chains", "Jump", "Plan", "draw_chains", "expectation", "halfway", "plan", "sweep", "sweep_halves"]
+__all__ = [
+    "Chains",
+    "Jump",
+    "PairJump",
+    "Plan",
+    "draw_chains",
+    "expectation",
+    "halfway",
+    "plan",
+    "sweep",
+    "sweep_halves",
+]
+
+__all__ = [
+    "Chains",
+    "Jump",
+    "PairJump",
+    "Plan",
+    "draw_chains",
+    "expectation",
+    "halfway",
+    "plan",
+    "sweep",
+    "sweep_halves",
+]
 
 GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
 SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
@@ -167,6 +192,7 @@ def _sweep(begin, end, chains, plan, tables, offsets, sums, room, marginal):  # 
     codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
     sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta
     factors, cliques, jumps, sparse = plan.factors, plan.cliques, plan.jumps, plan.sparse
+    pair_jumps = plan.pair_jumps
     n, d = codes.shape
     n_groups = sums.shape[0]
     per = (n + n_groups - 1) // n_groups
@@ -215,6 +241,10 @@ def _sweep(begin, end, chains, plan, tables, offsets, sums, room, marginal):  # 
                     x[b] = np.uint64(k % t)
             for j in range(jumps.ends.size - 1):
                 state = jump(j, x, proposed, state, step, tables.weights[labels[r]], sizes, jumps, cliques, sparse)
+            for j in range(pair_jumps.ends.size - 1):
+                state = pair_jump(
+                    j, x, proposed, state, step, tables.weights[labels[r]], sizes, pair_jumps, cliques, sparse
+                )
             score = 0.0
             for c in range(n_cliques):
                 cell = cliques.start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]

@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from sumwise.kernels.compiled import njit
-from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick
+from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick, search
 from sumwise.maxent.kernels.row_products import multiply_rows
 
 HALF = 1.0 / 2**53
+APART = 0.1  # share of proposals for a large pair that take its levels independently, so that every cell can be reached
 FAST = {
     "reassoc",
     "contract",
@@ -169,6 +170,80 @@ def unlogged(w, m):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def energy_change(x, proposed, begin, end, touched_cliques, weights, cliques, sparse):
+    """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
+    ratio = 0.0
+    for t in range(begin, end):
+        c = touched_cliques[t]
+        q = cliques.members[c]
+        a, b = cliques.attribute[q], cliques.attribute[q + 1]
+        before = x[a] * cliques.stride[q] + x[b] * cliques.stride[q + 1]
+        after = proposed[a] * cliques.stride[q] + proposed[b] * cliques.stride[q + 1]
+        for q in range(cliques.members[c] + 2, cliques.members[c + 1]):
+            before += x[cliques.attribute[q]] * cliques.stride[q]
+            after += proposed[cliques.attribute[q]] * cliques.stride[q]
+        start = cliques.start[c]
+        ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
+    return ratio
+
+
+@njit(forceinline=True, error_model="numpy")
+def drawn_at(cumulative, begin, end, u):
+    """Position in begin..end of the draw `u` among cumulative shares."""
+    left = u * cumulative[end - 1]
+    last = end - 1
+    while begin < last:
+        middle = (begin + last) // 2
+        if cumulative[middle] <= left:
+            begin = middle + 1
+        else:
+            last = middle
+    return begin
+
+
+@njit(forceinline=True, error_model="numpy")
+def proposal_share(j, a, b, n, jumps):
+    """Share of the cell (a, b) under the proposal of pair jump `j`; n levels of the second attribute."""
+    apart = jumps.margins[jumps.first[j] + a] * jumps.margins[jumps.second[j] + b]
+    at = search(jumps.cells, jumps.ends[j], jumps.ends[j + 1], a * n + b)
+    return APART * apart + (1.0 - APART) * (jumps.shares[at] if at >= 0 else 0.0)
+
+
+@njit(error_model="numpy", cache=True)
+def pair_jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
+    """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
+    a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
+    m, n = np.int64(sizes[a]), np.int64(sizes[b])
+    state += step
+    together = uniform(state) >= APART
+    state += step
+    u = uniform(state)
+    state += step
+    if together:
+        cell = jumps.cells[drawn_at(jumps.cumulative, jumps.ends[j], jumps.ends[j + 1], u)]
+        first, second = cell // n, cell % n
+    else:
+        first = drawn_at(jumps.margin_cumulative, jumps.first[j], jumps.first[j] + m, u) - jumps.first[j]
+        second = drawn_at(jumps.margin_cumulative, jumps.second[j], jumps.second[j] + n, uniform(state))
+        second -= jumps.second[j]
+    state += step
+    old_first, old_second = np.int64(x[a]), np.int64(x[b])
+    if first == old_first and second == old_second:
+        return state
+    for i in range(x.size):
+        proposed[i] = x[i]
+    proposed[a], proposed[b] = np.uint64(first), np.uint64(second)
+    ratio = math.log(proposal_share(j, old_first, old_second, n, jumps))
+    ratio -= math.log(proposal_share(j, first, second, n, jumps))
+    ratio += energy_change(
+        x, proposed, jumps.touched[j], jumps.touched[j + 1], jumps.touched_cliques, weights, cliques, sparse
+    )
+    if ratio >= 0.0 or uniform(state) < math.exp(ratio):
+        x[a], x[b] = proposed[a], proposed[b]
+    return state
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     ratio, moved = 0.0, False
@@ -190,17 +265,9 @@ def jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
     state += step
     if not moved:
         return state
-    for t in range(jumps.touched[j], jumps.touched[j + 1]):
-        c = jumps.touched_cliques[t]
-        q = cliques.members[c]
-        a, b = cliques.attribute[q], cliques.attribute[q + 1]
-        before = x[a] * cliques.stride[q] + x[b] * cliques.stride[q + 1]
-        after = proposed[a] * cliques.stride[q] + proposed[b] * cliques.stride[q + 1]
-        for q in range(cliques.members[c] + 2, cliques.members[c + 1]):
-            before += x[cliques.attribute[q]] * cliques.stride[q]
-            after += proposed[cliques.attribute[q]] * cliques.stride[q]
-        start = cliques.start[c]
-        ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
+    ratio += energy_change(
+        x, proposed, jumps.touched[j], jumps.touched[j + 1], jumps.touched_cliques, weights, cliques, sparse
+    )
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
         for i in range(jumps.ends[j], jumps.ends[j + 1]):
             x[jumps.attribute[i]] = proposed[jumps.attribute[i]]

@@ -53,6 +53,40 @@ class Jumps(NamedTuple):
     touched_cliques: np.ndarray
 
 
+class PairJump(NamedTuple):
+    """A proposal for two attributes of many levels together: a cell in use, or now and then two independent levels.
+
+    pair : the attributes, ascending; cells (m,): those in use of their table, C order, ascending.
+    shares (m,) of the cells; first, second : shares of the two attributes' levels, all above 0.
+    """
+
+    pair: tuple[int, int]
+    cells: np.ndarray
+    shares: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+class PairJumps(NamedTuple):
+    """All `PairJump` one after the other.
+
+    pairs (J, 2); ends (J + 1,): slices of cells, shares and cumulative; first, second (J + 1,): slices of margins and
+    margin_cumulative for either attribute; touched (J + 1,): slices of touched_cliques.
+    """
+
+    pairs: np.ndarray
+    ends: np.ndarray
+    cells: np.ndarray
+    shares: np.ndarray
+    cumulative: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    margins: np.ndarray
+    margin_cumulative: np.ndarray
+    touched: np.ndarray
+    touched_cliques: np.ndarray
+
+
 class Plan(NamedTuple):
     """Where a sweep finds the rows that it multiplies.
 
@@ -73,6 +107,7 @@ class Plan(NamedTuple):
     factors: Factors
     cliques: Cliques
     jumps: Jumps
+    pair_jumps: PairJumps
     sparse: SparsePlan
 
 
@@ -88,11 +123,16 @@ class Jump(NamedTuple):
     shares: tuple[np.ndarray, ...]
 
 
-def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jump, ...] = ()) -> Plan:
+def plan(
+    lay: Layout,
+    blocks: tuple[tuple[int, int], ...] = (),
+    jumps: tuple[Jump, ...] = (),
+    pair_jumps: tuple[PairJump, ...] = (),
+) -> Plan:
     """Lay out a sweep over all attributes; each pair in `blocks` is redrawn jointly, in place of its two attributes.
 
-    Attributes may stand in one block only. Each of `jumps` is proposed once per sweep, and accepted or not by the
-    rule of Metropolis and Hastings.
+    Attributes may stand in one block only. Each of `jumps` and `pair_jumps` is proposed once per sweep, and accepted or
+    not by the rule of Metropolis and Hastings.
     """
     paired = {a: b for b in blocks for a in b}
     visits, parts, factors = [], [], []
@@ -143,6 +183,7 @@ def plan(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), jumps: tuple[Jum
             stride=_index([s for _, s in flat_members]),
         ),
         jumps=_jumps(lay, jumps),
+        pair_jumps=_pair_jumps(lay, pair_jumps),
         sparse=sparse_plan(lay, visits),
     )
 
@@ -158,6 +199,26 @@ def _jumps(lay: Layout, jumps: tuple[Jump, ...]) -> Jumps:
         start=_index(np.concatenate([[0], np.cumsum([p.size for p in shares])])),
         cumulative=np.concatenate([np.cumsum(p, axis=1).ravel() for p in shares] or none),
         log=np.concatenate([np.log(p).ravel() for p in shares] or none),
+        touched=_ends(touched),
+        touched_cliques=np.array([c for part in touched for c in part] or [0], dtype=np.int64),
+    )
+
+
+def _pair_jumps(lay: Layout, jumps: tuple[PairJump, ...]) -> PairJumps:
+    margins = [side / side.sum() for jump in jumps for side in (jump.first, jump.second)]
+    ends = np.concatenate([[0], np.cumsum([len(m) for m in margins])]).astype(np.int64)
+    touched = [[c for c, q in enumerate(lay.cliques) if set(q) & set(jump.pair)] for jump in jumps]
+    none = [np.zeros(0)]
+    return PairJumps(
+        pairs=np.array([jump.pair for jump in jumps], dtype=np.int64).reshape(-1, 2),
+        ends=_ends([jump.cells for jump in jumps]),
+        cells=np.concatenate([jump.cells for jump in jumps] or none).astype(np.int64),
+        shares=np.concatenate([jump.shares / jump.shares.sum() for jump in jumps] or none),
+        cumulative=np.concatenate([np.cumsum(jump.shares / jump.shares.sum()) for jump in jumps] or none),
+        first=ends[0:-1:2] if jumps else np.zeros(0, np.int64),
+        second=ends[1::2] if jumps else np.zeros(0, np.int64),
+        margins=np.concatenate(margins or none),
+        margin_cumulative=np.concatenate([np.cumsum(m) for m in margins] or none),
         touched=_ends(touched),
         touched_cliques=np.array([c for part in touched for c in part] or [0], dtype=np.int64),
     )

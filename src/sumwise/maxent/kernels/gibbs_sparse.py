@@ -113,7 +113,7 @@ def ratios(sparse: SparsePlan, weights: np.ndarray) -> np.ndarray:
 
 
 @njit(forceinline=True, error_model="numpy")
-def _search(values, low, high, wanted):
+def search(values, low, high, wanted):
     """Position of `wanted` in values[low:high], which ascend; -1 where it isn't there."""
     end = high
     while low < high:
@@ -131,7 +131,7 @@ def _row(f, x, sparse):
     key = 0
     for q in range(sparse.others[f], sparse.others[f + 1]):
         key += np.int64(x[sparse.other_attribute[q]]) * sparse.other_stride[q]
-    return _search(sparse.keys, sparse.key_ends[f], sparse.key_ends[f + 1], key)
+    return search(sparse.keys, sparse.key_ends[f], sparse.key_ends[f + 1], key)
 
 
 @njit(error_model="numpy", cache=True)
@@ -180,7 +180,7 @@ def joint_pick(f, m, n, u, ratio, w, w2, sparse):
     while left >= w[v] and v < m - 1:
         left -= w[v]
         v += 1
-    q = _search(sparse.keys, begin, end, v)
+    q = search(sparse.keys, begin, end, v)
     first, last = (sparse.entry_ends[q], sparse.entry_ends[q + 1]) if q >= 0 else (0, 0)
     row, e = 0.0, first
     for t in range(n):
@@ -203,5 +203,5 @@ def cell_of(c, flat, start, sparse):
     low, high = sparse.listed_ends[c], sparse.listed_ends[c + 1]
     if low == high:
         return start + flat
-    at = _search(sparse.listed, low, high, np.int64(flat))
+    at = search(sparse.listed, low, high, np.int64(flat))
     return start + np.uint64(at - low if at >= 0 else high - low)

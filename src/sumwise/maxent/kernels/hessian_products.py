@@ -8,7 +8,8 @@ as Hessian. With g = y - r in place of y (r a label rate per cell, 0 for the pla
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sumwise.kernels.compiled import njit
 
 
 @njit(error_model="numpy", fastmath={"reassoc", "contract"}, cache=True)
