@@ -285,6 +285,12 @@ class Bags:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the figure that suits these data and return its axes; see `sumwise.plots.plot_containers`."""
+        from importlib import import_module
+
+        return import_module("sumwise.plots").plot_containers(self, ax, **options)
+
     def __repr__(self) -> str:
         return facts_text("Bags", self._facts())
 

@@ -126,6 +126,12 @@ class Estimate:
                 frame[column] = array.ravel()
         return pd.DataFrame(frame)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw values, intervals and bounds, and return the axes; see `sumwise.plots.plot_estimate`."""
+        from importlib import import_module
+
+        return import_module("sumwise.plots").plot_estimate(self, ax)
+
     def describe(self) -> dict[str, Any]:
         """Return the facts: what is estimated, of which shape, with which interval and bounds."""
         width = None if self.low is None or self.high is None else float(np.nanmean(self.high - self.low))
@@ -155,7 +161,15 @@ class Estimate:
         return f"Estimate of {self.name}{interval}\n{table.head(20).to_string(index=False, float_format='%.4g')}{more}"
 
     def _repr_html_(self) -> str:
-        return self.to_frame().head(200).to_html(index=False, escape=True)
+        from html import escape
+
+        words = f"{self.values.size} estimates of {self.name}"
+        if self.low is not None and self.high is not None and self.values.size:
+            wide = np.nan_to_num(self.high - self.low)
+            k = int(wide.argmax())
+            words += f" with {100 * (self.level or 0):g}% intervals; the widest spans {wide.ravel()[k]:.3g}"
+        table = self.to_frame().head(200).to_html(index=False, escape=True, float_format=lambda x: f"{x:.4g}")
+        return f"<p>{escape(words)}.</p>{table}"
 
     def _set_array(self, name: str) -> None:
         given = getattr(self, name)

@@ -42,6 +42,21 @@ class Estimator(BaseEstimator):
 
         return import_module("sumwise.report").report(self, data, **options)
 
+    def plot(self, data: Any = None, ax: Any = None, **options: Any) -> Any:
+        """Draw the main figure of this fitted model's report and return its axes.
+
+        Parameters
+        ----------
+        data : container, or tuple, optional
+            What ``fit`` was given; methods on `Margins` can be drawn without.
+        ax : matplotlib axes, optional
+        **options
+            Of `sumwise.report.report`.
+        """
+        from importlib import import_module
+
+        return import_module("sumwise.report.model_report").plot_model(self, data, ax, **options)
+
     def _fitted(self, *names: str) -> Any:
         """Return self if fitted; else raise ``NotFittedError``."""
         check_is_fitted(self, list(names) or None)

@@ -235,6 +235,12 @@ class Margins:
     def __reduce__(self):  # a copy is as frozen as the original, and may have repeated units
         return _derived, tuple(getattr(self, n) for n in self.__slots__)
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the figure that suits these data and return its axes; see `sumwise.plots.plot_containers`."""
+        from importlib import import_module
+
+        return import_module("sumwise.plots").plot_containers(self, ax, **options)
+
     def __repr__(self) -> str:
         return facts_text("Margins", self._facts())
 

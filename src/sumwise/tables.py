@@ -214,6 +214,12 @@ class Tables:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the figure that suits these data and return its axes; see `sumwise.plots.plot_containers`."""
+        from importlib import import_module
+
+        return import_module("sumwise.plots").plot_containers(self, ax, **options)
+
     def __repr__(self) -> str:
         return facts_text("Tables", self._facts())
 

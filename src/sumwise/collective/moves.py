@@ -72,6 +72,12 @@ class CountsOverTime:
     def __len__(self) -> int:
         return len(self.counts)
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the figure that suits these data and return its axes; see `sumwise.plots.plot_containers`."""
+        from importlib import import_module
+
+        return import_module("sumwise.plots").plot_containers(self, ax, **options)
+
     def distances(self) -> np.ndarray:
         """Distances (L, L) between places; 1 between any two where no positions are given."""
         if self.positions is None:

@@ -9,7 +9,7 @@ __all__ = ["stories_page"]
 
 INTRO = (
     "Generated data with known truth, one example per family. Each ends with what was estimated, what is true, and "
-    "whether the interval covers the truth. A 95% interval misses one time in twenty: a miss here and there is expected."
+    "whether the interval covers the truth. One 95% interval in twenty is expected to miss."
 )
 
 

@@ -2,6 +2,7 @@
 
 from sumwise.plots.calibration import plot_calibration
 from sumwise.plots.confusion import plot_confusion
+from sumwise.plots.containers import plot_containers, plot_estimate
 from sumwise.plots.convergence import plot_convergence
 from sumwise.plots.findings import plot_findings
 from sumwise.plots.flows import plot_flows
@@ -22,7 +23,9 @@ from sumwise.plots.unit_scatter import plot_unit_scatter
 __all__ = [
     "plot_calibration",
     "plot_confusion",
+    "plot_containers",
     "plot_convergence",
+    "plot_estimate",
     "plot_findings",
     "plot_flows",
     "plot_intervals",

@@ -67,7 +67,8 @@ def write(context: Context) -> Summary:
     estimates["count"] = est.total_.ravel()
     context.frames |= {"estimates": estimates, "units": diagnostics.unit_cells(est, m)}
     groups, outcomes = list(map(str, est.row_names_)), list(map(str, est.col_names_))
-    summary = Summary(context.titled(f"{listed(outcomes)} by {listed(groups)}"), "ecological", context.method)
+    chosen = [o for o in outcomes if not diagnostics.is_abstention(o)] or outcomes
+    summary = Summary(context.titled(f"{listed(chosen)} by {listed(groups)}"), "ecological", context.method)
     low, high = est.interval(context.level)
     summary.record = {
         "units": m.n_units,
@@ -98,7 +99,9 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     )
     if context.method == "Bounds":
         return f"{known} This report shows what the totals imply without any model: a range for every share."
-    best = [f for f in found if f["value"] is not None][:2]
+    best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
+    if not best:
+        return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
     told = "; ".join(f"{f['what']}, an estimated {100 * f['value']:.0f}%" for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     sure = (
@@ -132,10 +135,14 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             because = "The model's interval is narrower than this number of people can give, so no estimate is quoted."
             out.append(finding(what, None, **ends, trust="low", because=because))
             continue
+        if not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
+            because = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
+            out.append(finding(what, None, **ends, trust="low", because=because))
+            continue
         trust, because = _trust(context, r, c, low, high, curved)
         inside = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
-    if context.method != "Bounds" and len(order) > 1:
+    if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         out.append(_difference(context, order, real, curved))
     return out
 
@@ -166,7 +173,7 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
     low, high = min(float(tails[0]), value), max(float(tails[1]), value)
     settled = low > 0 or high < 0
     because = (
-        "The interval excludes 0: the two groups differ."
+        ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved else "."))
         if settled
         else "The interval includes 0: whether the two groups differ is open."
     )
@@ -259,6 +266,8 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
 def _polarisation(context: Context, summary: Summary) -> None:
     from sumwise.ecological import voting_patterns
 
+    if sum(not diagnostics.is_abstention(name) for name in context.model.col_names_) < 2:
+        return
     found = voting_patterns(context.model, context.level, random_state=context.random_state)
     numbers = diagnostics.polarisation_numbers(found)
     if numbers["gap"].size > MOST_LINES:
@@ -387,8 +396,8 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
         return []
     return [
         "Read with caution: group behaviour appears to vary with the composition of units "
-        f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}), which {context.method} "
-        + ("does not assume either way." if context.method == "Bounds" else "assumes it does not.")
+        f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}); "
+        + ("the bounds allow for it." if context.method == "Bounds" else f"{context.method} assumes that it does not.")
     ]
 
 

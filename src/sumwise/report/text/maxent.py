@@ -78,9 +78,8 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
         f"{100 * share:.1f}% of them are {label}."
     )
     if scores is None:
-        return (
-            f"{start} No individual rows are at hand to check its predictions; only its agreement with the tables is."
-        )
+        words = "No individual rows are at hand: its agreement with the tables can be checked, its predictions cannot."
+        return f"{start} {words}"
     own, common, n = scores
     gain = own["accuracy"] - common
     if gain <= 0:

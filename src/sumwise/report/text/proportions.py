@@ -127,8 +127,8 @@ def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame
     return (
         f"For {plural(len(bags), 'bag')} of {plural(bags.n_rows, 'individual')} the data say how many belong to each "
         f"of {listed(classes, 4)}, but not who. {context.method} estimates each individual's probability from "
-        f"{plural(bags.n_features, 'feature')}. Overall, {100 * overall['share']:.1f}% are {focus}; the findings below "
-        "show how this share differs between subgroups."
+        f"{plural(bags.n_features, 'feature')}. Overall, {100 * overall['share']:.1f}% are {focus}"
+        + ("; the findings show how this share differs between subgroups." if context.groups else ".")
     )
 
 
@@ -152,7 +152,8 @@ def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) 
         weak = known is not None and not known.answerable.any()
         trust = "low" if weak or not apart else "moderate"
         for row in (top, bottom):
-            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because))
+            true = f" The true share is {100 * row['truth']:.1f}%." if "truth" in row else ""
+            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because + true))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
