@@ -289,3 +289,21 @@ def test_sample_weight_is_routed():
     train, test = next(BagKFold(3).split(bags))
     one = CardinalityClassifier(penalty=1.0).fit(bags[train], counts[train], sample_weight=weights[train])
     assert found["test_score"][0] == pytest.approx(one.score(bags[test], counts[test], sample_weight=weights[test]))
+
+
+def test_parts_add_up_to_the_fit_on_all():
+    bags, _, counts = people(120)
+    whole = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    online = CardinalityClassifier(penalty=1.0)
+    for begin in range(0, 120, 30):
+        online.partial_fit(bags[begin : begin + 30], counts[begin : begin + 30])
+    assert online.n_bags_seen_ == 120
+    error = np.sqrt(np.diag(np.linalg.inv(online.partial_information_)))
+    assert (np.abs(online.theta_[0] - whole.theta_[0]) < 0.7 * error).all()
+    assert online.score(bags, counts) > whole.score(bags, counts) - 0.02
+    one = CardinalityClassifier(penalty=1.0).partial_fit(bags, counts)
+    np.testing.assert_allclose(one.theta_, whole.theta_, atol=2e-3)
+    with pytest.raises(DataError, match="two classes only"):
+        CardinalityClassifier().partial_fit(bags, np.column_stack([counts, bags.sizes - counts, 0 * counts]))
+    with pytest.raises(DataError, match="plain linear classifier only"):
+        CardinalityClassifier(random_intercept=True).partial_fit(bags, counts)

@@ -6,15 +6,18 @@ from sklearn.utils import estimator_checks
 from sumwise import proportions
 
 ESTIMATORS = [
+    proportions.AggregateRegressor,
     proportions.AlternatingMeanMap,
     proportions.CalibratedBagClassifier,
     proportions.CardinalityClassifier,
     proportions.CardinalityNetwork,
     proportions.CentralLimitClassifier,
+    proportions.ClusterSelection,
     proportions.Covariates,
     proportions.EasyLLP,
     proportions.HardEM,
     proportions.InverseCalibration,
+    proportions.LabelSampler,
     proportions.MeanEmbeddingClassifier,
     proportions.MeanMap,
     proportions.MixBag,
@@ -22,6 +25,7 @@ ESTIMATORS = [
     proportions.Oracle,
     proportions.ProportionLossClassifier,
     proportions.ProportionLossNetwork,
+    proportions.ProportionSVM,
 ]
 CHECKS = [  # those that make no data of their own
     "check_no_attributes_set_in_init",

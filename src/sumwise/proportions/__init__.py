@@ -6,6 +6,7 @@ from sumwise.proportions.bootstrap import Bootstrap, bootstrap
 from sumwise.proportions.calibrated import CalibratedBagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.central_limit import CentralLimitClassifier
+from sumwise.proportions.cluster_selection import ClusterSelection
 from sumwise.proportions.counts import apportion, at_least_one, intervals
 from sumwise.proportions.covariates import Covariates
 from sumwise.proportions.easy_llp import EasyLLP
@@ -13,6 +14,7 @@ from sumwise.proportions.hard_em import HardEM
 from sumwise.proportions.identify import Identifiability, identifiability
 from sumwise.proportions.instances import OnInstances, on_instances
 from sumwise.proportions.inverse_calibration import InverseCalibration
+from sumwise.proportions.label_sampler import LabelSampler
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap
 from sumwise.proportions.mixbag import MixBag
@@ -20,6 +22,7 @@ from sumwise.proportions.nested import nest
 from sumwise.proportions.network import CardinalityNetwork
 from sumwise.proportions.oracle import Oracle, label_bags
 from sumwise.proportions.proportion_loss import ProportionLossClassifier
+from sumwise.proportions.proportion_svm import ProportionSVM
 from sumwise.proportions.regions import Regions, merge_regions
 from sumwise.proportions.share_network import ProportionLossNetwork
 from sumwise.proportions.subgroups import Subgroups, subgroups
@@ -36,12 +39,14 @@ __all__ = [
     "CardinalityClassifier",
     "CardinalityNetwork",
     "CentralLimitClassifier",
+    "ClusterSelection",
     "Covariance",
     "Covariates",
     "EasyLLP",
     "HardEM",
     "Identifiability",
     "InverseCalibration",
+    "LabelSampler",
     "MeanEmbeddingClassifier",
     "MeanMap",
     "MixBag",
@@ -49,6 +54,7 @@ __all__ = [
     "Oracle",
     "ProportionLossClassifier",
     "ProportionLossNetwork",
+    "ProportionSVM",
     "Regions",
     "SpatialBagKFold",
     "StratifiedBagKFold",

@@ -16,7 +16,7 @@ from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier, bag_weights
-from sumwise.proportions.counts import Observed, observe
+from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.likelihood import BagLikelihood
@@ -178,6 +178,7 @@ class CardinalityClassifier(BagClassifier):
             How much each bag counts: a power of its likelihood. Weight 2 is the same as giving the bag twice.
         """
         self._check()
+        vars(self).pop("partial_information_", None)
         weights = None if sample_weight is None else bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, self.noise, self.totals)
@@ -206,6 +207,75 @@ class CardinalityClassifier(BagClassifier):
             self._store([self._fit_task(task, self._penalty_of(0, 1), rng, before)])
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
+
+    def partial_fit(self, bags: Bags, counts: Any) -> CardinalityClassifier:
+        """Take in further bags, once: for bags that come one part after the other, or don't fit into memory.
+
+        Each part maximises its own likelihood and a normal prior around the coefficients so far, whose precision is
+        the information of all parts before it (Laplace's approximation, passed on). Two classes, exact or noisy
+        counts, the default classifier; ``penalty="auto"`` is the prior of the first part's features. After many parts
+        the coefficients are close to those of `fit` on all bags at once; where a first part is very small, less.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, 2)
+        """
+        self._check()
+        if self.classifier is not None or self.random_intercept or self.engine != "local":
+            raise DataError("Parts are taken in by the plain linear classifier only.", hint="fit, on all bags.")
+        first = "partial_information_" not in vars(self)
+        if first:
+            bags, counts = self._training(bags, counts)
+        else:
+            bags = self.design(bags)
+            bags, counts = drop_empty(bags, bags.align(counts))
+        observed = observe(bags, counts, self.noise, self.totals)
+        if observed.n_classes != 2:
+            raise DataError("Parts are taken in for two classes only.", hint="one classifier per class, or fit.")
+        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
+        if first:
+            self._begin_parts(values, likelihood)
+        self._take_in(LinearProblem(values, likelihood, np.zeros(values.shape[1])))
+        return self
+
+    def _begin_parts(self, values, likelihood):
+        auto = isinstance(self.penalty, str)
+        self.penalty_ = reference_shape(values) if auto else _as_penalty(self.penalty, values.shape[1])
+        prior = LinearProblem(values, likelihood, self.penalty_)
+        self.n_classes_, self.classes_, self.multiclass_ = 2, np.arange(2), "exact"
+        self.intercept_scale_, self.penalty_search_, self.n_bags_seen_ = None, None, 0
+        share = likelihood.observed.shares(np.diff(likelihood.offsets))[:, 1].mean()
+        self.theta_ = np.append(np.zeros(values.shape[1]), np.log(share / (1.0 - share)))[None, :]
+        self.partial_information_ = prior.penalty_block
+
+    def _take_in(self, part: LinearProblem):
+        """Newton steps on the part's likelihood and the prior around the coefficients so far."""
+        before, information = self.theta_[0], self.partial_information_
+        theta, change, n_iter = before.copy(), np.inf, 0
+
+        def objective(x):
+            total, gradient = part.value_and_gradient(x)
+            return total - 0.5 * (x - before) @ information @ (x - before), gradient - information @ (x - before)
+
+        total, gradient = objective(theta)
+        while n_iter < self.max_iter and change > self.tol:
+            curvature = part.information(theta)[0] + information
+            move = np.linalg.solve(curvature, gradient)
+            change = float(np.sqrt(max(gradient @ move, 0.0)))
+            while n_iter < self.max_iter:
+                n_iter += 1
+                trial = objective(theta + move)
+                if trial[0] >= total - 1e-9 * abs(total):
+                    break
+                move = 0.5 * move
+            theta, (total, gradient) = theta + move, trial
+        self.partial_information_ = information + part.information(theta)[0]
+        self.theta_ = theta[None, :]
+        self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
+        self.n_bags_seen_ += part.likelihood.n_bags
+        self._finish(total, Solution(theta, total, change, n_iter, change <= self.tol), {})
 
     def _check(self):
         checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))

@@ -14,6 +14,7 @@ from sumwise.proportions.linear import LinearProblem, Solution, maximise
 STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
 MIDDLE = 8
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
+MOST_FITS = 8  # penalties tried, those for evidence included; three are left to compare neighbours
 LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
 # Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
 # little. Chosen on six draws of eleven settings with 6 to 25 bags (American Community Survey, Adult, generated votes):
@@ -116,8 +117,9 @@ def evidence(problem: LinearProblem, multiple, found: Solution) -> float:
     return found.objective + 0.5 * n_coefs * np.log(multiple) - 0.5 * float(spread)
 
 
-def _most_evident(make, likelihood, theta) -> tuple[int, Solution]:
-    """The step with the greatest evidence, walking from the reference on both sides until it falls, and its fit.
+def _most_evident(make, likelihood, theta) -> tuple[int, Solution, int]:
+    """The step with the greatest evidence, walking from the reference on both sides until it falls, its fit, and how
+    many were tried.
 
     Not beyond a tenth of the reference: there a bag's own intercept and its features compete for the same variation,
     and the evidence, which takes the intercepts' scale as known, goes on rising.
@@ -132,13 +134,13 @@ def _most_evident(make, likelihood, theta) -> tuple[int, Solution]:
     visit(MIDDLE, theta)
     for direction in (1, -1):
         i = MIDDLE + direction
-        while LOOSEST <= i < len(STEPS):
+        while LOOSEST <= i < len(STEPS) and len(found) < MOST_FITS - 3:
             visit(i, found[i - direction][1].theta)
             if found[i][0] < found[i - direction][0]:
                 break
             i += direction
     best = max(found, key=lambda i: found[i][0])
-    return best, found[best][1]
+    return best, found[best][1], len(found)
 
 
 def search_penalty(
@@ -176,15 +178,15 @@ def search_penalty(
             fits[i] = _fit_folds(make, likelihood, STEPS[i], starts, folds)
             progress.step(penalty=float(STEPS[i]), held_out=float(fits[i].held_out.mean()))
 
-        first = MIDDLE
+        first, n_before = MIDDLE, 0
         if by_evidence:
-            first, near = _most_evident(make, likelihood, theta)
+            first, near, n_before = _most_evident(make, likelihood, theta)
             theta = near.theta
         blank = _without_features(make(likelihood, 1.0), theta)
         visit(first, [theta] + [blank] * (int(folds.max()) + 1))
         for direction in (1, -1):
             i = first
-            while 0 <= i + direction < len(STEPS):
+            while 0 <= i + direction < len(STEPS) and len(fits) + n_before < MOST_FITS:
                 visit(i + direction, [fits[i].whole.theta, *fits[i].folds])
                 i += direction
                 if fits[i].held_out.mean() < max(fit.held_out.mean() for fit in fits.values()):  # past the top here

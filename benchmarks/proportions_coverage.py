@@ -1,0 +1,146 @@
+"""Coverage of 90% intervals from counts of bags, at default penalties, on small cells.
+
+    python benchmarks/proportions_coverage.py                  # all, 200 simulations each (about ten CPU minutes)
+    python benchmarks/proportions_coverage.py few "three classes" --trials 50
+    python benchmarks/proportions_coverage.py --show
+
+Coefficients: `covariance(...).to_frame(0.9)` with new people, coefficients and labels in every simulation; cases differ
+in bags, members, features and classes. Shares: those of subgroups of the very people in the bags, given the counts
+(`realised=True, counts=`), in generated votes; "regions differ" has effects of regions that the model does not know.
+Areas: 25 areas of the American Community Survey, a hundred members each, who has a bachelor's degree; shares of
+subgroups among 3,000 other people of these areas, nobody naming groups of bags. Standard errors are over simulations.
+Writes benchmarks/results/proportions_coverage.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from proportions import puma_people, table
+from sumwise import Bags, synthetic
+from sumwise.features import Features
+from sumwise.proportions import CardinalityClassifier, covariance, subgroups
+
+RESULTS = Path(__file__).parent / "results" / "proportions_coverage.json"
+LEVEL = 0.9
+COEFFICIENTS = {  # bags, members, features, classes
+    "plain": (60, 20, 5, 2),
+    "small bags": (150, 5, 5, 2),
+    "few bags": (25, 30, 4, 2),
+    "many features": (40, 20, 16, 2),
+    "three classes": (60, 6, 2, 3),
+}
+SHARES = {  # bags, members, classes, effect of regions
+    "shares given counts": (40, 15, 2, 0.0),
+    "shares given counts, three classes": (40, 8, 3, 0.0),
+    "shares given counts, regions differ": (40, 15, 2, 0.4),
+}
+
+
+def coefficients(case, seed):
+    """Whether each interval holds the coefficient."""
+    n_bags, size, d, k = COEFFICIENTS[case]
+    rng = np.random.default_rng([seed, n_bags, d])
+    values = rng.normal(size=(n_bags * size, d)) + np.repeat(rng.normal(size=(n_bags, d)), size, axis=0)
+    values[:, 0] = values[:, 0] > 0.8
+    truth = np.column_stack([rng.normal(0, 0.7, (k, d)), rng.normal(0, 0.3, k)])
+    logits = values @ truth[:, :-1].T + truth[:, -1]
+    labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+    counts = np.eye(k)[labels].reshape(n_bags, size, k).sum(axis=1)
+    truth = truth[1:] - truth[:1] if k == 2 else truth - truth.mean(axis=0)
+    bags, given = Bags(values, np.arange(n_bags + 1) * size), counts[:, 1] if k == 2 else counts
+    clf = CardinalityClassifier(multiclass="exact").fit(bags, given)
+    found = covariance(clf, bags, given).to_frame(LEVEL)
+    low, high = (found[side].to_numpy().reshape(truth.shape) for side in ("low", "high"))
+    if k > 2:  # what all classes share is free: intervals are around the mean over classes
+        shift = (0.5 * (low + high)).mean(axis=0)
+        low, high = low - shift, high - shift
+    return ((low <= truth) & (truth <= high)).ravel()
+
+
+def shares(case, seed):
+    """Whether each interval holds the share among these very people."""
+    n_bags, size, k, effect = SHARES[case]
+    data = synthetic.election(
+        n_bags, size, n_classes=k, n_categorical=2, region_effect=effect, mean_weight=1, weight_spread=0,
+        n_test=10, random_state=seed,
+    )  # fmt: skip
+    counts = data.counts[:, 1] if k == 2 else data.counts
+    clf = CardinalityClassifier().fit(data.bags, counts)
+    sure = replace(covariance(clf, data.bags, counts, "expected"), n_draws=80)
+    labels, out = np.eye(k)[data.labels], []
+    for name in list(data.codes)[:2]:
+        groups = data.codes[name]
+        found = subgroups(clf, data.bags, {name: groups}, uncertainty=sure, counts=counts, realised=True)
+        low, high = found.interval(LEVEL)
+        true = np.stack([labels[groups == g].mean(axis=0) for g in found.groups[name]])
+        out.append(((low <= true + 1e-9) & (true <= high + 1e-9))[:, 1:].ravel())
+    return np.concatenate(out)
+
+
+def areas(_, seed):
+    """Whether each interval holds the share of a subgroup among other people of the areas."""
+    features, labels, groups = puma_people()
+    rows = Bags.from_frame(features.assign(all=0), bag="all")
+    values = Features.learn(rows).matrix(rows)
+    values = values[:, (values != 0).mean(axis=0) > 0.01]
+    rng = np.random.default_rng(seed)
+    train = np.concatenate([rng.permutation(np.flatnonzero(groups == g))[:100] for g in np.unique(groups)])
+    test = rng.permutation(np.setdiff1d(np.arange(len(labels)), train))[:3000]
+    test = test[np.argsort(groups[test], kind="stable")]
+    bags = Bags(values[train], np.arange(0, len(train) + 1, 100))
+    counts = labels[train].reshape(-1, 100).sum(axis=1)
+    clf = CardinalityClassifier().fit(bags, counts)
+    sure = replace(covariance(clf, bags, counts, "expected"), n_draws=100)
+    edges = np.searchsorted(groups[test], np.arange(groups.max() + 2))
+    people, out = Bags(values[test], edges, ids=range(groups.max() + 1)).drop_empty(), []
+    for name in ("SEX", "MSP", "OWN_RENT"):
+        codes = features[name].to_numpy()[test]
+        found = subgroups(clf, people, {name: codes}, uncertainty=sure, realised=True)
+        low, high = found.interval(LEVEL)
+        true = np.array([labels[test][codes == g].mean() for g in found.groups[name]])
+        out.append((low[:, 1] <= true) & (true <= high[:, 1]))
+    return np.concatenate(out)
+
+
+CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares) | {"areas": areas}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--show", action="store_true", help="only print what was run")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
+    for case in () if args.show else args.cases or CASES:
+        begin = time.process_time()
+        held = [CASES[case](case, seed) for seed in range(args.trials)]
+        each = np.array([h.mean() for h in held])
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        kept["cases"][case] = {
+            "coverage": round(float(np.concatenate(held).mean()), 4),
+            "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
+            "intervals": sum(len(h) for h in held),
+            "trials": args.trials,
+            "cpu_seconds": round(time.process_time() - begin, 1),
+            "commit": commit.stdout.strip(),
+        }
+        kept["command"] = "python benchmarks/proportions_coverage.py"
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        print(case, kept["cases"][case], flush=True)
+    table(f"Coverage of {LEVEL:.0%} intervals", [{"case": c} | kept["cases"][c] for c in kept["cases"]])
+
+
+if __name__ == "__main__":
+    main()
