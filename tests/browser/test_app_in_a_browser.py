@@ -1,6 +1,6 @@
 """A person's ways through the app in a real browser: ``make browser`` installs what this needs and runs it.
 
-Needs playwright, Debian's Chromium and axe-core (``SUMWISE_BROWSER`` names the folder of the latter); skipped elsewhere.
+Needs playwright, Chromium and axe-core (``SUMWISE_BROWSER`` names the folder of the latter); skipped elsewhere.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def address(tmp_path_factory):
 def browser():
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
-        with playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as found:
-            yield found
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
 
 
 @pytest.fixture
