@@ -1,7 +1,8 @@
 """Ecological inference: errors, coverage and times on real contests with truth, beside 16 published methods.
 
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
-    python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw
+    python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
+                                                          # two_by_two, turnout, many, robust
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
@@ -15,14 +16,31 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from sumwise import datasets
-from sumwise.ecological import Bounds, EcologicalEM, King, MultinomialDirichlet, error_index, validate
+from sumwise import Contests, Margins, datasets, synthetic
+from sumwise.ecological import (
+    Bounds,
+    EcologicalEM,
+    Goodman,
+    King,
+    MultinomialDirichlet,
+    decisive_groups,
+    district_performance,
+    error_index,
+    homogeneous_units,
+    polarised_voting,
+    segregation,
+    turnout,
+    two_stage_turnout,
+    validate,
+)
 from sumwise.ecological.calibration import CHOSEN_ON
 
 RESULTS = Path(__file__).parent / "results" / "ecological.json"
@@ -123,14 +141,116 @@ def raw(every):
     return done.summary().to_dict("records")
 
 
-def show(title, rows):
-    import pandas as pd
+def units(_):
+    """Coverage of 95% intervals of every unit's cells where they are known; their width was chosen on senc."""
+    rows = []
+    cases = {"senc": datasets.senc(), "matproii": datasets.matproii(), "1930": datasets.foreign_illiteracy_1930()}
+    for name, election in cases.items():
+        m = election.margins
+        size = np.broadcast_to(m.rows[:, :, None], election.cells.shape)
+        truth = np.divide(election.cells, size, out=np.zeros_like(size), where=size > 0)
+        methods = [EcologicalEM(), Goodman(constrained=True)] + ([King()] if truth.shape[1:] == (2, 2) else [])
+        for method in methods:
+            low, high = method.fit(m).unit_interval(m, 0.95)
+            inside = ((low <= truth + 1e-9) & (truth <= high + 1e-9))[size > 0]
+            width = (high - low)[size > 0]
+            row = {"file": name, "method": type(method).__name__, "units": len(m), "coverage": inside.mean()}
+            rows.append(row | {"width": width.mean(), "chosen on": name == "senc"})
+    return show("units", rows)
 
+
+def two_by_two(_):
+    """Which method for 2 x 2 tables: real contests folded to a party against the rest by a candidate against the rest."""
+    rng, scores = np.random.default_rng(0), []
+    everything = datasets.contests()
+    for i in rng.choice(len(everything), 60, replace=False):
+        c = everything[i]
+        r = int(np.argsort(-c.total.sum(axis=1))[rng.integers(min(3, len(c.total)))])
+        j = int(np.argmax(c.total[r]))
+        sides = [np.stack([s[:, k], s.sum(axis=1) - s[:, k]], 1) for s, k in ((c.margins.rows, r), (c.margins.cols, j))]
+        keep = [[c.total[r, j], c.total[r].sum() - c.total[r, j]]]
+        rest = c.total.sum(axis=0) - c.total[r]
+        truth = np.array([*keep, [rest[j], rest.sum() - rest[j]]])
+        true = truth / truth.sum(axis=1, keepdims=True)
+        for method in (EcologicalEM(), King(n_draws=300), Goodman(constrained=True)):
+            est = method.fit(Margins(*sides))
+            low, high = est.interval(0.95)
+            row = {"contest": int(i), "method": type(method).__name__, "index": error_index(est.total_, truth)}
+            scores.append(row | {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()})
+    frame = pd.DataFrame(scores)
+    wide = frame.pivot_table(index="contest", columns="method", values="index")
+    rows = frame.groupby("method")[["index", "covered", "width"]].mean().reset_index().to_dict("records")
+    for name, election in (("matproii", datasets.matproii()), ("1930", datasets.foreign_illiteracy_1930())):
+        for method in (EcologicalEM(), King(n_draws=300)):
+            est = method.fit(election.margins)
+            low, high = est.interval(0.95)
+            true = election.cells.sum(axis=0) / election.cells.sum(axis=(0, 2))[:, None]
+            covered = ((low <= true) & (true <= high)).mean()
+            found = {"method": f"{type(method).__name__} on {name}", "covered": covered, "width": (high - low).mean()}
+            rows.append(found | {"index": error_index(est.total_, election.cells.sum(axis=0))})
+    better = float((wide["EcologicalEM"] < wide["King"]).mean())
+    rows.append({"method": "share of contests where EcologicalEM has the smaller error than King", "index": better})
+    return show("two_by_two", rows)
+
+
+def turnout_ways(_):
+    """Turnout and choice among voters by one stage and by two, against simulated truth."""
+    rows = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        voted, choice = rng.uniform(0.3, 0.8, 3), rng.dirichlet([2, 2, 1], 3)
+        shares = np.column_stack([voted[:, None] * choice, 1 - voted])
+        sizes = [rng.multinomial(rng.integers(400, 1500), rng.dirichlet([1.5, 1.5, 1])) for _ in range(80)]
+        cells = np.array([[rng.multinomial(x, rng.dirichlet(40 * p)) for x, p in zip(row, shares)] for row in sizes])
+        m = Margins(cells.sum(axis=2), cells.sum(axis=1), col_names=["A", "B", "C", "NoVote"])
+        total = cells.sum(axis=0)
+        cast = total[:, :3].sum(axis=1)
+        truths = cast / total.sum(axis=1), total[:, :3] / cast[:, None]
+        for found in (turnout(EcologicalEM().fit(m)), two_stage_turnout(m)):
+            for name, estimate, true in zip(("turnout", "choice"), (found.turnout, found.choice), truths):
+                error = float(np.abs(estimate.values - true).mean())
+                row = {"way": found.method, "what": name, "error": error, "covered": estimate.covers(true).mean()}
+                rows.append(row | {"width": float(np.diff(estimate.interval, axis=0).mean())})
+    table = pd.DataFrame(rows).groupby(["way", "what"]).mean().reset_index()
+    return show("turnout", table.to_dict("records"))
+
+
+def many(_):
+    """Fifty contests of a thousand precincts: pooled, with every table of polarised voting."""
+    base = synthetic.precincts(1000, 3, 4, random_state=0).base_shares
+    contests = {k: synthetic.precincts(1000, 3, 4, base_shares=base, random_state=k).margins for k in range(50)}
+    EcologicalEM(n_groups=2).fit(contests[0])
+    begin, wall = time.process_time(), time.perf_counter()
+    est = EcologicalEM().fit(Contests(contests))
+    fitted = time.process_time() - begin
+    table = polarised_voting(est)
+    for k, m in contests.items():
+        decisive_groups(est[k])
+        segregation(m)
+        homogeneous_units(m)
+        est[k].unit_interval(m)
+        district_performance(m, np.arange(1000) // 100)
+    row = {"contests": 50, "rows of the table": len(table), "CPU seconds, fit": fitted, "pooling": est[0].pooling_}
+    row |= {"CPU seconds, all": time.process_time() - begin, "wall seconds": time.perf_counter() - wall}
+    return show("many", [row])
+
+
+def show(title, rows):
     print(f"\n{title}\n{pd.DataFrame(rows).to_string(index=False, float_format='%.4f')}")
     return rows
 
 
-PARTS = {"contests": contests, "senc": senc, "matproii": matproii, "chile": chile, "raw": raw}
+PARTS = {
+    "contests": contests,
+    "senc": senc,
+    "matproii": matproii,
+    "chile": chile,
+    "raw": raw,
+    "units": units,
+    "two_by_two": two_by_two,
+    "turnout": turnout_ways,
+    "many": many,
+}
 
 
 def main():
@@ -139,9 +259,18 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="take every k-th contest")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = {name: PARTS[name](asked.every) for name in asked.parts}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1, default=float))
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent
+    ).stdout.strip()
+    for name in asked.parts:
+        begin = time.process_time()
+        found = PARTS[name](asked.every)
+        facts = {"command": f"benchmarks/ecological.py {name} --every {asked.every}", "commit": commit}
+        known[name] = facts | {"CPU seconds": time.process_time() - begin, "result": found}
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(known, indent=1, default=float) + "\n")
 
 
 if __name__ == "__main__":

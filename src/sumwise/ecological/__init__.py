@@ -6,6 +6,7 @@ from sumwise.ecological.districts import district_performance
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.goodman import Goodman
 from sumwise.ecological.identification import doubts
+from sumwise.ecological.influence import homogeneous_units, influence
 from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
@@ -28,6 +29,8 @@ __all__ = [
     "district_performance",
     "doubts",
     "error_index",
+    "homogeneous_units",
+    "influence",
     "polarised_voting",
     "probability_text",
     "segregation",

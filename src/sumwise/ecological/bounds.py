@@ -54,5 +54,10 @@ class Bounds(EcologicalEstimator):
         self.fit_ = Fit(objective=width, n_iter=1, converged=True, history={"objective": [width]})
         return self
 
+    @property
+    def interval_kind(self) -> str:
+        """What `interval` allows for."""
+        return "bounds"
+
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         return self.lower_bound_.copy(), self.upper_bound_.copy()

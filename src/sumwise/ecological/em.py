@@ -304,6 +304,29 @@ class EcologicalEM(EcologicalEstimator):
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
+    @property
+    def interval_kind(self) -> str:
+        """What `interval` allows for."""
+        return "calibrated"
+
+    def without_units(self, margins: Margins, units: Any) -> np.ndarray:
+        """Return `shares_` of the same people where the fit ignores some units, (R, C).
+
+        Parameters
+        ----------
+        margins : Margins
+            The units that were fitted.
+        units : int or array of int
+            Positions of the units to ignore.
+        """
+        self._fitted("shares_")
+        data = _data(margins)
+        weight = data.weight.copy()
+        weight[units] = 0.0
+        if not weight.sum() > 0:
+            raise DataError("No unit is left.", hint="leave out fewer.")
+        return self._refit(data, weight=weight)
+
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         self._need_errors()
         return beta_interval(self.shares_, self.standard_errors_, level, self.lower_bound_, self.upper_bound_)

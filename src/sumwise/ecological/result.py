@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.ecological.calibration import unit_intervals
 from sumwise.ecological.kernels.bounds import aggregate_bounds
 from sumwise.ecological.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
 from sumwise.errors import DataError
@@ -98,6 +99,34 @@ class EcologicalEstimator(Estimator):
         self._fitted("shares_")
         n_draws = checks.at_least(n_draws, "n_draws", 1)
         return self._sample(int(n_draws), checks.generator(random_state))
+
+    @property
+    def interval_kind(self) -> str:
+        """What `interval` allows for: "calibrated" on real contests, "model only", or "bounds" that always hold."""
+        return "model only"
+
+    def unit_interval(self, margins: Margins, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), each (n_units, R, C), for the row shares of every unit; NaN for a group without members.
+
+        A unit deviates from the fitted shares by chance and by `dispersion_`; what one group deviates the others must
+        make up for, and bounds hold. The two numbers behind the width were chosen on the 212 precincts of ``senc``;
+        ``benchmarks/ecological.py units`` reports the coverage there and on files that they were not chosen on.
+
+        Parameters
+        ----------
+        margins : Margins
+            The units that were fitted.
+        level : float, default 0.95
+        """
+        self._fitted("cells_")
+        level = checks.fraction(level, "level")
+        if self.cells_.shape != (len(margins), margins.n_rows, margins.n_cols):
+            raise DataError(
+                f"The fit is of {len(self.cells_)} units; these margins have {len(margins)}.",
+                hint="give the margins that were fitted.",
+            )
+        low, high = self.interval(0.95)
+        return unit_intervals(margins, self.cells_, (high - low) / 3.92, self.dispersion_, level)
 
     def score(self, margins: Margins, y: Any = None) -> float:
         """Return the mean log-likelihood per unit of other units' column totals given their row totals.

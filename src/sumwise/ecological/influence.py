@@ -1,0 +1,110 @@
+"""Which units a finding rests on: homogeneous units, and estimates without each unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+
+__all__ = ["homogeneous_units", "influence"]
+
+MOVED = 0.5  # standard errors by which a unit moves a share before it is said to drive it
+
+
+def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
+    """Tabulate the outcomes of units in which one group has nearly everybody (homogeneous-precinct analysis).
+
+    Parameters
+    ----------
+    margins : Margins
+    threshold : float, default 0.9
+        The least share of the group in such a unit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per group and outcome: number of units, people in them, the outcome's share there (people weigh
+        equally) and its least and largest share in one of the units. Groups without such units have NaN.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import homogeneous_units
+    >>> m = Margins([[95, 5], [50, 50], [98, 2]], [[70, 30], [40, 60], [80, 20]], row_names=["a", "b"])
+    >>> homogeneous_units(m)[["group", "outcome", "units", "share"]].values.tolist()[0]
+    ['a', 'col0', 2, 0.75]
+    """
+    threshold = checks.fraction(threshold, "threshold")
+    shares, totals = margins.row_shares, margins.totals
+    rows = []
+    for r, group in enumerate(margins.row_names):
+        kept = (shares[:, r] >= threshold) & (totals > 0)
+        people = float(totals[kept].sum())
+        for c, outcome in enumerate(margins.col_names):
+            each = margins.cols[kept, c] / totals[kept]
+            share = float(margins.cols[kept, c].sum() / people) if people else np.nan
+            ends = (float(each.min()), float(each.max())) if people else (np.nan, np.nan)
+            rows.append((group, outcome, int(kept.sum()), people, share, *ends))
+    return pd.DataFrame(rows, columns=["group", "outcome", "units", "people", "share", "least", "largest"])
+
+
+def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
+    """Estimate again without each unit, and flag units that drive a finding.
+
+    Parameters
+    ----------
+    est : EcologicalEM
+        Fitted to `margins`, with intervals.
+    margins : Margins
+    most : int, default 200
+        Units that are tried: those with the largest residuals, people counted. ``frame.attrs["tried"]`` says how many.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per unit that was tried, the most influential first: the group and outcome whose share moves most, the
+        share with and without the unit, the move in standard errors, and ``drives``: whether it exceeds half a
+        standard error or changes the group's first choice.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, influence
+    >>> m = synthetic.precincts(30, random_state=0).margins
+    >>> influence(EcologicalEM().fit(m), m).columns.tolist()[:3]
+    ['unit', 'group', 'outcome']
+    """
+    if not hasattr(est, "without_units"):
+        raise DataError(f"{type(est).__name__} can't be refitted quickly.", hint="use EcologicalEM().")
+    most = int(checks.at_least(most, "most", 1))
+    error = np.maximum(est.standard_errors_, 1e-6)
+    if np.isnan(error).any():
+        raise DataError("This fit has no standard errors: n_groups is 0.", hint="fit again with n_groups=10.")
+    base = est.without_units(margins, [])  # the same few steps as the refits, so that differences are of the unit
+    residual = np.abs(margins.cols - margins.rows @ est.shares_).sum(axis=1)
+    rows = []
+    for i in np.argsort(-residual, kind="stable")[:most]:
+        without = est.without_units(margins, [i])
+        moved = np.abs(without - base) / error
+        r, c = np.unravel_index(int(np.argmax(moved)), moved.shape)
+        changed = [g for g, a, b in zip(est.row_names_, base.argmax(axis=1), without.argmax(axis=1)) if a != b]
+        rows.append(
+            {
+                "unit": margins.units[i],
+                "group": est.row_names_[r],
+                "outcome": est.col_names_[c],
+                "share": float(est.shares_[r, c]),
+                "without": float(est.shares_[r, c] + without[r, c] - base[r, c]),
+                "standard errors": float(moved[r, c]),
+                "changes first choice of": ", ".join(map(str, changed)),
+                "drives": bool(moved[r, c] > MOVED or changed),
+            }
+        )
+    frame = pd.DataFrame(rows).sort_values("standard errors", ascending=False, ignore_index=True)
+    frame.attrs = {"tried": len(rows), "units": len(margins)}
+    return frame

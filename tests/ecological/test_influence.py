@@ -1,0 +1,60 @@
+"""Units that a finding rests on."""
+
+import numpy as np
+import pytest
+
+from sumwise import Margins
+from sumwise.ecological import EcologicalEM, Goodman, homogeneous_units, influence
+from sumwise.errors import DataError
+
+
+def odd_one_out():
+    rng = np.random.default_rng(0)
+    first = rng.integers(50, 450, 40)
+    rows = np.stack([first, 500 - first], axis=1)
+    yes = rng.binomial(rows[:, 0], 0.8) + rng.binomial(rows[:, 1], 0.3)
+    rows[7], yes[7] = (4900, 100), 500  # a large unit in which the first group did otherwise
+    return Margins(rows, np.stack([yes, rows.sum(axis=1) - yes], axis=1), units=[f"p{k}" for k in range(40)])
+
+
+def test_the_odd_unit_drives_the_finding_and_is_first():
+    m = odd_one_out()
+    est = EcologicalEM().fit(m)
+    found = influence(est, m, most=5)
+    assert found["unit"][0] == "p7"
+    assert found["drives"][0]
+    assert not found["drives"][1:].all()
+    assert found.attrs == {"tried": 5, "units": 40}
+    exact = EcologicalEM(dispersion=est.overdispersion_, n_groups=0).fit(m[np.arange(40) != 7])
+    assert abs(est.without_units(m, [7])[1, 0] - exact.shares_[1, 0]) < 0.05
+
+
+def test_influence_needs_standard_errors_and_a_method_that_refits():
+    m = odd_one_out()
+    with pytest.raises(DataError, match="no standard errors"):
+        influence(EcologicalEM(n_groups=0).fit(m), m)
+    with pytest.raises(DataError, match="Goodman can't be refitted"):
+        influence(Goodman().fit(m), m)
+    with pytest.raises(DataError, match="No unit is left"):
+        EcologicalEM().fit(m).without_units(m, np.arange(40))
+
+
+def test_homogeneous_units_are_those_of_one_group():
+    table = homogeneous_units(odd_one_out(), 0.95)
+    assert table["units"].tolist() == [1, 1, 0, 0]
+    assert table["share"][0] == pytest.approx(0.1)
+    assert np.isnan(table["share"][2])
+
+
+@pytest.mark.parametrize("method", [EcologicalEM(), Goodman(constrained=True, n_bootstrap=20)])
+def test_unit_intervals_hold_the_cells_and_stay_in_bounds(method):
+    m = odd_one_out()
+    est = method.fit(m)
+    low, high = est.unit_interval(m, 0.9)
+    assert low.shape == est.cells_.shape
+    assert (low <= high).all()
+    assert ((low >= 0) & (high <= 1)).all()
+    narrow = est.unit_interval(m, 0.5)
+    assert ((narrow[1] - narrow[0]) <= (high - low) + 1e-12).all()
+    with pytest.raises(DataError, match="The fit is of 40 units"):
+        est.unit_interval(m[:3])
