@@ -160,7 +160,7 @@ def units(_):
 
 
 def two_by_two(_):
-    """Which method for 2 x 2 tables: real contests folded to a party against the rest by a candidate against the rest."""
+    """Which method for 2 x 2 tables: contests folded to a party and a candidate, each against the rest."""
     rng, scores = np.random.default_rng(0), []
     everything = datasets.contests()
     for i in rng.choice(len(everything), 60, replace=False):

@@ -14,6 +14,8 @@ from sumwise.errors import DataError
 
 __all__ = ["Margins"]
 
+BY_UNIT = ("rows", "cols", "units", "weights", "covariates", "row_sd")
+SIDES = ("rows", "cols", "covariates", "row_sd")  # arrays with a row per unit
 ROWS_TOTAL = "row totals of each unit"
 
 
@@ -36,6 +38,10 @@ class Margins:
         Facts about units, for methods that use them.
     denominator : str, optional
         In words, what the totals are (turnout, voting-age population); reports state it.
+    row_sd : array of shape (n_units, n_rows), optional
+        Standard deviations of the counts by group, where these are estimates themselves (race probabilities from names
+        and places, survey or census error, noise added for disclosure avoidance). `EcologicalEM` lets intervals
+        include it; other methods warn that they don't.
 
     Examples
     --------
@@ -56,6 +62,7 @@ class Margins:
     covariates: np.ndarray | None = None
     denominator: str | None = None
     covariate_names: tuple | None = None
+    row_sd: np.ndarray | None = None
 
     if TYPE_CHECKING:  # callers may give more kinds than are stored
 
@@ -70,6 +77,7 @@ class Margins:
             covariates: Any = None,
             denominator: str | None = None,
             covariate_names: Sequence | None = None,
+            row_sd: Any = None,
         ) -> None: ...
 
     def __post_init__(self):
@@ -91,6 +99,13 @@ class Margins:
         self._set("weights", _unit_weights(self.weights, n, units))
         self._set("denominator", ROWS_TOTAL if self.denominator is None else str(self.denominator))
         self._set_covariates(units)
+        if self.row_sd is not None:
+            row_sd = checks.counts(_array_of(self.row_sd), "row_sd", ndim=2)
+            if row_sd.shape != rows.shape:
+                raise DataError(
+                    f"row_sd has shape {row_sd.shape}; rows has {rows.shape}.", hint="one per count by group."
+                )
+            self._set("row_sd", checks.frozen(row_sd))
 
     @classmethod
     def from_frame(
@@ -202,16 +217,13 @@ class Margins:
     def __getitem__(self, index: Any) -> Margins:
         chosen = checks.unit_index(index, self.n_units)
         chosen = slice(chosen, chosen + 1) if isinstance(chosen, int) else chosen
-        by_unit = ("rows", "cols", "units", "weights", "covariates")
         fields = ((n, getattr(self, n)) for n in self.__slots__)
-        return _derived(*(v[chosen] if n in by_unit and v is not None else v for n, v in fields))
+        return _derived(*(v[chosen] if n in BY_UNIT and v is not None else v for n, v in fields))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Margins):
             return NotImplemented
-        arrays = all(
-            _equal(getattr(self, n), getattr(other, n)) for n in ("rows", "cols", "units", "weights", "covariates")
-        )
+        arrays = all(_equal(getattr(self, n), getattr(other, n)) for n in BY_UNIT)
         words = ("row_names", "col_names", "denominator", "covariate_names")
         return arrays and all(getattr(self, n) == getattr(other, n) for n in words)
 
@@ -225,10 +237,10 @@ class Margins:
             return cls(**fields)
         checked = {**fields, "units": None}
         if not len(units):  # names can only be checked on a unit
-            sides = {n: np.zeros((1, *np.asarray(fields.get(n)).shape[1:])) for n in ("rows", "cols", "covariates")}
+            sides = {n: np.zeros((1, *np.asarray(fields.get(n)).shape[1:])) for n in SIDES}
             checked |= {n: zeros for n, zeros in sides.items() if fields.get(n) is not None} | {"weights": None}
         whole = cls(**checked)
-        checks.same_length(**{n: fields.get(n) for n in ("units", "rows", "cols", "weights", "covariates")})
+        checks.same_length(**{n: fields.get(n) for n in BY_UNIT})
         part = whole if len(units) else whole[[]]
         return _derived(*(units if n == "units" else getattr(part, n) for n in cls.__slots__))
 

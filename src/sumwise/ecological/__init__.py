@@ -11,6 +11,7 @@ from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
 from sumwise.ecological.segregation import segregation
+from sumwise.ecological.surname_geocoding import bisg, uncertain_margins
 from sumwise.ecological.turnout import Turnout, turnout, two_stage_turnout
 from sumwise.ecological.validation import Validation, error_index, validate
 from sumwise.ecological.voting_patterns import VotingPatterns, probability_text, voting_patterns
@@ -25,6 +26,7 @@ __all__ = [
     "Turnout",
     "Validation",
     "VotingPatterns",
+    "bisg",
     "decisive_groups",
     "district_performance",
     "doubts",
@@ -36,6 +38,7 @@ __all__ = [
     "segregation",
     "turnout",
     "two_stage_turnout",
+    "uncertain_margins",
     "validate",
     "voting_patterns",
 ]

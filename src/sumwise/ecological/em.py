@@ -27,6 +27,7 @@ __all__ = ["EcologicalEM"]
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
 ENOUGH = 1500  # units of such a part
+N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
 
@@ -34,6 +35,11 @@ class _Data(NamedTuple):
     rows: np.ndarray
     cols: np.ndarray
     weight: np.ndarray
+    row_sd: np.ndarray | None = None
+
+    def some(self, chosen: np.ndarray) -> _Data:
+        """Some of the units."""
+        return _Data(*(None if side is None else side[chosen] for side in self))
 
 
 class EcologicalEM(EcologicalEstimator):
@@ -111,6 +117,8 @@ class EcologicalEM(EcologicalEstimator):
     >>> bool(np.abs(est.total_.sum(axis=0) - m.cols.sum(axis=0)).max() < 1e-6)
     True
     """
+
+    uses_row_sd = True
 
     def __init__(
         self,
@@ -215,7 +223,7 @@ class EcologicalEM(EcologicalEstimator):
         part = data
         if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
             some = checks.generator(self.random_state).choice(len(data.rows), MANY, replace=False)
-            part = _Data(*(side[some] for side in data))
+            part = data.some(some)
         first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
         done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
@@ -277,10 +285,26 @@ class EcologicalEM(EcologicalEstimator):
         order = checks.generator(self.random_state).permutation(len(data.rows)) % n_groups
         many = len(data.rows) > MANY
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
-        part = _Data(*(side[np.flatnonzero(order == 0)[:ENOUGH]] for side in data)) if many else data
+        part = data.some(np.flatnonzero(order == 0)[:ENOUGH]) if many else data
         variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
-        self.standard_errors_ = calibrated_sd(self.shares_, chance, np.abs(variants[0] - variants[1]), group)
+        error = calibrated_sd(self.shares_, chance, np.abs(variants[0] - variants[1]), group)
+        self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
+
+    def _measurement_variance(self, data: _Data) -> np.ndarray | float:
+        """Mean squared change of the shares where the groups' counts are drawn again with their stated error.
+
+        It holds the spread, and the squared attenuation: noisy groups look more alike than they are.
+        """
+        if data.row_sd is None or not data.row_sd.any():
+            return 0.0
+        rng, base, moved = checks.generator(self.random_state), self._refit(data), []
+        for _ in range(N_REMEASURED):
+            rows = np.maximum(data.rows + data.row_sd * rng.standard_normal(data.rows.shape), 0.0)
+            size = np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+            rows = rows / size * data.rows.sum(axis=1, keepdims=True)
+            moved.append(self._refit(data._replace(rows=rows)) - base)
+        return np.mean(np.square(moved), axis=0)
 
     def _jackknife(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits that leave out one group of units each."""
@@ -293,7 +317,7 @@ class EcologicalEM(EcologicalEstimator):
     def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits to some units of each group, scaled from their number to that of all units."""
         groups = [np.flatnonzero(order == g)[:ENOUGH] for g in range(n_groups)]
-        fits = [self._refit(_Data(*(side[group] for side in data))) for group in groups]
+        fits = [self._refit(data.some(group)) for group in groups]
         return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
     def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:
@@ -342,7 +366,8 @@ class EcologicalEM(EcologicalEstimator):
 
 
 def _data(margins: Margins) -> _Data:
-    return _Data(np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float))
+    sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)
+    return _Data(*sides, margins.row_sd)
 
 
 def _log(shares: np.ndarray) -> np.ndarray:

@@ -19,6 +19,14 @@ from sumwise.margins import Margins
 
 __all__ = ["King"]
 
+PARAMETERS = (
+    "mean of the first group",
+    "mean of the second group",
+    "log standard deviation of the first group",
+    "log standard deviation of the second group",
+    "correlation",
+)
+
 
 class King(EcologicalEstimator):
     """King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
@@ -154,6 +162,7 @@ class King(EcologicalEstimator):
         if not converged:
             warn_not_converged(record.nit, slope, 1e-2, hint="raise max_iter, or tighten the priors.")
         self.phi_, self.phi_covariance_ = phi, covariance
+        self._warn_of_unanimous(data, priors)
         draws, self.effective_draws_ = kernel.resample(
             phi, covariance, data, priors, self.n_draws, self.proposal_scale, rng=rng
         )
@@ -174,6 +183,26 @@ class King(EcologicalEstimator):
             converged=converged,
             history={"objective": course},
         )
+
+    def _warn_of_unanimous(self, data: kernel.KingData, priors: kernel.KingPriors) -> None:
+        """Fit again without units where all chose alike, and warn where that moves the parameters."""
+        unanimous = (data.t <= 0) | (data.t >= 1)
+        n = int(unanimous.sum())
+        if n == 0 or len(data.t) - n < 10:
+            return
+        rest = kernel.KingData(*(side[~unanimous] for side in data))
+        without, *_ = kernel.maximise(rest, priors, self.max_iter)
+        moved = np.abs(without - self.phi_) / np.sqrt(np.maximum(np.diag(self.phi_covariance_), 1e-12))
+        if moved.max() > 1:
+            k = int(np.argmax(moved))
+            name = PARAMETERS[k] if k < len(PARAMETERS) else f"coefficient {k - len(PARAMETERS)} of the covariates"
+            warnings.warn(
+                f"{n} of {len(data.t)} units are unanimous, and they move the fit: the {name} is {self.phi_[k]:.2f} "
+                f"with them and {without[k]:.2f} without, {moved[k]:.1f} standard errors. Hint: check these units, fit "
+                "without them, or use EcologicalEM().",
+                ModelWarning,
+                stacklevel=4,
+            )
 
     def _fit_tables(self, margins: Margins, rng: np.random.Generator) -> None:
         if self.covariates_b or self.covariates_w:

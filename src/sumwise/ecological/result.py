@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sumwise import checks
 from sumwise.ecological.calibration import unit_intervals
 from sumwise.ecological.kernels.bounds import aggregate_bounds
 from sumwise.ecological.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
@@ -44,6 +45,8 @@ class EcologicalEstimator(Estimator):
     >>> issubclass(Bounds, EcologicalEstimator)
     True
     """
+
+    uses_row_sd = False
 
     cells_: np.ndarray
     total_: np.ndarray
@@ -207,6 +210,13 @@ class EcologicalEstimator(Estimator):
         self._store_facts(margins)
 
     def _store_facts(self, margins: Margins) -> None:
+        if margins.row_sd is not None and margins.row_sd.any() and not self.uses_row_sd:
+            warnings.warn(
+                f"{type(self).__name__} takes the counts by group as exact: its intervals don't include row_sd. "
+                "Hint: EcologicalEM() includes it.",
+                ModelWarning,
+                stacklevel=4,
+            )
         self.row_names_, self.col_names_ = margins.row_names, margins.col_names
         self.denominator_ = margins.denominator
         self.n_units_ = margins.n_units
