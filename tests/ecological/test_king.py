@@ -140,3 +140,13 @@ def test_matproii_has_the_reference_implementation_s_answer():
     assert time.process_time() - start < 1.0  # 0.35 s on an idle core
     np.testing.assert_allclose(est.phi_, [1.2671900, 1.9349556, -1.1149542, -1.3270775, 1.6053564], atol=5e-4)
     np.testing.assert_allclose(est.shares_[:, 0], [0.5712, 0.8178], atol=0.005)
+
+
+def test_unanimous_units_that_move_the_fit_are_named():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.1, 0.9, 80)
+    t = x * np.clip(rng.normal(0.5, 0.05, 80), 0, 1) + (1 - x) * np.clip(rng.normal(0.7, 0.05, 80), 0, 1)
+    x, t = np.append(x, rng.uniform(0.4, 0.6, 6)), np.append(t, np.zeros(6))
+    sides = [np.stack([1000 * v, 1000 * (1 - v)], axis=1) for v in (x, t)]
+    with pytest.warns(ModelWarning, match=r"6 of 86 units are unanimous, and they move the fit"):
+        King(n_draws=20).fit(Margins(*sides))

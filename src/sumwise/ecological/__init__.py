@@ -11,6 +11,7 @@ from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
 from sumwise.ecological.segregation import segregation
+from sumwise.ecological.sensitivity import aggregation_bias_test, sensitivity, sensitivity_contours
 from sumwise.ecological.surname_geocoding import bisg, uncertain_margins
 from sumwise.ecological.turnout import Turnout, turnout, two_stage_turnout
 from sumwise.ecological.validation import Validation, error_index, validate
@@ -26,6 +27,7 @@ __all__ = [
     "Turnout",
     "Validation",
     "VotingPatterns",
+    "aggregation_bias_test",
     "bisg",
     "decisive_groups",
     "district_performance",
@@ -36,6 +38,8 @@ __all__ = [
     "polarised_voting",
     "probability_text",
     "segregation",
+    "sensitivity",
+    "sensitivity_contours",
     "turnout",
     "two_stage_turnout",
     "uncertain_margins",

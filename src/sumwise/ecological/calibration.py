@@ -22,6 +22,7 @@ CHOICE = 0.32  # times the distance between the variants
 SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
+FOLDED = 1.6  # more for 2 x 2 tables, whose groups are mixtures: 120 contests folded to 2 x 2, 94.5 to 99 percent
 POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet; from 20 of those contests and senc
 # Times sqrt(p (1 - p)), sqrt(p (1 - p) / (10 s)), how far pooling moved a share, and chance; and the whole's scale.
 # Chosen on all six elections; ``benchmarks/contest_correction.py`` reports the coverage on each election with numbers
@@ -48,7 +49,8 @@ def calibrated_sd(shares, chance, choice, group) -> np.ndarray:
     """
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (SHARE**2 + GROUP**2 / (10 * group[:, None]))
-    return SCALE * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
+    scale = SCALE * (FOLDED if np.shape(shares) == (2, 2) else 1.0)
+    return scale * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
 
 
 def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:

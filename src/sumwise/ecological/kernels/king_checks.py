@@ -40,20 +40,26 @@ def curvature_in_x(x, t, weight) -> tuple[float, float]:
 
     Where both groups' means are free of x, t is linear in x (Goodman's identity), so that curvature speaks against it.
     """
+    coefficient, error, freedom = fitted_curvature(x, t, weight)
+    if error <= 0:
+        return coefficient, 1.0
+    return coefficient, float(2 * stats.t.sf(abs(coefficient / error), freedom))
+
+
+def fitted_curvature(x, t, weight) -> tuple[float, float, int]:
+    """Coefficient of x^2, its standard error (robust to unequal variances) and degrees of freedom; error 0 if none."""
     design = np.stack([np.ones_like(x), x, x**2], axis=1)
     root = np.sqrt(weight)[:, None]
     a, y = design * root, t * root[:, 0]
     coefficients, _, rank, _ = np.linalg.lstsq(a, y, rcond=None)
     freedom = len(x) - 3
     if rank < 3 or freedom < 1:
-        return 0.0, 1.0
+        return 0.0, 0.0, max(freedom, 0)
     residual = y - a @ coefficients
     bread = np.linalg.inv(a.T @ a)
-    meat = a.T @ (a * (residual**2)[:, None])  # robust to unequal variances
+    meat = a.T @ (a * (residual**2)[:, None])
     error = np.sqrt((bread @ meat @ bread)[2, 2] * len(x) / freedom)
-    if error <= 0:
-        return float(coefficients[2]), 1.0
-    return float(coefficients[2]), float(2 * stats.t.sf(abs(coefficients[2] / error), freedom))
+    return float(coefficients[2]), float(error), freedom
 
 
 def moran(residual, coordinates, n_permutations: int, *, rng, n_neighbours: int = 6) -> tuple[float, float]:

