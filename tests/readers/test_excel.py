@@ -67,3 +67,10 @@ def test_what_is_no_workbook_is_refused(tmp_path):
 
 def test_cells_of_a_sheet_without_names(book):
     assert open_excel(book, header=False).columns[:2] == ("c1", "c2")
+
+
+def test_a_workbook_that_unpacks_to_anything_is_not_read(book, monkeypatch):
+    monkeypatch.setattr("sumwise.readers.excel.FREE_SIZE", 10)
+    monkeypatch.setattr("sumwise.readers.excel.EXPANSION", 1)
+    with pytest.raises(DataError, match="unpacks to .*; it isn't read"):
+        open_excel(book)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
-from study_cases import votes
+from study_cases import flocks, people, votes
 from sumwise.errors import DataError
 from sumwise.study.fitting import fit_problem
-from sumwise.study.initialise import write_problem
+from sumwise.study.initialise import suggest_problem, write_problem
 
 
 def test_problem_is_written_beside_the_data_and_fits(tmp_path):
@@ -52,3 +53,23 @@ def test_numbers_that_cannot_be_counts_are_named(tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(DataError, match=r"column 'young' is missing in 1 of 40 rows\. First: row 5"):
         write_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+
+
+def test_preview_shows_used_rows_alone(tmp_path):
+    frame = votes(12)
+    total = {"precinct": "TOTAL", **frame.drop(columns="precinct").sum()}
+    pd.concat([pd.DataFrame([total]), frame]).to_csv(tmp_path / "a.csv", index=False)
+    found = suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+    young = next(c for c in found.columns if c["column"] == "young")
+    assert young["sum"] == frame["young"].sum()
+    assert young["first"] == [f"{x:g}" for x in frame["young"][:3]]
+    assert found.to_dict()["read"][0]["units"] == 12
+    assert not (tmp_path / "p.toml").exists()
+
+
+@pytest.mark.parametrize("make", [people, flocks])
+def test_what_other_forms_suggest_is_read_as_well(tmp_path, make):
+    make().to_csv(tmp_path / "a.csv", index=False)
+    found = suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+    assert found.guess.family in ("proportions", "collective")
+    assert {c["part"] for c in found.columns} >= ({"bag", "label"} if make is people else {"time", "place", "count"})

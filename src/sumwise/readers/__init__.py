@@ -1,4 +1,4 @@
-"""Files to containers: CSV, Parquet, Arrow, DuckDB queries and databases, and any data frame."""
+"""Files to containers: text, Parquet, Arrow, Excel, Stata, SPSS, GeoJSON, GeoPackage, DuckDB, any data frame."""
 
 from sumwise.readers.bags import read_bags
 from sumwise.readers.birdflow import BirdFlow, read_birdflow, write_birdflow

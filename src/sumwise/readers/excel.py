@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.readers.grid import column_names, column_values, filled, header_position
 from sumwise.readers.sheet import Sheet
+from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
 EXCEL = {".xlsx", ".xlsm"}
 
@@ -20,6 +22,7 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     """One sheet of a workbook: the first, or the one that is named or numbered from 1."""
     openpyxl = require("openpyxl")
     shown = repr(str(path))
+    _check_size(path, shown)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except Exception as error:  # zip, XML and openpyxl have no common one
@@ -44,6 +47,20 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     kept = [j for j in range(width) if not names[j].startswith("(unnamed") or any(row[j] is not None for row in body)]
     frame = pd.DataFrame({names[j]: column_values([row[j] for row in body]) for j in kept})
     return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}")
+
+
+def _check_size(path: Path, shown: str) -> None:
+    """Refuse a workbook that says it unpacks to far more than sheets do."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(part.file_size for part in packed.infolist())
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
+    if size > max(FREE_SIZE, EXPANSION * path.stat().st_size):
+        raise DataError(
+            f"{shown} has {path.stat().st_size:,} bytes and unpacks to {size:,}; it isn't read.",
+            hint="save the sheet as CSV.",
+        )
 
 
 def sheet_names(path: Path) -> list[str]:

@@ -116,21 +116,20 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
                 hint="leave it out, or give a query that names the file: \"SELECT * FROM 'votes.csv'\".",
             )
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
-    kinds = ((TEXT, _open_text), (PARQUET, _open_parquet), (ARROW, _open_arrow))
-    for suffixes, opener in kinds:
-        if suffix.lower() in suffixes:
-            return opener(path, columns, ids, opening)
-    others = {
+    openers = {
+        frozenset(TEXT): lambda: _open_text(path, columns, ids, opening),
+        frozenset(PARQUET): lambda: _open_parquet(path, columns),
+        frozenset(ARROW): lambda: _open_arrow(path, columns),
         frozenset(DATABASE): lambda: _open_database(path, opening),
         frozenset(EXCEL): lambda: open_excel(path, opening.get("sheet"), opening.get("header")),
         frozenset(STATISTICAL): lambda: open_statistical(path),
         frozenset(GEOJSON): lambda: open_geojson(path),
         frozenset(GEOPACKAGE): lambda: open_geopackage(path, opening.get("table")),
     }
-    for suffixes, opener in others.items():
+    for suffixes, opener in openers.items():
         if suffix.lower() in suffixes:
             return opener()
-    known = ", ".join(sorted(TEXT | PARQUET | ARROW | set().union(*others)))
+    known = ", ".join(sorted(set().union(*openers)))
     raise DataError(
         f"{str(path)!r} has an ending that sumwise doesn't read.",
         hint=f"save it as one of {known} (or .csv.gz), or rename it if it is one.",
@@ -223,7 +222,7 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
     return DataError(f"{str(file.path)!r}: {place} can't be read: {words.splitlines()[0]}", hint="correct that row.")
 
 
-def _open_parquet(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
     import pyarrow.parquet as pq
 
     with _foreign(path):
@@ -241,7 +240,7 @@ def _open_parquet(path: Path, columns: Sequence | None, ids: Sequence | None, op
     return Sheet(repr(str(path)), names, frame, _numbered_row)
 
 
-def _open_arrow(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
     import pyarrow as pa
 
     with _foreign(path), pa.OSFile(str(path), "rb") as stream:

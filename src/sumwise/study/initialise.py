@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sumwise import checks
 from sumwise.errors import DataError, SumwiseError
 from sumwise.study.contests import contest_problems
@@ -178,11 +180,9 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
                 if key not in PARTS or column is None:
                     continue
                 part = PARTS[key] + (f" ({contest})" if contest else "")
-                n = min(3, len(column.numbers if column.numbers is not None else column.texts))
-                total = (
-                    None if column.amounts is None else float(column.amounts[column.amounts == column.amounts].sum())
-                )
-                first = [column.value(i) for i in range(n)]
+                rows = np.arange(len(column.codes)) if guess.keep is None else np.flatnonzero(guess.keep)
+                total = None if column.amounts is None else float(np.nansum(column.amounts[rows]))
+                first = [column.value(i) for i in rows[:3].tolist()]
                 row = {"part": part, "column": name, "first": first, "sum": None if key == "unit" else total}
                 shown += [] if any(s["column"] == name and not contest for s in shown) else [row]
     return shown

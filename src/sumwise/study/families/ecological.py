@@ -260,7 +260,7 @@ class Ecological(Study):
         rows.refuse(frame.duplicated().to_numpy(), "a unit has two lines for one option", "add them up, or drop one.")
         frame["v"] = rows.numbers([votes])[:, 0]
         wide = frame.pivot_table(index="u", columns="o", values="v")
-        wide = wide.reindex(pd.unique(frame["u"]), columns=list(map(str, model.row_names_)))
+        wide = wide.reindex(dict.fromkeys(frame["u"].tolist()), columns=list(map(str, model.row_names_)))
         if wide.isna().to_numpy().any() and p.data.get("absent", "raise") == "raise":
             raise DataError(
                 f"{sheet.name}: {int(wide.isna().to_numpy().sum())} groups of units have no line.",

@@ -44,6 +44,7 @@ class Guess:
     methods: tuple[str, ...] = ()
     contests: list[dict[str, Any]] = field(default_factory=list)
     unused: dict[str, str] = field(default_factory=dict)
+    keep: Any = None  # which rows of the file are used; None: all
 
     def text(self, name: str = "problem.toml", out: str = "result") -> str:
         """The commented problem file."""

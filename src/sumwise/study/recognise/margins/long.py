@@ -41,7 +41,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
     ask = []
     if not {first.lower(), second.lower()} & set(ROW_WORDS):
         ask.append(f"that {first!r} is the side of the groups was guessed from the order of the rows.")
-    if _has_gaps(profile, (unit, side, option), contest):
+    if _has_gaps((unit, side, option), contest):
         data["absent"] = "zero"
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
         ask.append("some options have no row in some units; they are taken for no votes.")
@@ -148,7 +148,7 @@ def _side_names(side: Column) -> tuple[str, str]:
     return (second, first) if second.lower() in ROW_WORDS and first.lower() not in ROW_WORDS else (first, second)
 
 
-def _has_gaps(profile: FileProfile, found: tuple[Column, Column, Column], contest: list[Column]) -> bool:
+def _has_gaps(found: tuple[Column, Column, Column], contest: list[Column]) -> bool:
     unit, side, option = found
     frame = pd.DataFrame({"u": unit.codes, "o": [*zip(side.codes.tolist(), option.codes.tolist())]})
     key = pd.factorize(pd.Series([*zip(*(c.codes.tolist() for c in contest))]))[0] if contest else np.zeros(len(frame))

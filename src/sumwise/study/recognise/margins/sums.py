@@ -34,7 +34,7 @@ def sums(columns: list[Column]) -> np.ndarray:
 def clean_rows(columns: list[Column]) -> np.ndarray:
     """Rows in which every column has a number that can be a count."""
     values = matrix(columns)
-    return ~np.isnan(values).any(axis=1) & ~(values < 0).any(axis=1)
+    return np.asarray(~np.isnan(values).any(axis=1) & ~(values < 0).any(axis=1))
 
 
 def families(columns: list[Column], rows: np.ndarray) -> list[Family]:

@@ -62,7 +62,7 @@ def _mismatch(
         return
     here, there = (np.array(rows) for rows in zip(*both))
     sides = [Side([_rows(c, rows) for c in columns], "count") for columns, rows in ((groups, here), (outcomes, there))]
-    how = relation(*sides)
+    how = relation(sides[0], sides[1])
     if how.word in ("no_vote", "rescale") or how.out is not None:
         word = "drop" if how.word == "equal" else how.word
         found.data["mismatch"] = word

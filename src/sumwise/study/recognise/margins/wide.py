@@ -391,6 +391,7 @@ def _finished(reading: Reading) -> Guess:
         methods=METHODS,
         contests=reading.contests,
         unused={name: why for name, why in sides.unused.items() if name not in skip},
+        keep=reading.keep,
     )
 
 
