@@ -249,8 +249,50 @@ def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
     }
 
 
-def unit_cells(est: Any, margins: Margins) -> Any:
-    """Return every unit's cells as a frame: share, count and the bounds that its totals imply.
+def methods_table(fits: Any, level: float = 0.95) -> Any:
+    """Return the shares of several methods side by side, with intervals, their kind, and whether each converged.
+
+    Parameters
+    ----------
+    fits : mapping of name to fitted estimator
+    level : float, default 0.95
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method, group and outcome; ``intervals`` is "calibrated", "model only", "bounds" or "none" (a
+        method that refuses them).
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.diagnostics import methods_table
+    >>> from sumwise.ecological import EcologicalEM, Goodman
+    >>> m = synthetic.precincts(40, random_state=0).margins
+    >>> methods_table({"EM": EcologicalEM().fit(m), "Goodman": Goodman().fit(m)})["intervals"].unique().tolist()
+    ['calibrated', 'model only']
+    """
+    import pandas as pd
+
+    parts = []
+    for name, est in fits.items():
+        try:
+            low, high = est.interval(level)
+            kind = est.interval_kind
+        except DataError:
+            low = high = np.full(est.shares_.shape, np.nan)
+            kind = "none"
+        index = np.indices(est.shares_.shape).reshape(2, -1)
+        facts = {"method": name, "converged": bool(est.fit_.converged), "intervals": kind}
+        cells = {"group": [est.row_names_[r] for r in index[0]], "outcome": [est.col_names_[c] for c in index[1]]}
+        parts.append(
+            pd.DataFrame(facts | cells | {"share": est.shares_.ravel(), "low": low.ravel(), "high": high.ravel()})
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def unit_cells(est: Any, margins: Margins, level: float = 0.95) -> Any:
+    """Return every unit's cells as a frame: share, interval, count and the bounds that its totals imply.
 
     Examples
     --------
@@ -274,11 +316,21 @@ def unit_cells(est: Any, margins: Margins) -> Any:
             "group": np.asarray(margins.row_names, dtype=object)[index[1]],
             "outcome": np.asarray(margins.col_names, dtype=object)[index[2]],
             "share": est.cells_.ravel(),
+            **_unit_ends(est, margins, level),
             "count": (est.cells_ * size).ravel(),
             "lower_bound": bounds[0].ravel(),
             "upper_bound": bounds[1].ravel(),
         }
     )
+
+
+def _unit_ends(est: Any, margins: Margins, level: float) -> dict[str, np.ndarray]:
+    """Intervals of units' cells; none where a method refuses them."""
+    try:
+        low, high = est.unit_interval(margins, level)
+    except DataError:
+        return {}
+    return {"low": low.ravel(), "high": high.ravel()}
 
 
 def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws: int = 2000) -> Any:

@@ -135,6 +135,7 @@ def share_differences(fits: Any, level: float = 0.95) -> list[dict[str, Any]]:
         rows.append(
             {
                 "method": name,
+                "converged": bool(est.fit_.converged),
                 "mean difference": float(gap.mean()),
                 "largest difference": float(gap.max()),
                 "inside the intervals": float(inside.mean()),

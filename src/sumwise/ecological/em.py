@@ -226,7 +226,12 @@ class EcologicalEM(EcologicalEstimator):
             part = data.some(some)
         first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
-        done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
+        near = (
+            first
+            if part is data
+            else self._solve(part, np.exp(first.log_shares), self.overdispersion_, self.determinant)
+        )
+        done = self._solve(data, np.exp(near.log_shares), self.overdispersion_, self.determinant)
         change = float(done.changes[-1]) if len(done.changes) else np.inf
         self.fit_ = Fit(
             answer=np.exp(done.log_shares),
