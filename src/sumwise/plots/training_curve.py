@@ -35,7 +35,9 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     for name, values in zip(numbers["names"], numbers["values"]):
         y = np.asarray(values, dtype=float)
         ax.plot(np.arange(len(y)) + 1, y, label=name, marker="." if len(y) < 30 else None)
-    ax.set(xlabel="step", ylabel=numbers["what"])
+    ax.set(xlabel="iteration", ylabel=numbers["what"])
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.ticklabel_format(axis="y", useOffset=False)
     if len(numbers["names"]) > 1:
         ax.legend(fontsize="small")
     return ax

@@ -95,8 +95,12 @@ def _curve(fit: Any) -> tuple[str, list[float]] | None:
         if len(values) > 1:
             if key != "objective":
                 return MEANING[key], values
-            better = "lower" if values[-1] < values[0] else "higher"
-            return f"objective of the fit ({better} is better)", values
+            steps = np.diff(values)
+            slack = 1e-9 * max(map(abs, values))
+            if (steps <= slack).all() or (steps >= -slack).all():
+                better = "lower" if values[-1] < values[0] else "higher"
+                return f"objective of the fit ({better} is better)", values
+            return "objective of the fit (it need not improve at every iteration)", values
     return None
 
 

@@ -109,6 +109,8 @@ def _number(value: float, kind: str) -> str:
         return f"{100 * value:.1f}%"
     if kind == "points":
         return f"{100 * value:+.1f} points"
+    if kind == "p":
+        return "< 0.001" if value < 0.001 else f"{value:.3f}"
     if kind == "count":
         return f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}"
     if isinstance(value, int) or (value == round(value) and abs(value) < 1e6):

@@ -23,7 +23,7 @@ SECTIONS = {
     "appendix": "Appendix: full tables",
     "provenance": "Data and reproducibility",
 }
-KINDS = ("text", "share", "count", "number", "yes")
+KINDS = ("text", "share", "points", "count", "number", "p", "yes")
 MOST_ROWS = 400  # of a table on the page; the files hold all
 
 
@@ -84,8 +84,8 @@ def table(
     ----------
     frame : pandas.DataFrame
     title : str
-    kinds : mapping of column to {"text", "share", "count", "number", "yes"}, optional
-        How to write its values. Default: text for text, else number.
+    kinds : mapping of column to {"text", "share", "points", "count", "number", "p", "yes"}, optional
+        How to write its values: points are percentage points, p is a p value. Default: text for text, else number.
     file : str, optional
         The file of the result folder that holds all rows.
     folded : bool, default False

@@ -289,7 +289,7 @@ def _polarisation(context: Context, summary: Summary) -> None:
     numbers = diagnostics.polarisation_numbers(found)
     if numbers["gap"].size > MOST_LINES:
         return
-    data = table(found.polarisation.to_frame(), "Differences", dict.fromkeys(("polarisation", "low", "high"), "share"))
+    data = table(found.polarisation.to_frame(), "Differences", dict.fromkeys(("polarisation", "low", "high"), "points"))
     caption = (
         f"Polarisation: a group's share less the share of everybody else, with {context.percent} interval. Where the "
         "interval crosses zero (hollow dots), the data do not settle which is larger."
@@ -361,7 +361,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
     fits = {context.method: context.model, **{n: m for n, m in context.compare.items() if hasattr(m, "shares_")}}
     if len(fits) > 1:
         rows = diagnostics.share_differences(fits, context.level)
-        kinds = dict.fromkeys(("mean difference", "largest difference", "inside the intervals"), "share")
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "points") | {"inside the intervals": "share"}
         numbers = diagnostics.method_numbers(fits, context.level)
         own = context.model
         changed = [
@@ -421,7 +421,7 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     p = frame["p value"].to_numpy()
     summary.add(
         "certainty",
-        table(frame, "Does behaviour vary with composition?"),
+        table(frame, "Does behaviour vary with composition?", {"p value": "p"}),
         text(
             "If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
             f"group's share. Curvature is evidence against it: {int((p < 0.05).sum())} of {len(frame)} p values are "
@@ -474,6 +474,6 @@ def _assumptions(context: Context, summary: Summary) -> None:
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
         found = context.model.assumptions(m)
         rows = [{"claim": v["claim"], "p value": v["p_value"], "result": v["verdict"]} for v in found.values()]
-        summary.add("assumptions", table(pd.DataFrame(rows), "Tests of King's assumptions"))
+        summary.add("assumptions", table(pd.DataFrame(rows), "Tests of King's assumptions", {"p value": "p"}))
     if not getattr(context.model.fit_, "converged", True):
         summary.add("found", note("The fit stopped before it converged; raise max_iter."))

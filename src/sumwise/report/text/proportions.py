@@ -294,7 +294,7 @@ def _other_methods(context: Context, summary: Summary, bags: Bags, frame: Any, c
         gap = np.abs(pd.concat(parts)["share"].to_numpy() - frame["share"].to_numpy())
         rows.append({"method": name, "mean difference": gap.mean(), "largest difference": gap.max()})
     if rows:
-        kinds = dict.fromkeys(("mean difference", "largest difference"), "share")
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "points")
         title = f"Subgroup shares by other methods: differences from {context.method}"
         summary.add("certainty", table(pd.DataFrame(rows), title, kinds))
     if context.not_compared:
