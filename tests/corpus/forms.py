@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from corpus.made import Case, Refused, csv, mutation
+from study_cases import flocks, people
 
 
 def text(e) -> str:
@@ -247,4 +248,22 @@ def other_cases() -> list[Case]:
         "groups_alone": (only_groups, "no form that is known"),
         "binary": (bytes(range(128, 160)) * 20, "neither UTF-8 nor Latin-1|mixes encodings|no form|can't be read"),
     }
-    return [Case(name, csv(content), Refused(pattern)) for name, (content, pattern) in refused.items()]
+    birds = flocks(3, 2)
+    cells = pd.DataFrame({"age": ["y", "y", "o", "o"], "sex": ["f", "m"] * 2, "count": [90, 80, 70, 60], "clicks": 9})
+    refused |= {
+        "two_counts_of_one_place": (pd.concat([birds, birds.iloc[[2]]]), "a time and place has two rows in 1 of 13"),
+        "withheld_count": (birds.assign(birds=["*", *birds["birds"][1:]]), "is withheld in 1 of 12 rows"),
+        "negative_clicks": (cells.assign(clicks=[-1, 2, 3, 4]), "'clicks' is negative in 1 of 4 rows. First: row 2"),
+    }
+    found = [Case(name, csv(content), Refused(pattern)) for name, (content, pattern) in refused.items()]
+    individuals = people(12, 20)
+    results = pd.crosstab(individuals["area"], individuals["vote"]).reset_index()
+
+    def write(folder: Path) -> list[Path]:
+        results.loc[0, "no"] = -3
+        return [
+            *csv(individuals.drop(columns="vote"), "people.csv")(folder),
+            *csv(results, "results.csv")(folder),
+        ]
+
+    return [*found, Case("negative_result_of_a_bag", write, Refused("'no' is negative in 1 of 12 rows. First: row 2"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from study_cases import flocks
 from sumwise.study.profile_file import profile_file
@@ -49,3 +50,11 @@ def test_relative_abundance_is_no_number_of_individuals(tmp_path):
 
 def test_other_files_are_no_counts(tmp_path):
     assert guessed(tmp_path, flocks().rename(columns={"week": "a", "site": "b"})) is None
+
+
+def test_a_place_that_is_the_sum_of_all_others_is_left_out(tmp_path):
+    frame = flocks()
+    total = frame.groupby("week", as_index=False)["birds"].sum().assign(site="Total", x=0, y=0)
+    found = guessed(tmp_path, pd.concat([frame, total]))
+    assert found.data["without"] == {"site": "Total"}
+    assert "sum of all others" in found.ask[-1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from sumwise.errors import DataError
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.tables import guess
 
@@ -19,6 +21,25 @@ def test_cells_have_counts_and_sums_that_are_no_larger(tmp_path):
     (found,) = guessed(tmp_path, frame)
     assert found.columns == {"attributes": ["sex", "age"], "count": "impressions", "label_sum": "clicks"}
     assert guessed(tmp_path, frame.assign(clicks=[11, 5])) == []
+    many = pd.concat([frame] * 10, ignore_index=True)
+    many.loc[4, "clicks"] = 11
+    with pytest.raises(DataError, match=r"'clicks' exceeds impressions in 1 of 20 rows\. First: row 6"):
+        guessed(tmp_path, many)
+
+
+def test_lines_of_totals_are_left_out_of_cells(tmp_path):
+    frame = pd.DataFrame({"sex": ["f", "m", "Total"], "impressions": [10, 20, 30], "clicks": [1, 5, 6]})
+    (found,) = guessed(tmp_path, frame)
+    assert found.data["without"] == [{"sex": "Total"}]
+    assert "rows of totals (sex = Total)" in found.ask[0]
+
+
+def test_noisy_cells_may_be_negative(tmp_path):
+    frame = pd.DataFrame(
+        {"sex": ["f", "m"], "count": [10.5, -2.0], "label_sum": [1.5, 3.0], "noise": "laplace", "scale": 2}
+    )
+    (found,) = guessed(tmp_path, frame)
+    assert found.columns["attributes"] == ["sex"]
 
 
 def test_rows_have_a_label_and_ids_are_left_out(tmp_path):

@@ -10,8 +10,6 @@ import pandas as pd
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
-__all__ = ["guess"]
-
 BAGS = (
     "bag*",
     "puma*",
@@ -136,11 +134,12 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
 def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column, lone: bool) -> Guess | None:
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
-    numbers = [c for c in results.columns if c is not key and c.numbers is not None]
-    counts = [
-        c for c in numbers if c.counts and c.whole and not results.is_called(c, ("total*", "n", "fips", "x", "y"))
-    ]
+    numbers = [c for c in results.columns if c is not key and c.amounts is not None]
+    counts = [c for c in numbers if c.whole and not results.is_called(c, ("total*", "n", "fips", "x", "y"))]
+    ask = []
     if lone:
+        only = sorted(_texts(key) - _texts(bag)) + sorted(_texts(bag) - _texts(key))
+        ask.append(f"left out, since they are in one file only: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
         data["unmatched"] = "drop"
         comments["data", "unmatched"] = "some bags are in one file only; raise refuses them"
     _common(people, data, columns, comments, {bag.name})
@@ -154,7 +153,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         comments["options", "totals"] = (
             "counts are scaled to the number of individuals; rest keeps those who were not counted as a class"
         )
-        return Guess("proportions", 0.9, seen, data, columns, options, comments, methods=PROPORTIONS)
+        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, methods=PROPORTIONS)
     rest = [c for c in results.columns if c is not key]
     if not rest:
         return None
@@ -162,7 +161,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     columns["response"] = rest[0].name
     if key.name != bag.name:
         columns["responses_bag"] = key.name
-    return Guess("distribution", 0.9, seen, data, columns, comments=comments, methods=DISTRIBUTION)
+    return Guess("distribution", 0.9, seen, data, columns, comments=comments, ask=ask, methods=DISTRIBUTION)
 
 
 def _texts(column: Column) -> set[str]:

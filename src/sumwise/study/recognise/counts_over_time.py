@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.margins.words import is_total_row
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
@@ -44,13 +46,14 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
             pairs = set(zip(time.codes.tolist(), place.codes.tolist()))
             whole = time.distinct * place.distinct
             count = _count(profile, (time, place))
-            if len(pairs) == profile.n_rows and count is not None and profile.n_rows >= 0.2 * whole:
+            nearly = len(pairs) >= 0.9 * profile.n_rows  # the reader names rows that repeat a time and place
+            if nearly and count is not None and profile.n_rows >= 0.2 * whole:
                 return _finished(profile, other, (time, place, count), len(pairs) < whole)
     return None
 
 
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
-    free = [c for c in profile.columns if c not in used and c.numbers is not None]
+    free = [c for c in profile.columns if c not in used and c.amounts is not None]
     free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND))]
     return next((c for c in free if profile.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
 
@@ -73,7 +76,8 @@ def _finished(
             data["places_file"] = str(other.path)
     else:
         ask.append("there are no coordinates: every move but staying is taken as likely as any other.")
-    if (count.numbers < 0).any() or not count.whole:
+    _leave_out_totals(found, data, comments, ask)
+    if count.numbers is not None and ((count.numbers < 0).any() or not count.whole):
         return _noisy(count, profile, found, (data, columns, comments, ask))
     options = {"noise": "poisson", "rate": 1.0}
     comments["options", "noise"] = (
@@ -82,6 +86,22 @@ def _finished(
     comments["options", "rate"] = "the share of individuals that is counted"
     seen = f"{place.distinct:,} places counted at {time.distinct:,} times"
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("DistanceMoves",))
+
+
+def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments: dict, ask: list[str]) -> None:
+    """Leave out places that are sums of all others, by their names; they would be counted twice."""
+    time, place, count = found
+    if place.texts is None:
+        return
+    names = [name for name in place.texts.dropna().unique().tolist() if is_total_row(name)]
+    for name in names:
+        here = (place.texts == name).fillna(False).to_numpy(dtype=bool)
+        sums = pd.Series(count.amounts[~here]).groupby(time.codes[~here]).sum()
+        own = pd.Series(count.amounts[here]).groupby(time.codes[here]).sum()
+        if np.allclose(sums.reindex(own.index, fill_value=0), own, rtol=1e-6):
+            data["without"] = {place.name: name}
+            comments["data", "without"] = "the sum of all other places"
+            ask.append(f"left out: the place {name!r}, which is the sum of all others.")
 
 
 def _noisy(count: Column, profile: FileProfile, found: tuple[Column, Column, Column], parts: tuple) -> Guess:

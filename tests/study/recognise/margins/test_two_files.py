@@ -28,3 +28,11 @@ def test_fewer_votes_than_people_offer_abstention(tmp_path):
     assert found.guess.data["mismatch"] == "no_vote"
     assert found.guess.unused == {"total": "a total that isn't needed"}
     assert list(found.read[0]["outcomes"]) == ["yes", "no", "no vote"]
+
+
+def test_contests_of_the_second_file_are_found(tmp_path):
+    frame = votes(20)
+    other = frame[["precinct"]].assign(dem_16=frame["yes"], rep_16=frame["no"], dem_20=frame["no"], rep_20=frame["yes"])
+    found = suggest_problem(written(tmp_path, frame[["precinct", "young", "old"]], other), tmp_path / "p.toml")
+    assert [c["name"] for c in found.guess.contests] == ["16", "20"]
+    assert found.read[1]["outcomes"]["dem_20"] == frame["no"].sum()

@@ -93,6 +93,8 @@ def kind_of(column: Column) -> str:
 def _perhaps_percents(pool: list[Column], kinds: dict[str, str], closed: list[Side]) -> None:
     """Take numbers with decimals up to 100 that add up to nothing for percents, where names suggest it."""
     inside = {name for side in closed for name in side.names}
+    if not any(words.called(c, words.TOTALS) and kinds[c.name] == "count" for c in pool):
+        return  # percents of nobody knows what; coordinates look like that
     named = any(kind == "percent" for kind in kinds.values())
     for c in pool:
         values = c.amounts[np.isfinite(c.amounts)]
@@ -287,7 +289,7 @@ def relation(groups: Side, outcomes: Side, keep: np.ndarray | None = None) -> Re
 def _contests(groups: Side, first: Side, found: list[Side]) -> list[Side]:
     """The outcomes of every contest in the file, in its order."""
     if not first.closed:
-        return _split(first)
+        return split(first)
     kept = [first]
     wholes = [*groups.columns, *first.columns]
     for side in found:
@@ -303,10 +305,11 @@ def _contests(groups: Side, first: Side, found: list[Side]) -> list[Side]:
         kept.append(side)
     place = {id(c): k for k, c in enumerate(c for side in found for c in side.columns)}
     kept.sort(key=lambda s: place[id(s.columns[0])])
-    return [s for side in kept for s in (_split(side) if side.family is None and len(kept) == 1 else [side])]
+    return [s for side in kept for s in (split(side) if side.family is None and len(kept) == 1 else [side])]
 
 
-def _split(side: Side) -> list[Side]:
+def split(side: Side) -> list[Side]:
+    """The outcomes of each contest among some columns: by marks in their names, or since they count voters twice."""
     marked = words.by_contest(side.columns)
     if len(marked) == 1:
         at = None if side.closed else _twice(side.columns)

@@ -9,7 +9,7 @@ import numpy as np
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sides import Side, is_total, kind_of, relation
+from sumwise.study.recognise.margins.sides import Side, is_total, kind_of, relation, split
 from sumwise.study.recognise.margins.wide import METHODS
 
 
@@ -34,7 +34,15 @@ def guess_two(one: FileProfile, two: FileProfile) -> Guess | None:
         for c in profile.columns
         if c.amounts is not None and c.name != unit and c not in groups and c not in outcomes
     }
-    _mismatch(found, first, second, groups, outcomes)
+    parts = split(Side(outcomes, "count"))
+    if len(parts) == 1:
+        found.data |= _mismatch(found, first, second, groups, outcomes)
+        return found
+    del found.columns["outcomes"]
+    for k, part in enumerate(parts, start=1):
+        more = _mismatch(found, first, second, groups, part.columns)
+        found.contests.append({"name": part.mark or f"contest {k}", "outcomes": part.names, **more})
+    found.ask.append(f"{len(parts)} contests were found, by names or by sums. Each is fitted by itself.")
     return found
 
 
@@ -52,25 +60,26 @@ def _is_id(column: Column) -> bool:
 
 def _mismatch(
     found: Guess, first: FileProfile, second: FileProfile, groups: list[Column], outcomes: list[Column]
-) -> None:
+) -> dict[str, str]:
     """What to do where the sides differ, once the rows of the second file stand in the order of the first."""
     unit = found.columns["unit"]
     ids = [[profile[unit].value(i) for i in range(profile.n_rows)] for profile in (first, second)]
     place = {name: i for i, name in enumerate(ids[1])}
     both = [(i, place[name]) for i, name in enumerate(ids[0]) if name in place]
     if not both:
-        return
+        return {}
     here, there = (np.array(rows) for rows in zip(*both))
     sides = [Side([_rows(c, rows) for c in columns], "count") for columns, rows in ((groups, here), (outcomes, there))]
     how = relation(sides[0], sides[1])
     if how.word in ("no_vote", "rescale") or how.out is not None:
         word = "drop" if how.word == "equal" else how.word
-        found.data["mismatch"] = word
         found.comments["data", "mismatch"] = "raise refuses, rescale scales both sides, no_vote adds an outcome"
         found.ask.append(
             f"groups and outcomes don't add up to the same: they are {100 * how.apart:.1f}% apart in the median unit "
             f"(mismatch = {word!r})."
         )
+        return {"mismatch": word}
+    return {}
 
 
 def _rows(column: Column, rows: np.ndarray) -> Column:
