@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sumwise.errors import DataError
-from sumwise.readers.numerals import STYLES, NotNumbers, parse_columns, styles_for
+from sumwise.readers.numerals import STYLES, NotNumbers, is_withheld, parse_columns, styles_for
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,20 @@ def test_what_a_style_writes_it_reads(whole, cents, style):
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_what_python_writes_is_read_to_the_bit(x):
     assert parse_columns({"a": [repr(x)]}, separator=",")["a"][0] == x
+
+
+@pytest.mark.parametrize(
+    ("text", "withheld"),
+    [
+        ("*", True),
+        ("<10", True),
+        ("≤ 5", True),
+        ("(D)", True),
+        ("s", True),
+        ("12", False),
+        ("n/a", False),
+        ("x", False),
+    ],
+)
+def test_marks_of_withheld_counts_are_known(text, withheld):
+    assert is_withheld(text) is withheld

@@ -105,3 +105,12 @@ def test_mixed_encodings_are_told(tmp_path):
     with pytest.raises(DataError, match="mixes encodings: row 3 reads like UTF-8"):
         inspect_text(path)
     assert inspect_text(path, encoding="latin-1").encoding == "latin-1"
+
+
+def test_titles_above_the_header_are_skipped_and_kept(tmp_path):
+    file = found(tmp_path, b"Results, 2020\nsource;;\n\nunit;a;b\nx;1;2\ny;3;4\n")
+    assert file.columns == ("unit", "a", "b")
+    assert file.title == "Results, 2020 source"
+    assert file.line(1) == 6
+    plain = found(tmp_path, b"a;b;c\n1,5;2,5;3\n1,5;2,5;4\n")  # decimal commas make no title of the header
+    assert plain.columns == ("a", "b", "c")

@@ -6,7 +6,7 @@ import pytest
 from study_cases import votes
 from sumwise.errors import DataError
 from sumwise.study.contests import contest_problems, folder_names
-from sumwise.study.fitting import fit_problem
+from sumwise.study.fitting import fit_problem, read_result
 from sumwise.study.problem import Problem
 
 TEXT = """
@@ -65,3 +65,9 @@ def test_folders_with_other_files_stay(problem, tmp_path):
     (tmp_path / "r" / "mine.txt").write_text("")
     with pytest.raises(DataError, match="holds other files"):
         fit_problem(problem, tmp_path / "r")
+
+
+def test_a_folder_of_contests_is_no_single_result(problem, tmp_path):
+    fit_problem(problem, tmp_path / "r")
+    with pytest.raises(DataError, match="holds several contests. Hint: name one of first_1, first_1_2 in it"):
+        read_result(tmp_path / "r")

@@ -8,7 +8,7 @@ import pytest
 from sumwise.errors import DataError
 from sumwise.readers.files import open_sheet
 from sumwise.study import Problem
-from sumwise.study.sources import all_met, join, named_together, open_source
+from sumwise.study.sources import all_met, join, named_together, numbered_again, open_source
 
 PLAIN = Problem.parse('family = "ecological"\n[data]\n')
 
@@ -120,3 +120,50 @@ def test_another_file_is_opened_where_the_problems_own_is_gone(tmp_path):
     (tmp_path / "b.csv").write_text("v\n1\n2\n")
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {state = "Ohio"}', tmp_path / "p.toml")
     assert open_source(p, tmp_path / "b.csv").frame["v"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("without", "left"),
+    [
+        ('{unit = "TOTAL"}', ["a", "b", None]),
+        ('{unit = ["TOTAL", "a"]}', ["b", None]),
+        ('{unit = ""}', ["a", "b", "TOTAL"]),
+        ('[{unit = "a", n = 1}, {unit = "b", n = 7}]', ["b", None, "TOTAL"]),
+    ],
+)
+def test_rows_are_left_out_by_their_values_and_named(without, left):
+    problem = Problem.parse(f'family = "ecological"\n[data]\nwithout = {without}')
+    frame = pd.DataFrame({"unit": ["a", "b", None, "TOTAL"], "n": [1, 2, 3, 6]})
+    sheet = open_source(problem, frame)
+    assert [None if pd.isna(x) else x for x in sheet.frame["unit"]] == left
+    assert "left out, as the problem file asks: row" in problem.remarks[0]
+
+
+def test_rows_to_leave_out_are_checked(tmp_path):
+    frame = pd.DataFrame({"unit": ["a", "a"], "n": [1, 2]})
+    with pytest.raises(DataError, match="line 3: without leaves no row"):
+        open_source(Problem.parse('family = "ecological"\n[data]\nwithout = {unit = "a"}'), frame)
+    with pytest.raises(DataError, match="line 3: without is 3"):
+        open_source(Problem.parse('family = "ecological"\n[data]\nwithout = 3'), frame)
+    problem = Problem.parse('family = "ecological"\n[data]\nwithout = {unt = "a"}')
+    open_source(problem, frame)
+    with pytest.raises(DataError, match="no column 'unt'. Hint: did you mean 'unit'"):
+        all_met(problem)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    problem = Problem.parse(
+        'family = "ecological"\n[data]\nfile = "v.csv"\nwithout = {unit = "z"}', tmp_path / "p.toml"
+    )
+    assert len(open_source(problem, tmp_path / "v.csv")) == 2
+    assert "No row of" in problem.remarks[0]
+
+
+def test_names_that_repeat_get_numbers():
+    sheet = open_sheet(pd.DataFrame({"u": ["A", "B", "A", "A (2)", "A"]}))
+    assert numbered_again(sheet, "u").frame["u"].tolist() == ["A", "B", "A (2)'", "A (2)", "A (3)"]
+
+
+def test_a_file_that_changed_is_opened_again(tmp_path):
+    problem = Problem.parse('family = "ecological"')
+    for rows in (2, 3):
+        pd.DataFrame({"a": range(rows)}).to_csv(tmp_path / "a.csv", index=False)
+        assert len(open_source(problem, tmp_path / "a.csv")) == rows

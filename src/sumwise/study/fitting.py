@@ -21,7 +21,7 @@ from sumwise.report.model_report import warned
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
 from sumwise.study.cached_steps import Work
-from sumwise.study.contests import fit_contests
+from sumwise.study.contests import INDEX, fit_contests
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
@@ -143,6 +143,9 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
     except FileNotFoundError:
+        if (folder / INDEX).exists():
+            names = ", ".join(json.loads((folder / INDEX).read_text("utf-8")).values())
+            raise DataError(f"{str(folder)!r} holds several contests.", hint=f"name one of {names} in it.") from None
         hint = f"sumwise fit problem.toml --out {folder}"
         raise DataError(f"There is no result in {str(folder)!r}.", hint=hint) from None
     except ValueError as error:
