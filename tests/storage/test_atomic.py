@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import pytest
@@ -68,6 +69,7 @@ def test_what_a_killed_maker_of_a_folder_left_is_removed_by_the_next(tmp_path):
 
 def test_what_is_being_written_or_is_not_ours_stays(tmp_path):
     (tmp_path / ".x-mythesis").mkdir()  # as long as a random name, and without our mark
+    (tmp_path / ".x-mythesis" / "chapter").touch()
     (tmp_path / ".x.notes.tmp").touch()
     with new_folder(tmp_path / "x") as first, new_folder(tmp_path / "x") as second:
         assert first != second
@@ -132,3 +134,25 @@ def test_places_that_are_no_place_for_a_file_are_refused(tmp_path):
         pass
     with pytest.raises(DataError, match="is a folder"), new_file(tmp_path):
         pass
+
+
+def test_an_empty_one_of_a_maker_that_was_killed_at_once_is_removed(tmp_path):
+    (tmp_path / ".x-abcd1234").mkdir()
+    with new_folder(tmp_path / "x"):
+        pass
+    assert names(tmp_path) == ["x"]
+
+
+def test_a_folder_that_was_taken_for_a_leftover_is_made_again(tmp_path, monkeypatch):
+    real, made = tempfile.mkdtemp, []
+
+    def removed_once(**options):
+        made.append(real(**options))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_once)
+    with new_folder(tmp_path / "x") as building:
+        assert str(building) == made[1]
+    assert names(tmp_path) == ["x"]

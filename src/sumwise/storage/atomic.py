@@ -83,12 +83,8 @@ def new_folder(path: str | os.PathLike) -> Iterator[Path]:
     """
     target = Path(os.path.abspath(path))
     _clear_folders(target)
-    building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    held = None
+    building, held = _marked_new(target)
     try:
-        held = lock(building / f"{MARK}.new")
-        if held is not None:
-            os.rename(building / f"{MARK}.new", building / MARK)  # seen by others only when it is locked
         yield building
         (building / MARK).unlink(missing_ok=True)
         building.chmod(0o777 & ~_umask())  # a temporary folder is private; this one is not
@@ -171,6 +167,16 @@ def _locked_new(folder: str, name: str) -> IO[bytes]:
         file.close()
 
 
+def _marked_new(target: Path) -> tuple[Path, Any]:
+    """Make a new temporary folder with our mark in it, locked; again, if somebody took it for a leftover before."""
+    while True:
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):
+            held = lock(building / MARK)
+            if held is not None:
+                return building, held
+
+
 def _clear_files(folder: str, name: str) -> None:
     """Remove what killed writers of a file left."""
     if not _can_lock():
@@ -188,6 +194,8 @@ def _clear_folders(target: Path) -> None:
     if not _can_lock():
         return
     for found in target.parent.glob(f".{_literal(target.name)}-????????"):
+        with contextlib.suppress(OSError):
+            found.rmdir()  # killed before it had its mark: only if it is empty
         with contextlib.suppress(OSError), open(found / MARK, "rb") as file:
             if _try_lock(file):
                 shutil.rmtree(found, ignore_errors=True)
