@@ -18,8 +18,6 @@ from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 from sumwise.readers.files import arrow_batches
 
-__all__ = ["DuckDBEngine"]
-
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 TEXTS = ("VARCHAR", "ENUM", "DATE", "TIME", "UUID")

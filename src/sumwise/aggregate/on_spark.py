@@ -18,8 +18,6 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.spark import spark_session
 
-__all__ = ["SparkEngine"]
-
 NUMBER = r"^[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?$"
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 

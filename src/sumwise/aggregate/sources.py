@@ -9,8 +9,6 @@ from typing import Any
 from sumwise import checks, frames
 from sumwise.errors import DataError
 
-__all__ = ["arrow_table", "categories", "file_format", "is_query", "is_rows"]
-
 FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",

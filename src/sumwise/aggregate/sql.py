@@ -18,19 +18,6 @@ from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, 
 from sumwise.encoding.values import kind_of
 from sumwise.errors import DataError
 
-__all__ = [
-    "DUCKDB",
-    "SPARK",
-    "Column",
-    "Dialect",
-    "Lookup",
-    "Statement",
-    "class_code",
-    "codes_statement",
-    "condition",
-    "grouped",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Dialect:

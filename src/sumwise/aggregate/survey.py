@@ -17,18 +17,6 @@ from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
 from sumwise.frames.tables import check_class_count
 
-__all__ = [
-    "EngineSummary",
-    "check_present",
-    "check_rows",
-    "classes_of",
-    "distinct_values",
-    "full_encoding",
-    "matching_rows",
-    "refuse_unseen",
-    "without_empty_levels",
-]
-
 MAX_CLASSES = 1000
 MAX_RANGE = 2**15
 MAX_RANGE_CELLS = 2**25

@@ -227,7 +227,7 @@ class Encoding:
             raw = frame[rule.column]
             codes[name] = rule.codes(raw)
             if unseen == "raise":
-                _refuse_unseen(name, rule, codes[name], raw)
+                _refuse_unseen(name, codes[name], raw)
         for name, rule in self.crosses.items():
             codes[name] = cross_cell([codes[p] for p in rule.of], rule.cells, rule.salt)
         return {name: codes[name] for name in self.rules}
@@ -343,7 +343,7 @@ class Encoding:
         return self.rules[name]
 
 
-def _refuse_unseen(name: str, rule, codes: np.ndarray, raw: Any) -> None:
+def _refuse_unseen(name: str, codes: np.ndarray, raw: Any) -> None:
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return

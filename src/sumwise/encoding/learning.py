@@ -20,8 +20,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OPTIONS", "FrameSummary", "fitted_rule", "held_out_frame", "held_out_rows", "parsed_spec"]
-
 SHORT = {
     "levels": {"kind": "levels"},
     "deciles": {"kind": "quantiles", "bins": 10},

@@ -139,7 +139,7 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
             hint="drop or fill such rows, or make missing a level with an Encoding.",
         )
     if levels is not None:
-        return _codes_in(column, name, levels, missing), tuple(levels)
+        return _codes_in(column, name, levels), tuple(levels)
     if isinstance(column.dtype, pd.CategoricalDtype):
         found = tuple(checks.plain(x) for x in column.cat.categories)
         return column.cat.codes.to_numpy().astype(np.int64), found
@@ -172,7 +172,7 @@ def _scalar_kind(kind: type, pd: Any) -> bool:
     return issubclass(kind, (*plain, type(pd.NA), type(pd.NaT)))
 
 
-def _codes_in(column: Any, name: str, levels: Sequence, missing: np.ndarray) -> np.ndarray:
+def _codes_in(column: Any, name: str, levels: Sequence) -> np.ndarray:
     position = {level: i for i, level in enumerate(levels)}
     import pandas as pd
 

@@ -14,8 +14,6 @@ from numba import prange
 
 from sumwise.kernels.compiled import njit
 
-__all__ = ["FLUSH_ROWS", "add_counts", "add_weighted", "covering", "dealt_out", "layout", "unpacked"]
-
 FLUSH_ROWS = 2**31 - 1  # a packed counter holds fewer than 2**32 rows; half of it leaves the sign bit alone
 BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
 JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
