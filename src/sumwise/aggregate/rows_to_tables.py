@@ -195,7 +195,8 @@ def _filled_tables(
         if any(len(c) and c.min() < 0 for c in codes):
             return None
         shape = tuple(sizes[a] for a in subset)
-        cells, n = np.ravel_multi_index(tuple(codes), shape), found.column("n").to_numpy().astype(float)
+        cells = np.asarray(np.ravel_multi_index(tuple(codes), shape))
+        n = found.column("n").to_numpy().astype(float)
         sums: Any = found.column("s").to_numpy().astype(float) if "s" in found.column_names else None
         if n_classes is not None:
             y = found.column("y").to_numpy()

@@ -82,10 +82,10 @@ class _Attacker:
             )
         grid = np.indices(self.shape).reshape(len(used), -1)
         columns = np.arange(joint).reshape(-1, self.n_classes)
-        self.rows = []  # of each table (cells, classes): which joint cells it sums
+        self.rows: list[list[Any]] = []  # of each table (cells, classes): which joint cells it sums
         for subset, sums in zip(subsets, self.sums):
             shape = sums.shape[:-1]
-            cell = np.ravel_multi_index(tuple(grid[place[a]] for a in subset), shape)
+            cell = np.asarray(np.ravel_multi_index(tuple(grid[place[a]] for a in subset), shape))
             for_class = [
                 sparse.csr_matrix((np.ones(len(cell)), (cell, columns[:, k])), shape=(math.prod(shape), joint))
                 for k in range(self.n_classes)
@@ -106,9 +106,10 @@ class _Attacker:
         """What a reader knows: every published count by class, the total, and that withheld counts are not 0."""
         from scipy import sparse
 
-        parts, values = [], []
-        least = [sum(rows[1:], rows[0])[np.flatnonzero(gone.ravel())] for rows, gone in zip(self.rows, withheld)]
-        least = sparse.vstack([m for m in least if m.shape[0]])
+        parts: list[Any] = []
+        values = []
+        below = [sum(rows[1:], rows[0])[np.flatnonzero(gone.ravel())] for rows, gone in zip(self.rows, withheld)]
+        least: Any = sparse.vstack([m for m in below if m.shape[0]])
         for rows, sums, gone in zip(self.rows, self.sums, withheld):
             shown = np.flatnonzero(~gone.ravel())
             for k in range(self.n_classes):
@@ -116,7 +117,8 @@ class _Attacker:
                 values.append(sums[..., k].ravel()[shown])
         parts.append(sparse.csr_matrix(np.ones((1, parts[0].shape[1]))))
         values.append(np.array([self.total]))
-        known: dict[str, Any] = {"A_eq": sparse.vstack(parts).tocsr(), "b_eq": np.concatenate(values)}
+        stacked: Any = sparse.vstack(parts)
+        known: dict[str, Any] = {"A_eq": stacked.tocsr(), "b_eq": np.concatenate(values)}
         if self.whole and least.shape[0]:
             known |= {"A_ub": -least.tocsr(), "b_ub": -np.ones(least.shape[0])}
         return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ class Encoding:
     """
 
     rules: Mapping[str, Any]
-    learned: tuple[str, ...] = ()
+    learned: Sequence[str] = ()
 
     def __post_init__(self):
         if not isinstance(self.rules, Mapping) or not self.rules:
@@ -283,7 +283,7 @@ class Encoding:
         True
         """
         known = set(self.learned)
-        return {n: {**_plain(r), **({"learned": True} if n in known else {})} for n, r in self.rules.items()}
+        return {n: _plain(r) | ({"learned": True} if n in known else {}) for n, r in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
@@ -371,7 +371,7 @@ def _home(rule, which: str):
     return None if code < 0 else rule.levels[code]
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     if isinstance(value, tuple(ALL_RULES.values())):
         return {"kind": value.kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
     return list(value) if isinstance(value, tuple) else value

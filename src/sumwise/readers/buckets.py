@@ -305,8 +305,8 @@ def _repeated(noise: Noise, draws: np.ndarray) -> Noise:
         return noise
     if isinstance(noise, Gaussian):
         return Gaussian(noise.scale * np.sqrt(np.maximum(draws, 1)))
-    if times.min() == times.max() and not np.ndim(noise.scale):
-        return Summed(noise, int(times.max()))  # type: ignore[arg-type]
+    if times.min() == times.max() and isinstance(noise, Laplace | Geometric) and not np.ndim(noise.scale):
+        return Summed(noise, int(times.max()))
     raise DataError(
         f"Cells have {int(times.min())} to {int(times.max())} buckets each; sums of {noise!r} then have no one noise.",
         hint="read reports of equal parts one by one, and add them by Tables.combine.",

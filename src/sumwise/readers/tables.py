@@ -325,8 +325,10 @@ def _noise(cells: _Cells, rows: np.ndarray, spread: Any) -> tuple[Noise, Noise |
     with sheet.blamed():
         noise = kind(first if (scale[rows] == first).all() else spread(scale, first))
         draws, of_sums = (_constant(cells, rows, c) for c in ("draws", "label_scale"))
+        if draws is not None and draws != int(draws):
+            raise DataError(f"Column {cells.called['draws']!r} has {draws:g}.", hint="draws are whole numbers.")
         if draws is not None and draws != 1:
-            noise = Summed(noise, int(draws) if draws == int(draws) else draws)
+            noise = Summed(noise, int(draws))
         return noise, None if of_sums is None else kind(of_sums)
 
 
@@ -400,7 +402,7 @@ def _frame(table: Table, number: int, tables: Tables) -> pd.DataFrame:
     scale = getattr(noise, "scale", getattr(noise, "rate", np.nan))
     columns["noise"] = np.full(size, type(noise).__name__.lower(), dtype=object)
     columns["draws"] = np.full(size, table.noise.times if isinstance(table.noise, Summed) else np.nan)
-    columns["label_scale"] = np.full(size, np.nan if table.label_noise is None else table.label_noise.scale)
+    columns["label_scale"] = np.full(size, getattr(table.label_noise, "scale", np.nan))
     columns["scale"] = np.broadcast_to(np.asarray(scale, dtype=float), table.shape if np.ndim(scale) else size).ravel()
     low, high = table.bounds if table.bounds is not None else (np.full(size, np.nan),) * 2
     columns["low"], columns["high"] = low.ravel(), np.where(np.isinf(high), np.nan, high).ravel()
