@@ -20,14 +20,19 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
+    "sphinx_copybutton",
     "reference_pages",  # docs/_ext: a page per public module, names from __all__
     "bibliography",  # docs/_ext: references.bib as a list
 ]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_static"]
 
 html_theme = "furo"
 html_title = "sumwise"
 html_copy_source = False
+html_static_path = ["_static"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
