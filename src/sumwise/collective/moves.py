@@ -113,9 +113,9 @@ class DistanceMoves(Estimator):
         Flows of every step.
     nodes_ : array of shape (n_times, n_places)
         Estimated individuals at every time and place.
-    least_, most_ : arrays like edges_
+    least_, most_ : arrays of the shape of ``edges_``
         The range of the flows over half and twice the scale.
-    log_moves_ : array like edges_
+    log_moves_ : array of the shape of ``edges_``
         Log-probabilities of moves after adapting.
     scale_ : float
         The scale that was used.

@@ -17,9 +17,9 @@ from sumwise.distribution.kernels.segments import segment_moments
 class GaussianW2Kernel(BagKernel):
     """``exp(-gamma W2^2)`` with the squared 2-Wasserstein distance between normal distributions fitted to two bags.
 
-    W2^2 = |m - m'|^2 + tr(S + S' - 2 (S^1/2 S' S^1/2)^1/2) for means m and covariances S (Lemus Gonzalez, section
+    ``W2^2 = |m - m'|^2 + tr(S + S' - 2 (S^1/2 S' S^1/2)^1/2)`` for means m and covariances S (Lemus Gonzalez, section
     4.1.3). With two columns or more that kernel need not be positive semidefinite; the definite variant has
-    |S^1/2 - S'^1/2|^2 in place of the trace, which is the same where covariances commute (one column, say) and an
+    ``|S^1/2 - S'^1/2|^2`` in place of the trace, which is the same where covariances commute (one column, say) and an
     upper bound elsewhere. Categorical columns add half the total variation of their shares.
 
     Parameters

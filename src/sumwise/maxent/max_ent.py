@@ -85,8 +85,6 @@ class MaxEntClassifier(TablesClassifier):
         The penalties used; ``choice_`` has those that "auto" tried, with their scores on held-out tables.
     fit_ : Fit
         With the history of ``misfit``, ``moment_error`` and ``held_out``.
-    model_ : LogLinearModel
-        The fitted model by itself.
 
     References
     ----------
