@@ -32,18 +32,18 @@ def run(say: Callable[[str], None]) -> list[Finding]:
 
     learned = CollectiveEM(LogLinear(season.features, start=season.log_potentials["t0"])).fit(season.tables)
     names = ("distance", "wind", "destination", "moving")
-    told = ", ".join(f"{name} {w:.1f}" for name, w in zip(names, learned.weights_))
-    say(f"How one bird weighs its moves can be learned from the counts alone: {told} (in truth 5, 10, 10, 10;")
+    shown = ", ".join(f"{name} {w:.1f}" for name, w in zip(names, learned.weights_))
+    say(f"How one bird weighs its moves can be learned from the counts alone: {shown} (in truth 5, 10, 10, 10;")
     say("birds hardly ever stay where they are, so the counts say little about the last).")
     weeks = sorted(range(11), key=lambda week: -crossing(season.edge_counts, week))[:2]
     flows = {str(w): {(f"t{w}", f"t{w + 1}"): np.outer(~north, north)} for w in weeks}
     sure = count_intervals(model, season.tables, flows, level=0.9)
     ends = " to ".join(f"{x:.0f}" for x in sure.to_frame().loc[0, ["low", "high"]])
     say(f"Over the middle of the map in week {weeks[0]}: {ends} birds, with 90% certainty.")
-    told = "birds that fly over the middle of the map in week"
+    shown = "birds that fly over the middle of the map in week"
     low, high = sure.interval
     return [
-        Finding(f"{told} {w}", float(sure.values[k]), crossing(season.edge_counts, w), float(low[k]), float(high[k]))
+        Finding(f"{shown} {w}", float(sure.values[k]), crossing(season.edge_counts, w), float(low[k]), float(high[k]))
         for k, w in enumerate(weeks)
     ]
 

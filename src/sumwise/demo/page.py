@@ -1,4 +1,4 @@
-"""One page of all stories that were told."""
+"""One page of all stories."""
 
 from __future__ import annotations
 

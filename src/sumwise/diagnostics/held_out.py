@@ -51,7 +51,8 @@ def cross_predict(model: Any, bags: Bags, y: Any, n_folds: int = 10, random_stat
     with group_warnings():
         for fold in _folds(len(bags), n_folds, random_state):
             rest = np.setdiff1d(np.arange(len(bags)), fold)
-            fitted = clone(model).fit(bags[rest], target[rest])
+            copy: Any = clone(model)
+            fitted = copy.fit(bags[rest], target[rest])
             known = getattr(fitted, "classes_", None)
             found = fitted.predict(bags[fold]) if known is None else fitted.predict_proba(bags[fold])
             places: Any = slice(None)
@@ -91,7 +92,8 @@ def cross_predict_shares(model: Any, bags: Bags, counts: Any, n_folds: int = 5, 
         for fold in _folds(len(bags), n_folds, random_state):
             rest = np.setdiff1d(np.arange(len(bags)), fold)
             part = bags[fold]
-            chance = clone(model).fit(bags[rest], target[rest]).predict_proba(part) * part.weights[:, None]
+            copy: Any = clone(model)
+            chance = copy.fit(bags[rest], target[rest]).predict_proba(part) * part.weights[:, None]
             if out is None:
                 out = np.zeros((len(bags), chance.shape[1]))
             totals = np.add.reduceat(part.weights, part.offsets[:-1])
@@ -118,7 +120,9 @@ def split_half(model: Any, margins: Margins, random_state: Any = 0) -> tuple[np.
     True
     """
     one, two = _folds(margins.n_units, 2, random_state)
-    return clone(model).fit(margins[one]).shares_, clone(model).fit(margins[two]).shares_
+    first, second = (clone(model) for _ in range(2))
+    fits: Any = (first, second)
+    return fits[0].fit(margins[one]).shares_, fits[1].fit(margins[two]).shares_
 
 
 def subgroup_shares(

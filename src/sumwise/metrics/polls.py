@@ -47,9 +47,9 @@ def compare_polls(predicted: Any, polls: Any, on: Sequence, missing: str = "rais
     ours, theirs = (_keyed(frame, on, name) for frame, name in ((predicted, "predicted"), (polls, "polls")))
     alone = [[key for key in a.index if key not in b.index] for a, b in ((ours, theirs), (theirs, ours))]
     if missing == "raise" and any(alone):
-        told = [f"{len(keys)} {where} alone ({_listed(keys)})" for keys, where in zip(alone, SIDES) if keys]
+        shown = [f"{len(keys)} {where} alone ({_listed(keys)})" for keys, where in zip(alone, SIDES) if keys]
         raise DataError(
-            f"The groups by {', '.join(map(str, on))} don't match: {'; '.join(told)}.",
+            f"The groups by {', '.join(map(str, on))} don't match: {'; '.join(shown)}.",
             hint="rename groups so that both sides agree, or missing='drop'.",
         )
     both = [key for key in ours.index if key in theirs.index]
@@ -105,5 +105,5 @@ def _beside(ours: pd.DataFrame, theirs: pd.DataFrame, on: list) -> pd.DataFrame:
 
 
 def _listed(keys: Any) -> str:
-    told = [", ".join(key) for key in list(keys)[:5]]
-    return "; ".join(repr(t) for t in told) + ("; ..." if len(keys) > 5 else "")
+    shown = [", ".join(key) for key in list(keys)[:5]]
+    return "; ".join(repr(t) for t in shown) + ("; ..." if len(keys) > 5 else "")

@@ -49,8 +49,8 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         linewidth=9,
         label="bounds",
     )
-    told = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2.5, label=told)
+    shown = f"{100 * numbers['level']:g}% interval"
+    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2.5, label=shown)
     (dots,) = ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=6, label="estimate")
     ends = [np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high", "lower_bound", "upper_bound")]
     names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]

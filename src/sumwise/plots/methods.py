@@ -44,8 +44,8 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high"))
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * low.size))[1] if ax is None else ax
     y = np.arange(low.size)[::-1]
-    told = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=told)
+    shown = f"{100 * numbers['level']:g}% interval"
+    ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=shown)
     names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     for k, (name, values) in enumerate(zip(numbers["methods"], shares)):
         marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]

@@ -29,8 +29,8 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     >>> import pandas as pd
     >>> from sumwise.report.comparison import compare_results
     >>> one = pd.DataFrame({"group": ["a"], "outcome": ["x"], "share": [0.5], "low": [0.4], "high": [0.6]})
-    >>> told = {"title": "t", "family": "ecological", "method": "King", "findings": []}
-    >>> found, frame = compare_results({"2016": (told, one), "2020": (told, one.assign(share=0.8, low=0.7, high=0.9))})
+    >>> page = {"title": "t", "family": "ecological", "method": "King", "findings": []}
+    >>> found, frame = compare_results({"2016": (page, one), "2020": (page, one.assign(share=0.8, low=0.7, high=0.9))})
     >>> frame["difference"].round(2).tolist(), found.lead[0]
     ([0.3], '1 estimate is in both results; in 1 of them the intervals do not overlap.')
     """
@@ -42,7 +42,8 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     merged = None
     for name, frame in frames.items():
         columns = [c for c in (value, "low", "high") if c in frame]
-        part = frame[[*keys, *columns]].rename(columns={c: f"{c}, {name}" for c in columns})
+        chosen: Any = frame[[*keys, *columns]]
+        part = chosen.rename(columns={c: f"{c}, {name}" for c in columns})
         part[keys] = part[keys].astype(str)
         merged = part if merged is None else merged.merge(part, on=keys)
     if merged is None or merged.empty:
@@ -64,9 +65,9 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     order = np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")
     summary.add("estimates", table(merged.iloc[order], "Estimates side by side, largest difference first", kinds))
     summary.add("estimates", text("Non-overlapping intervals show a difference; overlapping ones do not exclude one."))
-    for name, (told, _) in results.items():
-        lines = [f["line"] for f in told.get("findings", [])] or list(told.get("lead", []))
-        summary.add("certainty", bullets(lines, f"{name}: {told['title']} ({told['method']})"))
+    for name, (shown, _) in results.items():
+        lines = [f["line"] for f in shown.get("findings", [])] or list(shown.get("lead", []))
+        summary.add("certainty", bullets(lines, f"{name}: {shown['title']} ({shown['method']})"))
     return summary, merged
 
 

@@ -23,8 +23,8 @@ def with_provenance(summary: dict[str, Any], provenance: dict[str, Any]) -> dict
     --------
     >>> from sumwise.report.provenance import with_provenance
     >>> facts = {"command": "sumwise fit p.toml", "seed": 0, "data": [], "versions": {}}
-    >>> told = with_provenance({"sections": []}, facts)
-    >>> told["sections"][0]["blocks"][0]["pairs"][0]
+    >>> made = with_provenance({"sections": []}, facts)
+    >>> made["sections"][0]["blocks"][0]["pairs"][0]
     ['command', 'sumwise fit p.toml']
     """
     shown = ("command", "method", "seed", "written", "seconds")

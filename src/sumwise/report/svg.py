@@ -71,7 +71,11 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, widt
     except (ModuleNotFoundError, AttributeError):
         raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?") from None
     cycle = cycler(color=COLOURS[:4]) + cycler(linestyle=DASHES)
-    salt = {"axes.prop_cycle": cycle, "svg.hashsalt": f"sumwise-{number}", "font.size": WIDTHS[width][1]}
+    salt: dict[Any, Any] = {
+        "axes.prop_cycle": cycle,
+        "svg.hashsalt": f"sumwise-{number}",
+        "font.size": WIDTHS[width][1],
+    }
     with mpl.rc_context({**SETTINGS, **salt}):
         figure = Figure(figsize=_size(plot, numbers, width))
         FigureCanvasSVG(figure)

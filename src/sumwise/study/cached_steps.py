@@ -40,7 +40,7 @@ class Work:
     def __init__(self, folder: Any = None, key: str | None = None, say: Callable[[str], None] | None = None):
         self.folder = None if folder is None else Path(folder)
         self.key = key
-        self.say = say or (lambda line: None)
+        self.say = say or (lambda _: None)
         self.warnings: list[str] = []
         self.kept: list[str] = []
 

@@ -115,8 +115,8 @@ class ResultFolder:
                 hint="start again with --restart.",
             )
         if not self.options["resume"] and any(self.steps.glob("*")):
-            told = "go on with --resume, or start again with --restart." if same else "start again with --restart."
-            raise DataError(f"A run for {str(self.out)!r} was interrupted.", hint=told)
+            shown = "go on with --resume, or start again with --restart." if same else "start again with --restart."
+            raise DataError(f"A run for {str(self.out)!r} was interrupted.", hint=shown)
 
     def finish(self) -> None:
         """Put the result in its place and forget the steps."""

@@ -16,7 +16,9 @@ from sumwise.report.summary import Summary, bullets, facts, figure, finding, not
 
 MOST_FRAMES = 24  # steps that are drawn
 LEAST = 0.05  # individuals of a flow that is listed
-COUNTS = dict.fromkeys(("count", "least", "most", "lower bound", "upper bound", "counted", "estimated"), "count")
+COUNTS: dict[str, str] = dict.fromkeys(
+    ("count", "least", "most", "lower bound", "upper bound", "counted", "estimated"), "count"
+)
 ASSUMED = [
     "The population is closed: the same individuals are present at all times.",
     "Individuals move independently of each other, and the next place depends on the present place only.",
@@ -45,7 +47,8 @@ def write(context: Context) -> Summary:
     if not isinstance(context.data, CountsOverTime):
         raise DataError("A report on flows needs the counts over time.", hint="give the CountsOverTime of fit.")
     model, counts = context.model, context.data
-    flows, places = _flows(context), _places(context)
+    flows: Any = _flows(context)
+    places = _places(context)
     context.frames |= {"estimates": flows, "places": places}
     steps = f"{counts.times[0]} to {counts.times[-1]}"
     title = context.titled(f"Movement between {plural(len(counts.places), 'place')}, {steps}")
@@ -96,7 +99,7 @@ def _how_many(model: Any, counts: CountsOverTime) -> str:
     return f"about {model.n_:,.0f} in all"
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
+def _named(frame: Any) -> Any:
     return frame.rename(columns={"lower_bound": "lower bound", "upper_bound": "upper bound"})
 
 
@@ -119,7 +122,7 @@ def _places(context: Context) -> pd.DataFrame:
     return pd.DataFrame({**columns, "counted": counts.counts.ravel(), "estimated": m.nodes_.ravel()})
 
 
-def _findings(context: Context, frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _findings(context: Context, frame: Any) -> list[dict[str, Any]]:
     m = context.model
     stay = [float(np.einsum("tii->t", e).sum() / (m.n_ * len(e))) for e in (m.edges_, m.least_, m.most_)]
     out = [
@@ -151,7 +154,7 @@ def _findings(context: Context, frame: pd.DataFrame) -> list[dict[str, Any]]:
     return out
 
 
-def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
+def _flow_figure(context: Context, flows: Any) -> dict[str, Any]:
     m, counts = context.model, context.data
     where = counts.positions
     caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."

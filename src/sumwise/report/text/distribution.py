@@ -216,10 +216,10 @@ def _classification(
                 )
             )
     numbers = diagnostics.confusion(actual, best, classes)
-    told = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
-    told.insert(0, "actual", classes)
+    shown = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
+    shown.insert(0, "actual", classes)
     caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit that has not seen it."
-    data = table(told, "Bags", dict.fromkeys(told.columns[1:], "count"))
+    data = table(shown, "Bags", dict.fromkeys(shown.columns[1:], "count"))
     summary.add("found", figure("confusion", numbers, caption, data))
     title = "Every bag, predicted by a fit that has not seen it"
     summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv"))

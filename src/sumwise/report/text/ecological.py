@@ -102,14 +102,14 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    told = "; ".join(f"{f['what']}, an estimated {100 * f['value']:.0f}%" for f in best)
+    phrase = "; ".join(f"{f['what']}, an estimated {100 * f['value']:.0f}%" for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     sure = (
         f"the {context.percent} intervals are at most {100 * widest:.0f} percentage points wide"
         if widest < 0.15
         else f"but the {context.percent} intervals are up to {100 * widest:.0f} percentage points wide"
     )
-    return f"{known} Estimates by {context.method} fill the gap: {told}; {sure}."
+    return f"{known} Estimates by {context.method} fill the gap: {phrase}; {sure}."
 
 
 def _phrase(group: Any, outcome: Any) -> str:

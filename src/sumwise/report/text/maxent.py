@@ -178,13 +178,13 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], flo
         frame[f"p({name})"] = chance[:, c]
     context.frames["held_out"] = frame.assign(**{"class": [names[c] for c in chance.argmax(axis=1)]})
     if len(names) == 2:
-        told = calibration(labels, chance)
+        shown = calibration(labels, chance)
         caption = (
             "Calibration on held-out rows, in tenths by predicted probability: predicted and observed share, with two "
             "standard errors. Well calibrated predictions lie on the diagonal."
         )
-        numbers = diagnostics.calibration_numbers({context.method: told})
-        summary.add("found", figure("calibration", numbers, caption, table(told, "Calibration")))
+        numbers = diagnostics.calibration_numbers({context.method: shown})
+        summary.add("found", figure("calibration", numbers, caption, table(shown, "Calibration")))
     summary.add(
         "certainty",
         table(pd.DataFrame(found), "Scores on held-out rows", {"accuracy": "share"}),

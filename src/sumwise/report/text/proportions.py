@@ -239,14 +239,14 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
         found = identifiability(bags, given if np.ndim(given) == 1 else None, warn=False)
     except DataError:
         return None
-    told = found.to_frame().rename(
+    shown = found.to_frame().rename(
         columns={"standard_error": "standard error", "between": "between bags", "efficiency": "relative efficiency"}
     )
     kinds = {"between bags": "share", "relative efficiency": "share", "answerable": "yes"}
     summary.add(
         "certainty",
         note(found.verdict, "good" if found.answerable.all() else "warning"),
-        table(told, "Is the model identifiable? Feature by feature", kinds),
+        table(shown, "Is the model identifiable? Feature by feature", kinds),
         text(
             "standard error: of the effect in log-odds per standard deviation, from the counts alone. between bags: "
             "the part of the feature's variance that lies between bags, the only part that counts reflect. relative "

@@ -1,4 +1,4 @@
-"""One file per family: how its problem is read, fitted, told and predicted from; to add a family, add a file.
+"""One file per family: how its problem is read, fitted and predicted from; to add a family, add a file.
 
 The file ``families/NAME.py`` defines ``STUDY``, a class that derives from `sumwise.study.families.base.Study`.
 """

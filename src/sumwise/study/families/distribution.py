@@ -104,12 +104,12 @@ class Distribution(Study):
         alone = [b for b in mine if b not in place]
         more = [b for b in ids.tolist() if b not in set(mine)]
         if (alone or more) and p.data.get("unmatched", "raise") != "drop":
-            told = (
+            shown = (
                 f"{len(alone)} without a response ({', '.join(map(repr, alone[:5]))}), {len(more)} without samples "
                 f"({', '.join(map(repr, more[:5]))})"
             )
             hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
-            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {told}.", hint=hint)
+            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {shown}.", hint=hint)
         keep = np.array([b in place for b in mine], dtype=bool)
         if not keep.any():
             raise DataError("The two files have no bag in common.", hint="write them alike.")

@@ -46,7 +46,7 @@ class Ecological(Study):
         "total": "the column of everybody, needed with shares and rests; a number if units count alike",
         "weight": "how much a unit counts",
         "covariates": "columns for King's covariates",
-        "side": "long files: the column that tells groups from outcomes",
+        "side": "long files: the column that distinguishes groups from outcomes",
         "option": "long files: the column of the group's or outcome's name",
         "votes": "long files: the column of the counts",
         "row": "long files: what the groups' side is called",

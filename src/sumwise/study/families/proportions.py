@@ -145,13 +145,13 @@ class Proportions(Study):
                 f"{p.place(('data',))}: {first} and {second} have no bag in common.", hint="write them alike."
             )
         if any(lone) and p.data.get("unmatched", "raise") != "drop":
-            told = "; ".join(
+            lone_bags = "; ".join(
                 f"{len(a)} only in "
                 f"{name}{' (' + ', '.join(map(repr, a[:5])) + (', ...' if len(a) > 5 else '') + ')' if a else ''}"
                 for name, a in zip((first, second), lone)
             )
             hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
-            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {told}.", hint=hint)
+            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {lone_bags}.", hint=hint)
 
     def _subgroup_columns(self, sheet: Sheet) -> None:
         """Levels of the columns to show shares by, in the order of the bags' rows."""
