@@ -99,6 +99,16 @@ def turnout(
     Returns
     -------
     Turnout
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological import EcologicalEM, turnout
+    >>> rows = [[80, 20], [30, 70], [50, 50], [10, 90], [65, 35], [40, 60]]
+    >>> cols = [[40, 20, 40], [25, 30, 45], [30, 28, 42], [18, 36, 46], [38, 20, 42], [28, 27, 45]]
+    >>> found = turnout(EcologicalEM().fit(Margins(rows, cols)), abstention="col2")
+    >>> found.turnout.shape, found.choice.shape
+    ((2,), (2, 2))
     """
     level = checks.fraction(level, "level")
     away = abstentions(est.col_names_, abstention)
