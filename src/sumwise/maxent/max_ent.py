@@ -371,12 +371,37 @@ class MaxEntClassifier(TablesClassifier):
         Estimate
             Of shape (levels of each attribute, classes); it sums to the population.
         """
+        return self.expected_tables([attributes], level, n, random_state)[0]
+
+    def expected_tables(
+        self, attributes: Any, level: float = 0.95, n: int = queries.DRAWS, random_state: Any = None
+    ) -> list[Estimate]:
+        """Expected counts of several tables, all from the same draws; see `expected`.
+
+        Parameters
+        ----------
+        attributes : sequence of str or of sequences of str
+            The features of each table.
+        level : float, default 0.95
+        n : int, default 20_000
+            Rows drawn.
+        random_state : int, Generator or None
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
+        >>> [t.shape for t in model.expected_tables(["x1", ("x2", "x3")])]
+        [(2, 2), (2, 2, 2)]
+        """
         replicates = getattr(self, "replicates_", None)
         if replicates is not None and "mu" not in replicates:
             raise DataError(
                 "The refits of this model are of an earlier version, without what tables need.", hint="bootstrap again."
             )
-        return queries.expected_table(self._distribution(), attributes, level, n, self._rng(random_state), replicates)
+        wanted = checks.listing(attributes, "attributes")
+        return queries.expected_tables(self._distribution(), wanted, level, n, self._rng(random_state), replicates)
 
     def held_out_score(
         self, tables: Tables, n: int = queries.DRAWS, level: float = 0.95, random_state: Any = None

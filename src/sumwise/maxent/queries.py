@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,35 +41,48 @@ def label_name(model: LogLinearModel) -> str:
     return model.schema.label if model.schema.label is not None else "label"
 
 
-def expected_table(
+def expected_tables(
     model: LogLinearModel,
-    attributes: Any,
+    wanted: Sequence[Any],
     level: float,
     n: int,
     rng: np.random.Generator,
     replicates: dict[str, np.ndarray] | None = None,
-) -> Estimate:
-    """Expected counts of the table over some attributes and the label; see `MaxEntClassifier.expected`."""
-    domain, classes = model.schema.domain, model.schema.classes
-    names = [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
-    axes = list(domain.axes(names))
-    shape = (*(domain[a] for a in names), len(classes))
+) -> list[Estimate]:
+    """Expected counts of tables over some attributes and the label, all from the same draws."""
     level, n = checks.fraction(level, "level"), checks.at_least(n, "n", 2)
-    codes, labels = (None, None) if model.enumerable else model.draw(n, rng)
-    if codes is None:
-        joint = model.joint()
+    domain = model.schema.domain
+    asked = [[a] if isinstance(a, str) else checks.listing(a, "attributes") for a in wanted]
+    axes = [list(domain.axes(names)) for names in asked]
+    if model.enumerable:
+        source: Any = model.joint()
+        rows, weights = standing_rows(model, model.draw(ROWS, rng)[0]) if replicates is not None else (None, None)
+    else:
+        source = model.draw(n, rng)
+        rows, weights = source[0], np.full(n, 1.0 / n)
+    moves = None if replicates is None else _score_moves(model, replicates, rows)
+    return [
+        _expected(model, names, at, source, (rows, weights, moves), replicates, level) for names, at in zip(asked, axes)
+    ]
+
+
+def _expected(model, names, axes, source, standing, replicates, level) -> Estimate:
+    """One of `expected_tables`, by the joint table or by draws."""
+    domain, classes = model.schema.domain, model.schema.classes
+    shape = (*(domain[a] for a in names), len(classes))
+    if isinstance(source, np.ndarray):
         away = tuple(i + 1 for i in range(len(domain)) if i not in axes)
         kept = [a for a in range(len(domain)) if a in axes]
-        share = np.moveaxis(np.transpose(joint.sum(axis=away), [0, *(1 + kept.index(a) for a in axes)]), 0, -1)
+        share = np.moveaxis(np.transpose(source.sum(axis=away), [0, *(1 + kept.index(a) for a in axes)]), 0, -1)
         error = np.zeros(shape)
     else:
+        codes, labels = source
         cell = np.ravel_multi_index((*(codes[:, a] for a in axes), labels), shape)
-        share = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape) / n
-        error = np.maximum(share * (1 - share), 1.0 / n) / n
+        share = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape) / len(codes)
+        error = np.maximum(share * (1 - share), 1.0 / len(codes)) / len(codes)
     values, interval = model.n * share, {}
     if replicates is not None:
-        rows, weights = standing_rows(model, model.draw(ROWS, rng)[0] if codes is None else codes)
-        moved = _answers(model, replicates, rows, weights, axes, shape)
+        moved = _answers(model, *standing, axes, shape)
         half = model.n * quantile(replicates, level) * np.sqrt(moved.var(axis=0, ddof=1) + error)
         interval = {"low": np.maximum(values - half, 0.0), "high": values + half, "level": level}
     labels_of = [*(domain.levels(a) for a in names), [checks.plain(c) for c in classes]]
@@ -81,18 +95,24 @@ def expected_table(
     )
 
 
+def _score_moves(model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray) -> list[np.ndarray]:
+    """How far log p(x, y) of rows moves under each replicate's parameters, (n, K) each."""
+    now, out = model.parameters, []
+    for mu, theta, offsets in zip(replicates["mu"], replicates["theta"], replicates["offsets"]):
+        step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
+        out.append(term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step))
+    return out
+
+
 def _answers(
-    model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray, weights: np.ndarray, axes: list, shape
-) -> np.ndarray:
+    model: LogLinearModel, rows: np.ndarray, weights: np.ndarray, moves: list, axes: list, shape: tuple
+) -> Any:
     """How the shares of a table's cells answer to the replicates' parameters, to first order: (B, *shape)."""
-    now = model.parameters
     z = model.scores(rows)
     mass = weights[:, None] * np.exp(z - np.logaddexp.reduce(z, axis=1)[:, None])
     cell = np.ravel_multi_index(tuple(rows[:, a] for a in axes), shape[:-1])
     out = []
-    for mu, theta, offsets in zip(replicates["mu"], replicates["theta"], replicates["offsets"]):
-        step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
-        away = term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step)
+    for away in moves:
         moved = mass * (away - np.sum(mass * away))
         columns = [np.bincount(cell, weights=m, minlength=int(np.prod(shape[:-1]))) for m in moved.T]
         out.append(np.stack(columns, axis=-1).reshape(shape))
