@@ -65,8 +65,14 @@ def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: 
 
     names = [str(c) for c in model.classes_]
     held = {a for t in tables if t.label_sums is not None for a in t.attributes}
+    asked = [a for a in model.domain_.attributes if a in held]
+    by_model = (
+        dict(zip(asked, model.expected_tables(asked, level, random_state=random_state)))
+        if hasattr(model, "expected_tables")
+        else {}
+    )
     parts = []
-    for attribute in (a for a in model.domain_.attributes if a in held):
+    for attribute in asked:
         counts, sums = class_margin(tables, attribute)
         levels = [str(v) for v in model.domain_.levels(attribute)]
         frame = pd.DataFrame(
@@ -75,8 +81,8 @@ def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: 
         frame["count"] = np.repeat(counts, len(names))
         whole = np.maximum(counts, 1e-300)[:, None]
         frame["share"] = np.where(counts[:, None] > 0, sums / whole, np.nan).ravel()
-        if hasattr(model, "expected"):
-            found = model.expected([attribute], level, random_state=random_state).values
+        if attribute in by_model:
+            found = by_model[attribute].values
             frame["count by model"] = np.repeat(found.sum(axis=1), len(names))
             frame["share by model"] = (found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)).ravel()
         parts.append(frame)

@@ -28,7 +28,7 @@ from sumwise.maxent.penalty_search import penalty_search
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
-from sumwise.maxent.trainers import SAMPLING, Settings, Start, train, train_on_rows
+from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
 
 __all__ = ["MaxEntClassifier"]
@@ -190,7 +190,9 @@ class MaxEntClassifier(TablesClassifier):
             )
         settings = self._settings()
         parts = parts_of(tables)
-        listed = sparse_terms_of(parts) if self._uses_sparse_terms(parts) else None
+        sparse = self._uses_sparse_terms(parts)
+        check_memory(parts[0], sparse)
+        listed = sparse_terms_of(parts) if sparse else None
         by_part = [_read(t, settings, listed) for t in parts]
         stats, schema = added(by_part), Schema.of(parts[0])
         settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -27,11 +28,15 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import CALM, SETTLED, StepOptions, TrainingState, by_lbfgs, by_steps, start
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
+from sumwise.sparse_table import SparseTable
+from sumwise.table import title
+from sumwise.tables import Tables
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
+ARRAYS, PER_SCORE = 30, 24  # arrays of all parameters that training holds at its peak, and besides for every score
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -122,6 +127,34 @@ def train(
     problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
     model = trainer(problem, settings, begin, held_out)
     return _weighed(problem, settings, model, penalty_theta) if weigh and stats.noisy else model
+
+
+def check_memory(tables: Tables, sparse: bool, free: int | None = None) -> None:
+    """Refuse tables whose training wouldn't fit into memory, before anything is made of them, naming the largest.
+
+    sparse: whether tables that list their cells are used so. free: bytes that may be used; None: what the system has.
+    """
+    cells = [len(t.filled()[0]) if sparse and isinstance(t, SparseTable) else math.prod(t.shape) for t in tables]
+    n_classes = len(tables.classes or ())
+    needed = 8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes))
+    free = available_bytes() if free is None else free
+    if free is None or needed <= free:
+        return
+    largest = max(range(len(cells)), key=cells.__getitem__)
+    raise DataError(
+        f"Training would take about {needed / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} are free. Most is the "
+        f"table over {title(list(tables)[largest].attributes)}: {cells[largest]:,} cells.",
+        hint="count it by its filled cells (SparseTable) for engine='gibbs', or merge_levels.",
+    )
+
+
+def available_bytes() -> int | None:
+    """Memory that the system has left; None where it doesn't say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return None
 
 
 def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, aware: bool = True) -> Moments:
