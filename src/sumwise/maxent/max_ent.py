@@ -25,6 +25,7 @@ from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import NAMES, SolverOptions, options_of
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.penalty_search import penalty_search
+from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
@@ -323,6 +324,38 @@ class MaxEntClassifier(TablesClassifier):
         if path is not None:
             write_weights(weights, path)
         return weights
+
+    def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
+        """Return one SELECT that scores raw columns where they are, with the probabilities of `predict_proba`.
+
+        Names are quoted as identifiers and levels as literals of the dialect, whatever they hold.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            The table to score; a sequence is a qualified name, as ``("project", "data", "people")``.
+        dialect : {"duckdb", "spark", "bigquery"}
+        keep : sequence of str
+            Columns of the table that the result has besides, such as a key.
+
+        Returns
+        -------
+        str
+            The statement; its columns are those of `keep` and ``probability_0``, ``probability_1``, ... in the order of
+            ``classes_``. Hashed columns and crosses are refused.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
+        >>> people = duckdb.sql("SELECT 0 AS x1, 1 AS x2, 1 AS x3")
+        >>> found = duckdb.sql(model.to_sql("people")).fetchone()
+        >>> bool(abs(found[1] - model.predict_proba({"x1": [0], "x2": [1], "x3": [1]})[0, 1]) < 1e-9)
+        True
+        """
+        return score_statement(self.model_, table, dialect, keep)
 
     def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:
         """Draw synthetic individuals from the fitted distribution: a frame of levels, and the label.
