@@ -70,7 +70,7 @@ def tables_case() -> Case:
     rows = {"a": a, "b": b, "c": c, "y": (rng.random(400) < 0.2 + 0.3 * a + 0.1 * b).astype(int)}
     tables = Tables.from_frame(rows, ["a", "b", "c"], label="y")
     frame = {name: rows[name] for name in "abc"}
-    return Case((tables,), {"predict": (frame,), "predict_proba": (frame,)}, False)
+    return Case((tables,), {"predict": (frame,), "predict_proba": (frame,), "score": (frame, rows["y"])}, False)
 
 
 def labels_case() -> Case:

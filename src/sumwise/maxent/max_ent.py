@@ -28,6 +28,7 @@ from sumwise.maxent.penalty_search import penalty_search
 from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
+from sumwise.maxent.synthetic_rows import write_rows
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
@@ -367,6 +368,53 @@ class MaxEntClassifier(TablesClassifier):
             None continues from the fit's own ``random_state``.
         """
         return queries.sample_rows(self._distribution(), n, self._rng(random_state))
+
+    def write_sample(
+        self,
+        path: str | os.PathLike,
+        n: int | None = None,
+        tables: Tables | None = None,
+        chunk: int = 100_000,
+        random_state: Any = None,
+    ) -> pd.DataFrame:
+        """Write synthetic individuals to a Parquet file, a chunk at a time, and report how well they agree.
+
+        The file's metadata (key ``sumwise``) has the number of rows and, where the tables state noise, what noise they
+        had: rows drawn from a model of released tables disclose no more than the tables do.
+
+        Parameters
+        ----------
+        path : path
+            Written under another name first, and renamed when it is whole.
+        n : int, optional
+            Rows; default: as many as were counted.
+        tables : Tables, optional
+            Tables to compare with: those that the model was fitted to, and others, such as held-out triples.
+        chunk : int, default 100_000
+            Rows drawn and written at a time.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line per table: ``table``, ``order``, whether the model was ``fitted`` to it, and ``variation``, the
+            total variation distance between its shares (label included) and those of the rows, 0 to 1. Empty without
+            tables.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> tables = synthetic.xor(1000, random_state=0).tables
+        >>> model = MaxEntClassifier(random_state=0).fit(tables)
+        >>> found = model.write_sample(os.path.join(tempfile.mkdtemp(), "rows.parquet"), 5000, tables)
+        >>> len(found), bool((found["variation"] < 0.1).all())
+        (3, True)
+        """
+        n = round(self.n_) if n is None else checks.at_least(n, "n", 1)
+        chunk = checks.at_least(chunk, "chunk", 1)
+        return write_rows(self._distribution(), path, n, tables, chunk, self._rng(random_state))
 
     def log_density(self, frame: Any, labels: Any = None) -> np.ndarray:
         """Return log p(x), or log p(x, y) with labels, up to a constant that is the same for all rows.

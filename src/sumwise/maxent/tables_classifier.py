@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.unseen import count_unseen, report_unseen
 from sumwise.encoding.values import canonical, looked_up
+from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.tables import Tables
 
@@ -63,6 +64,42 @@ class TablesClassifier(Estimator):
         """Return the likelier class of individuals, (n_rows,)."""
         shares = self.predict_proba(frame)
         return self.classes_[shares.argmax(axis=1)]
+
+    def score(self, frame: Any, labels: Any) -> float:
+        """Return the mean log-likelihood of the labels of individuals; ``individuals().score`` is the accuracy.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+        labels : sequence of classes
+        """
+        self._fitted("domain_")
+        logs = log_softmax(self._scores(codes_of(frame, self.domain_, self.encoding_)), axis=1)
+        position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
+        given = [checks.plain(v) for v in np.asarray(labels)]
+        if len(given) != len(logs):
+            raise DataError(f"There are {len(given)} labels for {len(logs)} rows.", hint="give one for each row.")
+        for v in given:
+            checks.known(v, position, "class")
+        return float(np.mean(logs[np.arange(len(logs)), [position[v] for v in given]]))
+
+    def individuals(self) -> Any:
+        """Return the model as a fitted scikit-learn classifier of rows, for displays, scorers and calibration.
+
+        Examples
+        --------
+        >>> from sklearn.calibration import CalibrationDisplay
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import NaiveBayesTables
+        >>> example = synthetic.xor(1000, random_state=0)
+        >>> rows = NaiveBayesTables().fit(example.tables).individuals()
+        >>> rows.score(example.frame(), example.labels) > 0.5
+        True
+        """
+        from sumwise.maxent.individuals import RowClassifier
+
+        self._fitted("domain_")
+        return RowClassifier(self)
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
         """Log-probabilities up to a constant per row, (n, K), of level codes (n, D)."""
