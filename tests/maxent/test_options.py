@@ -63,7 +63,7 @@ def test_old_keywords_warn_and_give_the_same_options():
 
 def test_a_model_saved_before_options_were_one_record_is_read():
     model = sumwise.load(OLD_FILE)
-    assert model.options == SolverOptions(max_iter=77, tol=0.2, n_chains=640, noise="ignore")
+    assert model.options == SolverOptions(max_iter=77, tol=0.2, n_chains=640, noise="ignore", decay=0.02)
     assert model.penalty_theta == 2.0
     found = model.predict_proba({"x1": [0, 0], "x2": [0, 1], "x3": [0, 1]})[:, 1]
     np.testing.assert_allclose(found, [0.08090308776440557, 0.8440621626470007], rtol=1e-12)
