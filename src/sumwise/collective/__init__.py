@@ -6,6 +6,7 @@ from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.em import CollectiveEM
 from sumwise.collective.energy import Energy
+from sumwise.collective.flow_model import FlowModel
 from sumwise.collective.forecast import forecast, transitions
 from sumwise.collective.free_tables import FreeTables
 from sumwise.collective.graph_model import GraphModel
@@ -13,10 +14,13 @@ from sumwise.collective.intervals import count_intervals
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.measurements import tables_from_measurements
+from sumwise.collective.movement import Movement
 from sumwise.collective.moves import CountsOverTime, DistanceMoves, interpolation_error
+from sumwise.collective.places import Places
 from sumwise.collective.routes import flux, line_crossings, routes
 from sumwise.collective.sample_counts import sample_counts
 from sumwise.collective.smoothing import SmoothedCounts, smooth_counts
+from sumwise.collective.tracks import Tracks
 from sumwise.collective.tree_model import TreeModel
 
 __all__ = [
@@ -27,10 +31,14 @@ __all__ = [
     "CountsSample",
     "DistanceMoves",
     "Energy",
+    "FlowModel",
     "FreeTables",
     "GraphModel",
     "LogLinear",
+    "Movement",
+    "Places",
     "SmoothedCounts",
+    "Tracks",
     "TreeModel",
     "count_intervals",
     "flux",

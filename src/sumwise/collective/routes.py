@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.forecast import transitions
+from sumwise.collective.kernels.polygons import crossings
 from sumwise.errors import DataError
 
 __all__ = ["flux", "line_crossings", "routes"]
@@ -123,7 +124,7 @@ def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
     """
     where = _places(positions)
     line = _line(start, end)
-    return _crossings(where[:, None], where[None, :], *line)
+    return crossings(where[:, None], where[None, :], *line)
 
 
 def _line(start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -131,19 +132,6 @@ def _line(start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
     if a.shape != (2,) or b.shape != (2,) or np.array_equal(a, b):
         raise DataError("A line needs two different points (x, y).", hint="give start=[x, y], end=[x, y].")
     return a, b
-
-
-def _crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Which moves from `begin` to `finish` (..., 2) cross the line from `a` to `b`, and which way."""
-    left, then = _turn(a, b, begin) > 0, _turn(a, b, finish) > 0
-    first, second = (_turn(begin, finish, p) for p in (a, b))
-    inside = (first > 0) != (second > 0)
-    return np.where((left != then) & inside, np.where(left, 1, -1), 0)
-
-
-def _turn(a, b, p):
-    """Twice the signed area of the triangle a, b, p."""
-    return (b[..., 0] - a[..., 0]) * (p[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (p[..., 0] - a[..., 0])
 
 
 def flux(counts: Any, positions: Any, start: Any, end: Any):
@@ -172,7 +160,7 @@ def flux(counts: Any, positions: Any, start: Any, end: Any):
         moves = sparse.coo_array(table if sparse.issparse(table) else np.asarray(table, dtype=float))
         if moves.shape != (len(where), len(where)):
             raise DataError(f"{' to '.join(edge)} has moves of shape {moves.shape}; there are {len(where)} positions.")
-        sign = _crossings(where[moves.row], where[moves.col], *line)
+        sign = crossings(where[moves.row], where[moves.col], *line)
         forward, backward = float(moves.data[sign > 0].sum()), float(moves.data[sign < 0].sum())
         rows.append((" to ".join(edge), forward, backward, forward - backward))
     return pd.DataFrame(rows, columns=["step", "forward", "backward", "net"])

@@ -1,0 +1,169 @@
+"""Banded red-winged blackbirds: are flows from abundance true? Log scores of birds that were met again.
+
+    python benchmarks/bands.py                  # all rows, about four minutes of one core
+    python benchmarks/bands.py --bands FILE     # another file of banded birds, same columns
+
+Score: mean over birds of log(.999 p + .001 / 337), p the model's probability of the cell where a bird was met again,
+for birds met again after 14 to 240 days and 2 to 34 weeks of the year later. Whatever is chosen on bands is chosen on
+nine tenths of the birds and scored on the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pandas as pd
+
+from sumwise.collective import FlowModel, Movement, Places, Tracks
+from sumwise.collective.movement_search import SCALES, STAYS, mixture_weights
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data" / "birds"
+FOLDS = 10
+
+
+def read(path):
+    """Places, abundance (52, 337) and the birds that count: their tracks and the steps between."""
+    cells = pd.read_csv(DATA / "rewbla_cells.csv")
+    abundance = pd.read_csv(DATA / "rewbla_abundance.csv.gz").iloc[:, 1:].to_numpy().T
+    places = Places(lon=cells["lon"], lat=cells["lat"], names=cells["cell"].tolist())
+    birds = pd.read_csv(path)
+    first, second = (places.nearest(birds[f"lon_{k}"], birds[f"lat_{k}"]) for k in ("from", "to"))
+    weeks = [np.minimum((pd.to_datetime(birds[f"date_{k}"]).dt.day_of_year - 1) // 7, 51) for k in ("from", "to")]
+    steps = (weeks[1] - weeks[0]) % 52
+    kept = birds["days"].between(14, 240) & steps.between(2, 34)
+    columns = [np.asarray(c)[kept].tolist() for c in (first, weeks[0], second, weeks[1])]
+    return places, abundance, Tracks(*columns), steps[kept].to_numpy()
+
+
+def log_score(p, n=337):
+    return np.log(0.999 * p + 0.001 / n)
+
+
+def row(name, p, tracks, steps, **more):
+    """Scores of all birds, of long intervals, and of those that moved or stayed, with standard errors."""
+    scores = log_score(np.asarray(p))
+    moved = np.array(tracks.from_place) != np.array(tracks.to_place)
+    out = {"method": name}
+    parts = {
+        "all": moved | ~moved,
+        "2 to 7": steps < 8,
+        "8 to 15": (steps >= 8) & (steps < 16),
+        "16 or more": steps >= 16,
+    }
+    for part, chosen in (parts | {"moved": moved, "stayed": ~moved}).items():
+        values = scores[chosen]
+        error = float(values.std(ddof=1) / np.sqrt(len(values)))
+        out[part] = {"score": round(float(values.mean()), 4), "se": round(error, 4), "birds": int(chosen.sum())}
+    return out | more
+
+
+def rival(tracks):
+    """Probabilities of BirdFlow's own flows."""
+    flows = pd.read_parquet(DATA / "rewbla_birdflow_marginals.parquet")
+    steps = []
+    for week in range(1, 53):
+        part = flows[flows["week"] == week]
+        table = np.zeros((337, 337))
+        table[part["origin"], part["destination"]] = part["share"]
+        sums = table.sum(axis=1, keepdims=True)
+        steps.append(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), np.eye(337)))
+    out = []
+    for i, a, j, b in zip(tracks.from_place, tracks.from_time, tracks.to_place, tracks.to_time):
+        at = np.eye(337)[i]
+        for k in range((b - a) % 52):
+            at = at @ steps[(a + k) % 52]
+        out.append(at[j])
+    return np.array(out)
+
+
+def of_grid(places, abundance, tracks, **options):
+    """Probabilities (birds, candidates) under every movement of the default grid."""
+    grid = [Movement(stay, scale * places.unit) for stay in STAYS for scale in SCALES]
+    columns = []
+    for movement in grid:
+        flow = FlowModel(places, movement, cyclic=True, **options).fit(abundance)
+        columns.append(flow.predict_tracks(tracks))
+    return grid, np.column_stack(columns)
+
+
+def crossed(n, seed=0):
+    """Folds of birds."""
+    order = np.random.default_rng(seed).permutation(n)
+    return [order[k::FOLDS] for k in range(FOLDS)]
+
+
+def one_chosen(p):
+    """Cross-validated: the one movement that scores best on the other birds."""
+    out = np.empty(len(p))
+    for fold in crossed(len(p)):
+        rest = np.setdiff1d(np.arange(len(p)), fold)
+        out[fold] = p[fold, int(np.argmax(log_score(p[rest]).mean(axis=0)))]
+    return out
+
+
+def mixed(p):
+    """Cross-validated: types of movement weighted by the likelihood of the other birds, as ``fit(tracks=)`` does."""
+    out = np.empty(len(p))
+    for fold in crossed(len(p)):
+        rest = np.setdiff1d(np.arange(len(p)), fold)
+        out[fold] = p[fold] @ mixture_weights(p[rest])
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bands", default=DATA / "rewbla_bands.csv.gz", type=Path)
+    parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "bands.json", type=Path)
+    given = parser.parse_args()
+    places, abundance, tracks, steps = read(given.bands)
+    began, rows = process_time(), []
+
+    def add(name, p, **more):
+        rows.append(row(name, p, tracks, steps, **more))
+        r = rows[-1]
+        shown = "  ".join(
+            f"{k} {r[k]['score']:.3f} ({r[k]['se']:.3f})" for k in ("all", "16 or more", "moved", "stayed")
+        )
+        print(f"{name:58s} {shown}", flush=True)
+
+    stays = (np.array(tracks.from_place) == np.array(tracks.to_place)).astype(float)
+    last = abundance[np.array(tracks.to_time), np.array(tracks.to_place)]
+    add("abundance of the week alone", last)
+    add("staying (.8) and abundance, share chosen on all birds", 0.8 * stays + 0.2 * last)
+    add("BirdFlow's own flows", rival(tracks))
+    for kind, options in (("fixed", {}), ("varying", {"population": "varying"})):
+        start = process_time()
+        flow = FlowModel(places, cyclic=True, **options).fit(abundance)
+        more = {"movement": str(flow.movements_[0]), "gap": flow.fit_.gap / abs(flow.fit_.objective)}
+        p = flow.predict_tracks(tracks)
+        add(f"abundance alone, {kind} population", p, cpu_s=round(process_time() - start, 1), **more)
+    tables = {}
+    for kind, options in (("fixed", {}), ("varying", {"population": "varying", "turnover": 0.05})):
+        grid, tables[kind] = of_grid(places, abundance, tracks, **options)
+        add(f"stay and scale chosen on bands, {kind} population", one_chosen(tables[kind]))
+        weights = mixture_weights(tables[kind])
+        kept = {str(m): round(float(w), 3) for m, w in zip(grid, weights) if w >= 0.02}
+        add(f"bands in the likelihood, {kind} population", mixed(tables[kind]), weights_on_all_birds=kept)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
+    ).stdout.strip()
+    found = {
+        "command": "python benchmarks/bands.py",
+        "commit": commit,
+        "seed": 0,
+        "cpu_s": round(process_time() - began, 1),
+        "birds": len(tracks),
+        "rows": rows,
+    }
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Tracks: individuals that were seen twice, beside the counts of everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.frames import to_pandas
+
+__all__ = ["Tracks"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tracks:
+    """Where and when individuals were first and next seen (banded birds, tagged animals, a travel survey).
+
+    Parameters
+    ----------
+    from_place, from_time, to_place, to_time : (n,) sequences
+        Places and times by the names that the counts use.
+
+    Examples
+    --------
+    >>> from sumwise.collective import Tracks
+    >>> len(Tracks(["a", "b"], [1, 1], ["a", "c"], [3, 2]))
+    2
+    """
+
+    from_place: Any
+    from_time: Any
+    to_place: Any
+    to_time: Any
+
+    def __post_init__(self):
+        names = ("from_place", "from_time", "to_place", "to_time")
+        for name in names:
+            listed = tuple(checks.plain(v) for v in checks.listing(getattr(self, name), name))
+            object.__setattr__(self, name, listed)
+        checks.same_length(**{name: getattr(self, name) for name in names})
+        if not self.from_place:
+            raise DataError("There are no tracks.")
+
+    @classmethod
+    def from_frame(cls, frame: Any, from_place: str, from_time: str, to_place: str, to_time: str) -> Tracks:
+        """Return the tracks of a frame with a row each, by the names of four columns."""
+        columns = [from_place, from_time, to_place, to_time]
+        data = to_pandas(frame, columns, "the frame of tracks")
+        return cls(*(data[c].tolist() for c in columns))
+
+    def __len__(self) -> int:
+        return len(self.from_place)
+
+    def __getitem__(self, index: Any) -> Tracks:
+        at = np.atleast_1d(np.arange(len(self))[index])
+        return Tracks(*([v[k] for k in at] for v in (self.from_place, self.from_time, self.to_place, self.to_time)))
+
+    def __repr__(self) -> str:
+        return f"Tracks({len(self)})"

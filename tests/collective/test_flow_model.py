@@ -1,0 +1,215 @@
+"""FlowModel: from counts to flows, with truth where it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sumwise.collective import FlowModel, Movement, Places, Tracks
+from sumwise.errors import DataError
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
+from sumwise.table import Table
+from sumwise.tables import Tables
+
+LINE = Places(x=np.arange(5.0), y=np.zeros(5), names=list("abcde"))
+TRUE = Movement(stay=1.0, scale=0.8)
+
+
+def population(n=3000, times=6, seed=0):
+    """True counts (T, L) and flows (T - 1, L, L) of a population that drifts to the right."""
+    rng = np.random.default_rng(seed)
+    logs = TRUE.log_moves(LINE) + 0.8 * np.sign(np.subtract.outer(np.arange(5), np.arange(5)).T)
+    moves = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+    here, counts, flows = rng.multinomial(n, [0.6, 0.2, 0.1, 0.05, 0.05]), [], []
+    for _ in range(times):
+        counts.append(here)
+        table = np.stack([rng.multinomial(k, p) for k, p in zip(here, moves)])
+        flows.append(table)
+        here = table.sum(axis=0)
+    return np.array(counts, dtype=float), np.array(flows[:-1], dtype=float)
+
+
+def long_frame(counts):
+    t, k = np.indices(counts.shape).reshape(2, -1)
+    return pd.DataFrame({"week": t + 1, "cell": np.array(list("abcde"))[k], "abundance": counts.ravel()})
+
+
+def test_a_frame_an_array_and_tables_give_the_same_flows():
+    counts, _ = population()
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0))
+    frame = model.fit(long_frame(counts), time="week", place="cell", count="abundance").transitions(1, 4)
+    np.testing.assert_allclose(frame.sum(axis=1), 1.0)
+    array = model.fit(counts, times=list(range(1, 7))).transitions(1, 4)
+    names = [f"t{k}" for k in range(6)]
+    from sumwise import Domain
+
+    tables = Tables([Table(a, y, noise=Gaussian(10.0)) for a, y in zip(names, counts)], Domain(dict.fromkeys(names, 5)))
+    as_tables = FlowModel(LINE, TRUE).fit(tables).transitions("t0", "t3")
+    np.testing.assert_allclose(array, frame)
+    np.testing.assert_allclose(as_tables, frame)
+
+
+@pytest.mark.parametrize("noise", [Exact(), Poisson(0.5), Gaussian(5.0), Laplace(5.0), Geometric(5.0)])
+def test_all_noises_and_negative_counts_are_taken(noise):
+    counts, flows = population()
+    seen = noise.sample(counts, np.random.default_rng(1))
+    if not isinstance(noise, (Exact, Poisson)):
+        seen[0, 4] = -3.0
+    model = FlowModel(LINE, TRUE, noise=noise, size=3000).fit(seen)
+    assert model.fit_.converged
+    assert model.nodes_.sum(axis=1) == pytest.approx(3000, rel=1e-3)
+    off = np.abs(np.asarray(model.steps_[0]) - flows).sum() / flows.sum()
+    assert off < 0.6
+
+
+def test_missing_weeks_and_cells_are_estimated():
+    counts, _ = population()
+    holes = counts.copy()
+    holes[2] = np.nan
+    holes[3, 1] = np.nan
+    model = FlowModel(LINE, TRUE, noise=Gaussian(5.0), size=3000).fit(holes)
+    assert np.abs(model.nodes_[2] - counts[2]).sum() / 3000 < 0.25
+    frame = long_frame(counts)
+    frame = frame[frame["week"] != 3]
+    model.fit(frame, time="week", place="cell", count="abundance", times=[1, 2, 3, 4, 5, 6])
+    assert model.nodes_.shape == (6, 5)
+
+
+def test_movement_is_learned_from_left_out_times_and_the_flows_are_certified():
+    counts, flows = population(n=20000, times=8)
+    model = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts)
+    assert model.scores_["chosen"].sum() == 1
+    assert 0 <= model.fit_.gap <= 1e-4 * abs(model.fit_.objective)
+    # No more moves than needed, and no fewer: the net flow to the right is found.
+    net = np.triu(np.ones((5, 5)), 1) - np.tril(np.ones((5, 5)), -1)
+    found = sum((net * f).sum() for f in model.steps_[0])
+    assert 0.6 < found / (net * flows).sum() < 1.05
+    assert np.abs(model.nodes_ - counts).mean() < 20  # within the noise, although 20,000 individuals pull
+    known = FlowModel(LINE, noise=Gaussian(20.0), weight=1.0).fit(counts)
+    assert np.abs(known.nodes_ - counts).mean() > 100
+
+
+def test_few_times_learn_movement_by_likelihood_and_a_sample_of_moves_sharpens_it():
+    counts, flows = population(n=20000, times=2)
+    plain = FlowModel(LINE, noise=Exact()).fit(counts)
+    sample = np.random.default_rng(0).binomial(flows[0].astype(int), 0.05).astype(float)
+    sharp = FlowModel(LINE, noise=Exact()).fit(counts, moves={(0, 1): (sample, Poisson(0.05))})
+    off = [np.abs(m.steps_[0][0] - flows[0]).sum() for m in (plain, sharp)]
+    assert off[1] < 0.5 * off[0]
+    assert off[1] < 0.08 * flows[0].sum()
+
+
+def test_local_births_cost_half_of_the_error_of_rescaling():
+    rng = np.random.default_rng(5)
+    fixed, varying = [], []
+    for _ in range(5):
+        moves = np.exp(Movement(stay=3.0, scale=0.8).log_moves(LINE))
+        here, counts, flows = np.array([3000, 500, 500, 500, 500]), [], []
+        for _ in range(6):
+            counts.append(here.astype(float))
+            table = np.stack([rng.multinomial(k, p) for k, p in zip(here, moves)])
+            flows.append(table.astype(float))
+            here = table.sum(axis=0) + np.array([0, 0, 0, 0, 800])  # young leave the nest at the far end
+        true, seen = np.array(flows[:-1]), np.array(counts)
+        given = seen * (seen.sum(axis=1).max() / seen.sum(axis=1))[:, None]
+        movement = Movement(stay=3.0, scale=0.8)
+        plain = FlowModel(LINE, movement, noise=Gaussian(5.0)).fit(given)
+        scale = (seen.sum(axis=1) / given.sum(axis=1))[:-1]
+        fixed.append(np.abs(np.asarray(plain.steps_[0]) * scale[:, None, None] - true).sum() / true.sum())
+        other = FlowModel(LINE, movement, noise=Gaussian(5.0), population="varying").fit(seen)
+        varying.append(np.abs(np.asarray(other.steps_[0]) - true).sum() / true.sum())
+    assert np.mean(varying) <= 0.5 * np.mean(fixed)
+
+
+def test_tracks_decide_how_much_individuals_swap_places():
+    even = np.full((6, 5), 200.0)  # counts that say nothing: nobody moves, or everybody does
+    rng = np.random.default_rng(0)
+    scores = []
+    for staying in (0.95, 0.3):
+        starts = rng.integers(0, 5, 200)
+        ends = np.where(rng.random(200) < staying, starts, rng.integers(0, 5, 200))
+        names = np.array(list("abcde"))
+        tracks = Tracks(names[starts].tolist(), [0] * 200, names[ends].tolist(), [1] * 200)
+        types = [Movement(stay, 1.0) for stay in (0.0, 2.0, 4.0)]
+        model = FlowModel(LINE, types, noise=Gaussian(2.0)).fit(even, tracks=tracks)
+        scores.append(float(np.diag(model.transitions(0, 1)).mean()))
+        assert model.weights_.sum() == pytest.approx(1.0)
+        assert model.log_likelihood_ == pytest.approx(np.log(model.predict_tracks(tracks)).mean())
+    assert scores[0] > 0.85
+    assert scores[1] < 0.6
+
+
+def test_years_wrap_around():
+    counts, _ = population()
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0), cyclic=True).fit(counts)
+    assert len(model.steps_[0]) == 6
+    around = model.transitions(4, 1)
+    np.testing.assert_allclose(around, model.transitions(4, 5) @ model.transitions(5, 0) @ model.transitions(0, 1))
+    with pytest.raises(DataError, match="is before"):
+        FlowModel(LINE, TRUE).fit(counts).transitions(4, 1)
+
+
+def test_what_comes_after_a_fit_agrees_with_the_flows():
+    counts, _ = population()
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
+    first = model.flows(0)
+    assert first["count"].sum() == pytest.approx(3000, rel=0.01)
+    made = model.routes(4, random_state=0)
+    assert made["route_id"].nunique() == 4
+    crossed = model.flux([1.5, 1.0], [1.5, -1.0])
+    step = np.asarray(model.steps_[0][0])
+    assert crossed["net"][0] == pytest.approx(step[2:, :2].sum() - step[:2, 2:].sum())
+    shares = model.connectivity({"left": ["a", "b"], "right": ["c", "d", "e"]}, 0, 5)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    ahead = model.forecast(counts[0], 0, 2, draws=50)
+    np.testing.assert_allclose(ahead.values[1], counts[0] @ model.transitions(0, 2))
+    found = model.interval(
+        {"a to b": {(0, 1): np.outer([1, 0, 0, 0, 0], [0, 1, 0, 0, 0])}, "at c": {2: [0, 0, 1, 0, 0]}}
+    )
+    assert found.low[0] <= step[0, 1] <= found.high[0]
+
+
+def test_sparse_places_give_sparse_flows():
+    grid = Places.grid(12, 12, reach=1.5)
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(20.0, (3, 144)).astype(float)
+    model = FlowModel(grid, Movement(2.0, 1.0), population="varying").fit(counts)
+    assert all(sparse.issparse(f) for f in model.steps_[0])
+    assert sparse.issparse(model.transitions(0, 2))
+    np.testing.assert_allclose(model.transitions(0, 2).sum(axis=1), 1.0)
+    dense = FlowModel(Places.grid(12, 12), Movement(2.0, 1.0), population="varying").fit(counts)
+    assert model.nodes_.sum() == pytest.approx(dense.nodes_.sum(), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "words"),
+    [
+        ({"places": 3}, np.ones((2, 5)), "places is a int"),
+        ({"movement": "far"}, np.ones((2, 5)), "movement is 'far'"),
+        ({"movement": []}, np.ones((2, 5)), r"movement is \[\]"),
+        ({"population": "open"}, np.ones((2, 5)), "population"),
+        ({}, np.ones((1, 5)), "There is one time"),
+        ({}, np.ones((2, 4)), "there are 2 times and 5 places"),
+        ({}, np.zeros((2, 5)), "Nothing was counted"),
+        ({}, np.full((2, 5), -0.5) + 9 * np.eye(2, 5), "counts are negative"),
+        ({}, {"time": [1, 1], "place": ["a", "a"], "count": [1, 2]}, "1 pairs of time and place have two rows"),
+    ],
+)
+def test_bad_input_is_refused(settings, data, words):
+    with pytest.raises(DataError, match=words):
+        FlowModel(**{"places": LINE, "movement": TRUE} | settings).fit(data)
+
+
+def test_moves_and_tracks_that_don_t_fit_are_refused():
+    counts, _ = population()
+    model = FlowModel(LINE, noise=Gaussian(10.0))
+    with pytest.raises(DataError, match="don't follow each other"):
+        model.fit(counts, moves={(0, 2): (np.ones((5, 5)), Poisson())})
+    with pytest.raises(DataError, match="have shape"):
+        model.fit(counts, moves={(0, 1): (np.ones((4, 5)), Poisson())})
+    with pytest.raises(DataError, match="tracks end before they begin"):
+        model.fit(counts, tracks=Tracks(["a"], [3], ["b"], [1]))
+    with pytest.raises(DataError, match="tracks is a list"):
+        model.fit(counts, tracks=[1])
