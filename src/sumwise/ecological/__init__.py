@@ -2,18 +2,18 @@
 
 from sumwise.deprecated import renamed
 from sumwise.ecological.bounds import Bounds
+from sumwise.ecological.composition_sensitivity import aggregation_bias_test, sensitivity, sensitivity_contours
 from sumwise.ecological.districts import district_performance
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.goodman import Goodman
 from sumwise.ecological.identification import doubts
-from sumwise.ecological.influence import homogeneous_units, influence
 from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
-from sumwise.ecological.segregation import segregation
-from sumwise.ecological.sensitivity import aggregation_bias_test, sensitivity, sensitivity_contours
+from sumwise.ecological.segregation_indices import segregation
 from sumwise.ecological.surname_geocoding import bisg, uncertain_margins
-from sumwise.ecological.turnout import Turnout, turnout, two_stage_turnout
+from sumwise.ecological.turnout_by_group import Turnout, turnout, two_stage_turnout
+from sumwise.ecological.unit_influence import homogeneous_units, influence
 from sumwise.ecological.validation import Validation, error_index, validate
 from sumwise.ecological.voting_patterns import VotingPatterns, probability_text, voting_patterns
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.nonvoting import is_abstention
-from sumwise.ecological.turnout import among_voters
+from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.ecological.voting_patterns import others_shares, probability_text
 from sumwise.errors import DataError
 
