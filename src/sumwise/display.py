@@ -31,7 +31,7 @@ def facts_text(title: str, facts: dict[str, Any]) -> str:
     >>> facts_text("Bags", {"bags": 3, "rows": 1200})
     'Bags(bags=3, rows=1,200)'
     """
-    return f"{title}({', '.join(f'{k}={_told(v)}' for k, v in facts.items())})"
+    return f"{title}({', '.join(f'{k}={_text(v)}' for k, v in facts.items())})"
 
 
 def facts_html(title: str, facts: dict[str, Any]) -> str:
@@ -44,13 +44,13 @@ def facts_html(title: str, facts: dict[str, Any]) -> str:
     True
     """
     rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(str(k))}</th><td style='text-align:left'>{escape(_told(v))}</td></tr>"
+        f"<tr><th style='text-align:left'>{escape(str(k))}</th><td style='text-align:left'>{escape(_text(v))}</td></tr>"
         for k, v in facts.items()
     )
     return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return str(value)
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What a sample tells of its source: one number per bag of measurements."""
+"""What a sample reveals about its source: one number per bag of measurements."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         f"Errors on 100 bags give the width of 90% intervals: {wide:.2f} either way; they hold {inside:.0%} of 50 "
         "others."
     )
-    told = "the number of a bag that was not used"
+    what = "the number of a bag that was not used"
     return [
-        Finding(told, float(found[k]), float(y[judged][k]), float(found[k] - wide), float(found[k] + wide))
+        Finding(what, float(found[k]), float(y[judged][k]), float(found[k] - wide), float(found[k] + wide))
         for k in (0, 1)
     ]
 
 
-STORY = Story("What a sample tells of its source", family="distribution", run=run, order=40)
+STORY = Story("What a sample reveals about its source", family="distribution", run=run, order=40)

@@ -13,12 +13,12 @@ INTRO = (
 )
 
 
-def stories_page(told: Sequence[Mapping[str, Any]]) -> str:
+def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of stories, as ``sumwise demo --json`` gives them.
 
     Parameters
     ----------
-    told : sequence of mappings
+    stories : sequence of mappings
         ``name``, ``family``, ``lines``, ``findings`` (records of `Finding`).
 
     Examples
@@ -35,10 +35,10 @@ def stories_page(told: Sequence[Mapping[str, Any]]) -> str:
     from sumwise.report import Summary, page
     from sumwise.report.summary import figure, table
 
-    everything = [{**f, "what": f"{story['family']}: {f['what']}"} for story in told for f in story["findings"]]
+    everything = [{**f, "what": f"{story['family']}: {f['what']}"} for story in stories for f in story["findings"]]
     covered = [f["covers"] for f in everything if f["covers"] is not None]
     summaries = []
-    for story in told:
+    for story in stories:
         summary = Summary(story["name"], story["family"], "", list(story["lines"]))
         frame: Any = pd.DataFrame(story["findings"])[["what", "estimated", "low", "high", "truth", "covers"]]
         frame["covers"] = ["" if c is None else "yes" if c else "no" for c in frame["covers"]]

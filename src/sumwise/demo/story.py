@@ -63,14 +63,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Story:
-    """One small thing that a family does, told in a few lines.
+    """One small thing that a family does, in a few lines.
 
     Parameters
     ----------
     name : str
         The title, in words.
     family : str
-        Which family it shows; ``sumwise demo FAMILY`` tells its stories only.
+        Which family it shows; ``sumwise demo FAMILY`` shows its stories only.
     run : callable
         Takes ``say``, a function that writes one line, and returns a list of `Finding`.
     order : int, default 100
@@ -112,7 +112,7 @@ def stories() -> list[Story]:
     return sorted(found, key=lambda story: (story.order, story.name))
 
 
-def choose(told: Iterable[Story], families: Sequence[str]) -> list[Story]:
+def choose(stories: Iterable[Story], families: Sequence[str]) -> list[Story]:
     """The stories of these families; all of them where none is named.
 
     Examples
@@ -121,9 +121,9 @@ def choose(told: Iterable[Story], families: Sequence[str]) -> list[Story]:
     >>> len(choose(stories(), [])) == len(stories())
     True
     """
-    told = list(told)
-    known = list(dict.fromkeys(story.family for story in told))
+    stories = list(stories)
+    known = list(dict.fromkeys(story.family for story in stories))
     for family in families:
         if family not in known:
             raise UnknownName(f"There is no story of {family!r}.", hint=f"one of {', '.join(known)}.")
-    return [story for story in told if not families or story.family in families]
+    return [story for story in stories if not families or story.family in families]

@@ -11,7 +11,7 @@ __all__ = ["plot_flows"]
 
 
 def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.flow_numbers` returns: an arrow per cell, as long as its mean move, as dark as its count.
+    """Draw what `diagnostics.flow_numbers` returns: an arrow per cell for its mean move, darker for more.
 
     Parameters
     ----------

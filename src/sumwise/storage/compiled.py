@@ -63,8 +63,8 @@ def _check_weights(estimator: Any, where: str) -> None:
 def _check_shape(estimator: Any, name: str, shape: tuple[int, ...], where: str) -> None:
     value = getattr(estimator, name)
     if not isinstance(value, np.ndarray) or value.dtype not in (np.float32, np.float64) or value.shape != shape:
-        told = f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise DataError(f"{where}.{name}: the file holds {told}, where {shape} of floats is needed.")
+        held = f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise DataError(f"{where}.{name}: the file holds {held}, where {shape} of floats is needed.")
 
 
 CHECKS: dict[str, Callable[[Any, str], None]] = {

@@ -120,7 +120,7 @@ def _warn_of_other_version(name: str, version: Any) -> None:
     from sklearn.exceptions import InconsistentVersionWarning
 
     if version != sklearn.__version__:
-        told = InconsistentVersionWarning(
+        warning = InconsistentVersionWarning(
             estimator_name=name, current_sklearn_version=sklearn.__version__, original_sklearn_version=version
         )
-        warnings.warn(told, stacklevel=2)
+        warnings.warn(warning, stacklevel=2)

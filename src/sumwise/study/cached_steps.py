@@ -24,7 +24,7 @@ class Work:
     key : str, optional
         Of the problem and its data: steps of another problem are refused.
     say : callable, optional
-        Told what is being done.
+        Called with what is being done.
 
     Examples
     --------

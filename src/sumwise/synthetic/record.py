@@ -32,18 +32,18 @@ class Record:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # records are dataclasses
 
     def __repr__(self) -> str:
-        lines = [f"  {name:<20} {_told(value)}" for name, value in self._contents().items()]
+        lines = [f"  {name:<20} {_described(value)}" for name, value in self._contents().items()]
         return "\n".join([type(self).__name__, *lines])
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {value.dtype}"
     if isinstance(value, dict):
         if not value:
             return "empty dict"
         key, first = next(iter(value.items()))
-        return f"dict of {len(value)}; {key!r}: {_told(first)}"
+        return f"dict of {len(value)}; {key!r}: {_described(first)}"
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} of {len(value)}; first {value[0]!r}" if len(value) > 4 else repr(value)
     if hasattr(value, "nnz"):

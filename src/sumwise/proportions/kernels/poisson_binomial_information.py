@@ -1,4 +1,4 @@
-"""How much a bag's count tells about the parameters: the derivative of its expectation, bag by bag."""
+"""How informative a bag's count is about the parameters: the derivative of its expectation, bag by bag."""
 
 from __future__ import annotations
 

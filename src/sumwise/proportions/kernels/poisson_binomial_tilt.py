@@ -14,7 +14,7 @@ import numpy as np
 
 from sumwise.kernels.compiled import njit
 
-# What a bag tells about its count s: s in [low, high], and a noisy observation of it.
+# What is observed of the count s of a bag: s in [low, high], and a noisy observation of it.
 SUPPORT, GAUSSIAN, POISSON, GEOMETRIC, LAPLACE = 0, 1, 2, 3, 4
 
 # exp(-TAIL) is what a truncated tail may hold: below the rounding of doubles.

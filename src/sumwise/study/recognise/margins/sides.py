@@ -29,7 +29,7 @@ class Side:
     closed: bool = False  # whether they add up: to the whole, to a total, or to another side
     total: Column | None = None
     family: int | None = None  # of sides with equal sums
-    mark: str = ""  # what tells the contest, such as its year
+    mark: str = ""  # what identifies the contest, such as its year
 
     @property
     def leaning(self) -> float:
