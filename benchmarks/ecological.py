@@ -37,6 +37,7 @@ from sumwise.ecological import (
     homogeneous_units,
     polarised_voting,
     segregation,
+    sensitivity,
     turnout,
     two_stage_turnout,
     validate,
@@ -235,6 +236,17 @@ def many(_):
     return show("many", [row])
 
 
+def robust(every):
+    """Of first choices that `sensitivity` calls robust, how many are right; its limit was chosen on three elections."""
+    found = []
+    for c in datasets.contests()[::every]:
+        table = sensitivity(EcologicalEM(n_groups=0).fit(c.margins), c.margins)
+        right = [c.margins.col_names[k] for k in c.total.argmax(axis=1)] == table["first choice"]
+        found.append(pd.DataFrame({"chosen on": c.dataset in CHOSEN_ON, "robust": table["robust"], "right": right}))
+    table = pd.concat(found).groupby(["chosen on", "robust"])["right"].agg(["mean", "size"]).reset_index()
+    return show("robust", table.to_dict("records"))
+
+
 def show(title, rows):
     print(f"\n{title}\n{pd.DataFrame(rows).to_string(index=False, float_format='%.4f')}")
     return rows
@@ -250,6 +262,7 @@ PARTS = {
     "two_by_two": two_by_two,
     "turnout": turnout_ways,
     "many": many,
+    "robust": robust,
 }
 
 

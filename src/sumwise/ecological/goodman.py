@@ -9,9 +9,11 @@ import numpy as np
 from scipy import stats
 
 from sumwise import checks
+from sumwise.ecological.calibration import calibrated_sd
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels import least_squares as ls
-from sumwise.ecological.result import EcologicalEstimator
+from sumwise.ecological.kernels.raking import rake
+from sumwise.ecological.result import EcologicalEstimator, inside
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
@@ -122,6 +124,12 @@ class Goodman(EcologicalEstimator):
             centre = np.average(t, axis=0, weights=w) if w.sum() > 0 else t.mean(axis=0)
             draws[b] = ls.simplex_shares(*ls.gram(x, t, w), penalty, centre, max_iter=500, tol=1e-6).shares
         return draws
+
+    def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray]:
+        shares = inside(self.shares_)
+        group = np.maximum(self.group_sizes_ / self.group_sizes_.sum(), 1e-6)
+        sd = calibrated_sd(shares, self.standard_errors_, np.zeros_like(shares), group)
+        return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         if self.constrained:

@@ -128,8 +128,13 @@ class EcologicalEstimator(Estimator):
                 f"The fit is of {len(self.cells_)} units; these margins have {len(margins)}.",
                 hint="give the margins that were fitted.",
             )
+        cells, sd = self._unit_parts(margins)
+        return unit_intervals(margins, cells, sd, self.dispersion_, level)
+
+    def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray]:
+        """Row shares of every unit that reproduce its columns, and the standard deviation of the overall shares."""
         low, high = self.interval(0.95)
-        return unit_intervals(margins, self.cells_, (high - low) / 3.92, self.dispersion_, level)
+        return self.cells_, (high - low) / 3.92
 
     def score(self, margins: Margins, y: Any = None) -> float:
         """Return the mean log-likelihood per unit of other units' column totals given their row totals.

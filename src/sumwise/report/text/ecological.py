@@ -13,6 +13,18 @@ from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
 SHARES = dict.fromkeys(("share", "low", "high", "lower bound", "upper bound"), "share") | {"count": "count"}
+POOLING = {
+    "alone": "The contest was fitted with others, and borrowed nothing from them.",
+    "pooled": (
+        "The contest was fitted with others of its election and borrows from them, by as much as predicts held-out "
+        "units best."
+    ),
+    "pooled and corrected": (
+        "The contest was fitted with others of its election and borrows from them. The estimates were then corrected "
+        "by what was learned on elections in New Zealand and Scotland whose split votes were counted, because these "
+        "contests look like those; EcologicalEM(correction=False) leaves this out."
+    ),
+}
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_GROUPS = 5  # with a finding of their own
@@ -318,6 +330,8 @@ def _certainty(context: Context, summary: Summary) -> None:
     context.convergence(summary)
     if context.method == "EcologicalEM":
         summary.add("certainty", text(CALIBRATION))
+        if hasattr(est, "pooling_"):
+            summary.add("certainty", text(POOLING[est.pooling_]))
     _unit_figures(context, summary)
     _sensitivity(context, summary)
 
