@@ -217,3 +217,34 @@ def test_shares_without_any_total_are_refused_beside_counts(tmp_path):
     frame = frame.assign(yes=(frame["yes"] / whole).round(3), no=(frame["no"] / whole).round(3))
     with pytest.raises(DataError, match=r"the outcomes \(yes, no\) are shares, and no column says of how many people"):
         suggested(tmp_path, frame)
+
+
+def test_a_column_of_mostly_withheld_counts_is_named(tmp_path):
+    frame = votes(30).rename(columns={"young": "white", "old": "black"})
+    frame = frame.assign(total=frame["white"] + frame["black"], black=["*"] * 20 + frame["black"].tolist()[20:])
+    frame = frame.assign(hispanic=0)[["precinct", "total", "white", "hispanic", "black", "yes", "no"]]
+    with pytest.raises(DataError, match="is withheld"):
+        suggested(tmp_path, frame)
+
+
+def test_copies_of_rows_without_names_are_refused(tmp_path):
+    frame = votes(30).drop(columns="precinct")
+    with pytest.raises(DataError, match="row 7 and row 32 are the same in every column"):
+        suggested(tmp_path, pd.concat([frame, frame.iloc[[5]]]))
+
+
+def test_a_total_is_no_outcome_though_sums_are_equal(tmp_path):
+    frame = votes(30).rename(columns={"young": "white", "old": "black"})
+    total = frame["white"] + frame["black"]
+    frame = frame.assign(white=2 * frame["white"], black=2 * frame["black"], total=total, novote=0)
+    frame = frame.assign(novote=frame["no"] // 2, no=frame["no"] - frame["no"] // 2)
+    with pytest.raises(DataError, match="rows sum to 2 times the total|don't sum to the total"):
+        suggested(tmp_path, frame[["precinct", "white", "black", "total", "yes", "no", "novote"]])
+
+
+def test_contests_that_share_a_column_of_numbers_stay_apart(tmp_path):
+    frame = votes(30).assign(novote=7)
+    frame["old"] += 7
+    frame = frame.assign(Clay=frame["yes"] + 1, Lee=frame["no"] - 1, novote_too=7)
+    found = suggested(tmp_path, frame[["precinct", "young", "old", "yes", "no", "novote", "Clay", "Lee", "novote_too"]])
+    assert [c["outcomes"] for c in found.guess.contests] == [["yes", "no", "novote"], ["Clay", "Lee", "novote_too"]]

@@ -68,7 +68,9 @@ def _family(
     total = next((c for k, c in enumerate(columns) if _equal(values[:, k], target)), None)
     good = [(i, j) for i, j in same if _equal(running[:, j] - running[:, i], target)]
     good = [(i, j) for i, j in good if total is None or total not in columns[i:j]]
-    apart = _apart(good)
+    good = [(i, j) for i, j in good if not _holds_its_sum(values[:, i:j])]
+    wrong = {(i, j): _agreement(running[:, j] - running[:, i], target) < 1 for i, j in good}
+    apart = _apart(sorted(good, key=lambda run: (wrong[run], run[1] - run[0], run[0])))
     if len(apart) < (2 if total is None else 1):
         return None
     aims = [_aim(running, apart, k, None if total is None else total.amounts[rows]) for k in range(len(apart))]
@@ -101,14 +103,22 @@ def _agreement(a: np.ndarray, b: np.ndarray) -> float:
     return float((np.abs(a - b) <= 1e-6 * np.maximum(np.abs(a), np.abs(b))).mean())
 
 
+def _holds_its_sum(values: np.ndarray) -> bool:
+    """Whether a run of columns holds the sum of its other columns: a total, and no side."""
+    if values.shape[1] < 3:
+        return False
+    whole = values.sum(axis=1)
+    return any(_equal(2 * values[:, k], whole) for k in range(values.shape[1]))
+
+
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return _agreement(a, b) >= AGREE
 
 
 def _apart(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs that don't overlap, the shortest first, in the order of the file."""
+    """Runs that don't overlap, the first ones given first, in the order of the file."""
     kept: list[tuple[int, int]] = []
-    for i, j in sorted(runs, key=lambda run: (run[1] - run[0], run[0])):
+    for i, j in runs:
         if all(j <= a or b <= i for a, b in kept):
             kept.append((i, j))
     return sorted(kept)

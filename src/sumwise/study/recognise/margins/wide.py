@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words
@@ -17,6 +19,7 @@ from sumwise.study.recognise.margins.sums import clean_rows, sums, sums_of_other
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
 UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
+FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
@@ -47,10 +50,12 @@ def guess_wide(profile: FileProfile) -> Guess | None:
     if sides is None:
         return None
     sides = _whole(sides, profile)
+    _refuse_withheld(profile, sides)
     reading = Reading(profile, sides)
     _leave_out_totals(reading)
     reading.columns |= _unit(reading)
     _repeated_units(reading)
+    _refuse_nameless_copies(reading)
     reading.columns |= _side_keys("groups", sides.groups)
     parts = [_contest(reading, side) for side in sides.contests]
     if len(parts) == 1:
@@ -175,6 +180,34 @@ def _repeated_units(reading: Reading) -> None:
         reading.ask.append(
             f"these names stand in several rows and were taken for several units: {'; '.join(numbered[:5])}."
         )
+
+
+def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
+    """Refuse a column that belongs to a side by its name and was passed over, since so many counts are withheld."""
+    used = {c.name for side in (sides.groups, *sides.contests) for c in side.columns}
+    for c in profile.columns:
+        marks = () if c.texts is None else tuple(w for w in c.texts.dropna().unique().tolist() if is_withheld(w))
+        if c.name in used or not marks or not (words.like_group(c) or words.like_outcome(c)):
+            continue
+        bad = c.texts.isin(marks).to_numpy(dtype=bool)
+        raise DataError(
+            f"{profile.path.name}: column {c.name!r} is withheld ({', '.join(map(repr, marks[:3]))}) in "
+            f"{int(bad.sum())} of {len(bad)} rows. First: {profile.row(int(np.argmax(bad)))}.",
+            hint="a withheld count isn't known, and isn't 0: ask for it, merge such groups, or delete the column.",
+        )
+
+
+def _refuse_nameless_copies(reading: Reading) -> None:
+    """Without names of units: refuse rows that are the same in every column, if that can't be chance."""
+    used = [*reading.sides.groups.columns, *(c for side in reading.sides.contests for c in side.columns)]
+    if "unit" in reading.columns or len(used) < 4:
+        return
+    values = pd.DataFrame(np.column_stack([c.amounts for c in used]))
+    copies = values.duplicated(keep="first") & (values.sum(axis=1) >= FEWEST_PEOPLE) & reading.keep
+    if reading.sides.groups.kind == "count" and copies.any():
+        i = int(np.argmax(copies.to_numpy()))
+        first = int(np.argmax((values == values.iloc[i]).all(axis=1).to_numpy()))
+        _refuse_copies(reading, [first, i], "without a name")
 
 
 def _refuse_copies(reading: Reading, rows: list[int], name: str) -> None:
