@@ -248,3 +248,12 @@ def test_contests_that_share_a_column_of_numbers_stay_apart(tmp_path):
     frame = frame.assign(Clay=frame["yes"] + 1, Lee=frame["no"] - 1, novote_too=7)
     found = suggested(tmp_path, frame[["precinct", "young", "old", "yes", "no", "novote", "Clay", "Lee", "novote_too"]])
     assert [c["outcomes"] for c in found.guess.contests] == [["yes", "no", "novote"], ["Clay", "Lee", "novote_too"]]
+
+
+def test_candidates_in_one_block_with_known_outcomes_are_not_left_out(tmp_path):
+    frame = votes(30).rename(columns={"young": "white", "old": "black"})
+    part = {"Orr": (frame["yes"] * 0.4).round(), "C2": (frame["no"] * 0.3).round(), "BLANK.VOTES": 1, "NULL.VOTES": 2}
+    frame = frame.drop(columns=["yes", "no"]).assign(**part, households=(frame["white"] * 0.1).round())
+    found = suggested(tmp_path, frame[["precinct", "households", "white", "black", *part]])
+    assert found.guess.columns["outcomes"] == ["Orr", "C2", "BLANK.VOTES", "NULL.VOTES"]
+    assert "households" in found.guess.unused

@@ -16,6 +16,7 @@ from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, ma
 ROUNDED = 1e-6  # relative to a total: what differs by less was rounded
 NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
+MOST_ABSTAIN = 0.9  # of the people, in the median unit; where more are missing, the outcomes are not all there
 MOST_LIKE_GROUPS = 0.34  # leaning of a side that may still be outcomes
 WHOLE = {"share": 1.0, "percent": 100.0}
 
@@ -178,14 +179,26 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
         named = [c for c in plain if c not in groups and words.like_outcome(c)]
         others = [c for c in plain if c not in groups and c not in named and (kind != "count" or c.whole)]
         found += [Side(side, kind) for side in (groups, named) if side]
-        if others and not (named and kind != "count"):
-            found.append(Side([c for c in plain if c in named or c in others], kind))
-            if named:
-                found.append(Side(others, kind))
+        if others and not named:
+            found.append(Side(others, kind))
+        elif others and kind == "count":
+            found += [Side(_block(named, others, pool), kind), Side(others, kind)]
     kept = [side for side in found if side.kind != "count" or len(side.columns) > 1]
     if not any(side.leaning <= 0 for side in (*closed, *kept)):
         voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
         kept += [Side(voted[:1], "count")] if voted else []
+    return kept
+
+
+def _block(named: list[Column], others: list[Column], pool: list[Column]) -> list[Column]:
+    """Outcomes that names show, with the columns that stand in one block with them: candidates, known by no word."""
+    kept, run = [], []
+    for c in [*pool, None]:
+        if c is not None and (c in named or c in others):
+            run.append(c)
+            continue
+        kept += run if any(c in named for c in run) else []
+        run = []
     return kept
 
 
@@ -232,9 +245,10 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     if parts_of(outcomes.columns, groups.columns, _both(groups, outcomes)):
         return None  # the cells themselves
     fit = relation(groups, outcomes)
-    score = groups.leaning - outcomes.leaning + 0.5 * groups.closed + 0.3 * outcomes.closed
+    mean = -1.0 if any(words.like_outcome(c) for c in outcomes.columns) and not outcomes.closed else outcomes.leaning
+    score = groups.leaning - mean + 0.5 * groups.closed + 0.3 * outcomes.closed
     score += 1.5 * (groups.family is not None and groups.family == outcomes.family)
-    score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.3, "far": -0.5}[fit.word]
+    score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]
     score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
     early = 0.001 * len(outcomes.columns) if outcomes.closed else 0.002 * min(len(outcomes.columns), 10)
     return score - early if outcomes.closed else score + early
@@ -275,7 +289,7 @@ def relation(groups: Side, outcomes: Side, keep: np.ndarray | None = None) -> Re
     over = rows & (o > g * (1 + 1e-6))
     few = max(1.0, FEW * rows.sum())
     abstain = any(is_nonvoting(c.name) for c in outcomes.columns)
-    if not abstain and (not over.any() or (over.sum() <= few and middle > NEAR)):
+    if not abstain and middle < MOST_ABSTAIN and (not over.any() or (over.sum() <= few and middle > NEAR)):
         return Relation("no_vote", middle, over if over.any() else None)
     far = rows & (off > FAR)
     if middle <= NEAR and far.sum() <= few:

@@ -20,6 +20,7 @@ METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
 UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
 FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
+MOST_CODES = 12  # distinct numbers that may be codes
 MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
@@ -407,7 +408,7 @@ def _finished(reading: Reading) -> Guess:
         reading.ask.append("which side holds the groups was guessed from the order of the columns.")
     reading.comments["columns", "groups"] = "who they are; swap with outcomes if it is the other way round"
     left = _left_out(reading)
-    score = 0.9 if sides.groups.kind == "count" and relation(sides.groups, sides.contests[0]).word == "equal" else 0.7
+    score = _score(sides)
     if sides.groups.kind != "count":
         score = 0.8 if reading.columns.get("total") != UNITS_ALIKE else 0.4
     totals = {reading.columns.get("total"), *(c.get("total") for c in reading.contests)}
@@ -426,6 +427,13 @@ def _finished(reading: Reading) -> Guess:
         unused={name: why for name, why in sides.unused.items() if name not in skip},
         keep=reading.keep,
     )
+
+
+def _score(sides: Sides) -> float:
+    """How sure counts are margins: sums that are equal, or at least two groups of counts beside outcomes that fit."""
+    word = relation(sides.groups, sides.contests[0]).word
+    counted = sum(c.distinct > MOST_CODES for c in sides.groups.columns) > 1  # not codes of a person's age or race
+    return {"equal": 0.9, "far": 0.6}.get(word, 0.8 if counted else 0.6)
 
 
 def _left_out(reading: Reading) -> dict[str, Any]:
