@@ -38,8 +38,6 @@ __all__ = ["MaxEntClassifier"]
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER_MU = 1.0  # penalty of mu in appendix A of Gilotte et al. 2022
-
 
 class MaxEntClassifier(TablesClassifier):
     """Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy model.
@@ -220,7 +218,7 @@ class MaxEntClassifier(TablesClassifier):
             self.engine,
             self.device,
             given.resolved(),
-            penalty_mu=PAPER_MU if given.preset == "paper" else self.penalty_mu,
+            penalty_mu=self.penalty_mu,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
@@ -412,9 +410,9 @@ class MaxEntClassifier(TablesClassifier):
         >>> len(found), bool((found["variation"] < 0.1).all())
         (3, True)
         """
-        n = round(self.n_) if n is None else checks.at_least(n, "n", 1)
-        chunk = checks.at_least(chunk, "chunk", 1)
-        return write_rows(self._distribution(), path, n, tables, chunk, self._rng(random_state))
+        rows = round(self.n_) if n is None else int(checks.at_least(n, "n", 1))
+        each = int(checks.at_least(chunk, "chunk", 1))
+        return write_rows(self._distribution(), path, rows, tables, each, self._rng(random_state))
 
     def log_density(self, frame: Any, labels: Any = None) -> np.ndarray:
         """Return log p(x), or log p(x, y) with labels, up to a constant that is the same for all rows.

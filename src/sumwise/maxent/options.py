@@ -12,16 +12,7 @@ from sumwise.errors import DataError
 __all__ = ["SolverOptions"]
 
 FEWEST_CHAINS = 64
-PAPER = {  # Gilotte et al. 2022, appendix A
-    "precondition": "diagonal",
-    "rescale": True,
-    "marginalise": True,
-    "average": False,
-    "blocks": (),
-    "decay": 0.0,
-    "n_chains": "tenth",
-    "shrink_large": False,
-}
+PAPER = {"margins": False, "noise": "ignore", "shrink_large": False}  # Gilotte et al. 2022, Algorithm 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,9 @@ class SolverOptions:
         levels hardly differ beyond chance, and where several such attributes nearly determine each other and would
         share one effect.
     preset : {None, "paper"}
-        "paper" sets what appendix A of Gilotte et al. (2022) used, in place of the options above that it names.
+        "paper" runs Algorithm 1 of Gilotte et al. (2022) to the letter, `max_iter` times: the tables as given without
+        those that they imply, no class offset, no noise model, both step sizes 1 over the number of tables unless
+        given. Needs engine "gibbs" or "auto", and two classes.
     master : str, optional
         Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -41,6 +41,14 @@ def label_name(model: LogLinearModel) -> str:
     return model.schema.label if model.schema.label is not None else "label"
 
 
+class Standing(NamedTuple):
+    """Rows (m, D) that stand for x, their shares, and how far their log-densities move under each replicate."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+    moves: list[np.ndarray]
+
+
 def expected_tables(
     model: LogLinearModel,
     wanted: Sequence[Any],
@@ -54,6 +62,7 @@ def expected_tables(
     domain = model.schema.domain
     asked = [[a] if isinstance(a, str) else checks.listing(a, "attributes") for a in wanted]
     axes = [list(domain.axes(names)) for names in asked]
+    rows: Any
     if model.enumerable:
         source: Any = model.joint()
         rows, weights = standing_rows(model, model.draw(ROWS, rng)[0]) if replicates is not None else (None, None)
@@ -81,8 +90,8 @@ def _expected(model, names, axes, source, standing, replicates, level) -> Estima
         share = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape) / len(codes)
         error = np.maximum(share * (1 - share), 1.0 / len(codes)) / len(codes)
     values, interval = model.n * share, {}
-    if replicates is not None:
-        moved = _answers(model, *standing, axes, shape)
+    if standing is not None:
+        moved = _answers(model, standing, axes, shape)
         half = model.n * quantile(replicates, level) * np.sqrt(moved.var(axis=0, ddof=1) + error)
         interval = {"low": np.maximum(values - half, 0.0), "high": values + half, "level": level}
     labels_of = [*(domain.levels(a) for a in names), [checks.plain(c) for c in classes]]
@@ -104,15 +113,14 @@ def _score_moves(model: LogLinearModel, replicates: dict[str, np.ndarray], rows:
     return out
 
 
-def _answers(
-    model: LogLinearModel, rows: np.ndarray, weights: np.ndarray, moves: list, axes: list, shape: tuple
-) -> Any:
+def _answers(model: LogLinearModel, standing: Standing, axes: list, shape: tuple) -> np.ndarray:
     """How the shares of a table's cells answer to the replicates' parameters, to first order: (B, *shape)."""
+    rows = standing.rows
     z = model.scores(rows)
-    mass = weights[:, None] * np.exp(z - np.logaddexp.reduce(z, axis=1)[:, None])
+    mass = standing.weights[:, None] * np.exp(z - np.logaddexp.reduce(z, axis=1)[:, None])
     cell = np.ravel_multi_index(tuple(rows[:, a] for a in axes), shape[:-1])
     out = []
-    for away in moves:
+    for away in standing.moves:
         moved = mass * (away - np.sum(mass * away))
         columns = [np.bincount(cell, weights=m, minlength=int(np.prod(shape[:-1]))) for m in moved.T]
         out.append(np.stack(columns, axis=-1).reshape(shape))

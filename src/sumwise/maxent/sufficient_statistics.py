@@ -294,7 +294,7 @@ def _check_tables(tables: Any) -> None:
     if len(tables.classes) > MOST_CLASSES and all(isinstance(c, (int, float)) for c in tables.classes):
         raise DataError(
             f"The label {tables.label!r} has {len(tables.classes)} classes, all of them numbers: is it an amount?",
-            hint="sum amounts for MaxEntRegressor, cut them into ranges, or give classes as text.",
+            hint="cut amounts into ranges, or give classes as text.",
         )
     covered = {a for t in tables for a in t.attributes}
     bare = [a for a in tables.domain.attributes if a not in covered]

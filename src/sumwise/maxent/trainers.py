@@ -16,6 +16,7 @@ from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.maxent import device_training, engines, on_spark
+from sumwise.maxent.algorithm_1 import start_chains, train_by_algorithm_1
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel, Schema
 from sumwise.maxent.kernels import gibbs
@@ -74,7 +75,7 @@ class Settings:
             raise DataError(f"L-BFGS needs exact gradients; engine is {engine!r}.", hint="use solver='steps'.")
         if self.options.solver != "auto":
             return self.options.solver
-        return "steps" if engine in SAMPLING or self.options.preset else "lbfgs"
+        return "steps" if engine in SAMPLING else "lbfgs"
 
     def n_chains(self, stats: SufficientStatistics) -> int:
         """Number of chains."""
@@ -122,11 +123,40 @@ def train(
     begin: where to start; None is independence. held_out: (frame, labels) to score while training. weigh: whether
     theta is refitted to all noisy label sums at once.
     """
+    if settings.options.preset == "paper":
+        return _train_as_in_the_paper(stats, schema, settings, penalty_theta, held_out)
     name = settings.engine_for(stats)
     trainer = TRAINERS[settings.solver_for(name)]
     problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
     model = trainer(problem, settings, begin, held_out)
     return _weighed(problem, settings, model, penalty_theta) if weigh and stats.noisy else model
+
+
+def _train_as_in_the_paper(
+    stats: SufficientStatistics, schema: Schema, settings: Settings, penalty_theta: Any, held_out: Any
+) -> LogLinearModel:
+    """Algorithm 1 with the step sizes of appendix A, unless they are given."""
+    if settings.engine not in ("auto", "gibbs") or settings.on_device:
+        raise DataError("preset='paper' samples here.", hint="use engine='gibbs' and device='cpu'.")
+    options, usual = settings.options, 1.0 / len(stats.layout.terms)
+    steps = tuple(
+        usual if given is None else float(checks.positive(given, name))
+        for given, name in ((options.step_mu, "step_mu"), (options.step, "step"))
+    )
+    chains = start_chains(stats, settings.n_chains(stats), settings.random_state)
+    penalties = penalties_for(stats, settings, penalty_theta)
+    scorer = None if held_out is None else _scorer(Problem(stats, schema, penalties, "gibbs"), held_out)
+    return train_by_algorithm_1(
+        stats,
+        schema,
+        penalties,
+        steps,  # type: ignore[arg-type]
+        chains,
+        options.max_iter,
+        n_threads(settings.n_jobs),
+        settings.verbose,
+        scorer,
+    )
 
 
 def check_memory(tables: Tables, sparse: bool, free: int | None = None) -> None:
@@ -312,7 +342,7 @@ def _engine(problem: Problem, settings: Settings, before: dict | None) -> Any:
     if before is not None and len(before["labels"]) >= n:
         chains.codes[:], chains.labels[:] = before["codes"][:n], before["labels"][:n]
     options = settings.options
-    active = n if before is not None or settings.brief or options.preset else min(n, max(n // FEWER, FEW_CHAINS))
+    active = n if before is not None or settings.brief else min(n, max(n // FEWER, FEW_CHAINS))
     blocks = _named_blocks(problem.schema, options.blocks) if options.blocks != "auto" else engines.strong_pairs(stats)
     if settings.on_device:
         seed = int(rng.integers(0, 2**62))
