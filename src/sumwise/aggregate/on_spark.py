@@ -18,7 +18,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.spark import spark_session
 
-NUMBER = r"^[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?$"
+NUMBER = r"^[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
