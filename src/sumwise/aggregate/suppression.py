@@ -108,7 +108,8 @@ class _Attacker:
 
         parts: list[Any] = []
         values = []
-        below = [sum(rows[1:], rows[0])[np.flatnonzero(gone.ravel())] for rows, gone in zip(self.rows, withheld)]
+        summed: list[Any] = [sum(rows[1:], rows[0]) for rows in self.rows]
+        below = [rows[np.flatnonzero(gone.ravel())] for rows, gone in zip(summed, withheld)]
         least: Any = sparse.vstack([m for m in below if m.shape[0]])
         for rows, sums, gone in zip(self.rows, self.sums, withheld):
             shown = np.flatnonzero(~gone.ravel())
