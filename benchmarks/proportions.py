@@ -1,4 +1,4 @@
-"""Label proportions: exact inference in bags, fits and accuracies, beside rivals in the same run.
+"""Label proportions: exact inference in bags, fits and accuracies, beside other methods in the same run.
 
     python benchmarks/proportions.py                 # everything (about 15 minutes on two cores)
     python benchmarks/proportions.py kernels adult   # some: kernels, multiclass, large, adult, adult-logs, franco, puma
@@ -199,7 +199,7 @@ def proportion_loss(bags, counts, penalty):
     return minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
 
 
-def _rivals(bags, counts, test):
+def _others(bags, counts, test):
     """Test scores of mean embedding and proportion loss with three penalties each; the best one will count."""
     share = (counts + 0.5) / (bags.sizes + 1)
     shares = np.column_stack([1 - share, share])
@@ -248,7 +248,7 @@ def adult_people_logs(seed=0):
 
 
 def _adult_fits(bags, counts, by_group, test_values, y_test):
-    """Test AUC of our methods with settings from bags alone, and of rivals with the best of three penalties."""
+    """Test AUC of our methods with settings from bags alone, and of others with the best of three penalties."""
     models = {
         "linear": CardinalityClassifier(),
         "linear, own intercepts": CardinalityClassifier(random_intercept=True),
@@ -257,7 +257,7 @@ def _adult_fits(bags, counts, by_group, test_values, y_test):
     out = {}
     for name, model in models.items():
         out[name] = roc_auc_score(y_test, model.fit(bags, counts).predict_proba(test_values)[:, 1])
-    for name, scores in _rivals(bags, counts, test_values).items():
+    for name, scores in _others(bags, counts, test_values).items():
         out[name] = max(roc_auc_score(y_test, s) for s in scores)
     return out
 
@@ -355,7 +355,7 @@ def puma(seeds):
         ):
             score = model.fit(bags, counts).predict_proba(test_values)[:, 1]
             found.setdefault(name, []).append(roc_auc_score(test_labels, score))
-        for name, scores in _rivals(bags, counts, test_values).items():
+        for name, scores in _others(bags, counts, test_values).items():
             found.setdefault(name, []).append(max(roc_auc_score(test_labels, s) for s in scores))
     rows = [
         {"method": name, "auc": float(np.mean(v)), "se": float(np.std(v) / np.sqrt(len(v)))}

@@ -18,7 +18,7 @@ from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, poisson_sums
 
-MULTIPLES = 10.0 ** np.arange(-3.0, 3.1)  # of the prior precision, tried for Poisson counts
+MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried for Poisson counts
 FOLDS = 5
 
 
@@ -156,12 +156,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
         totals, matrix, noise = observed
         d, n = values.shape[1], len(totals)
         folds = np.arange(n) % min(FOLDS, n)
-        losses = []
+        losses: list[float] = []
+        starts: list = [None] * (int(folds.max()) + 1)
         for multiple in MULTIPLES:
             prior, loss = np.full(d, multiple * max(d, 1)), 0.0
             for fold in range(folds.max() + 1):
                 train, test = folds != fold, folds == fold
-                theta = poisson_sums(values, totals[train], matrix[train], noise[train], prior, relative).theta
+                part = (totals[train], matrix[train], noise[train])
+                theta = starts[fold] = poisson_sums(values, *part, prior, relative, starts[fold]).theta
                 means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))
                 loss += float((means - totals[test] * np.log(np.maximum(means, 1e-300))).sum())
             losses.append(loss)

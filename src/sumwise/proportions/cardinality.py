@@ -49,9 +49,9 @@ class _Task:
 class CardinalityClassifier(BagClassifier):
     """Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
-    Each member's label is a latent variable; a bag's count is their sum (Sun, Sheldon and O'Connor 2017). The
-    likelihood of the counts and its gradient, the labels' posterior minus prior, are computed exactly for bags of
-    any size.
+    Each member's label is a latent variable; a bag's count is their sum, which has the Poisson binomial distribution
+    ("cardinality" in the words of Sun, Sheldon and O'Connor 2017). The likelihood of the counts and its gradient, the
+    labels' posterior minus prior, are computed exactly for bags of any size.
 
     Parameters
     ----------

@@ -121,7 +121,8 @@ def poisson_sums(
     noise: np.ndarray,
     prior: np.ndarray,
     relative: np.ndarray,
-    max_iter: int = 200,
+    start: np.ndarray | None = None,
+    max_iter: int = 100,
 ) -> SumFit:
     """Counts y_i ~ Poisson(exp(x_i'w + b)), of which only sums over bags (plus noise) are observed.
 
@@ -134,43 +135,46 @@ def poisson_sums(
     features, totals, members, noise, relative : as in `gaussian_sums`
     prior : (d,) array
         Precision of each coefficient.
+    start : (d + 1,) array, optional
+        Coefficients and intercept to begin with.
     """
-    sizes = np.asarray(members.sum(axis=1)).ravel()
     pull = np.append(prior, 0.0)
     design = np.column_stack([features, np.ones(len(features))])
-    theta = np.zeros(design.shape[1])
-    theta[-1] = np.log(max(float(totals.sum() / sizes.sum()), 1e-12))
+    theta = np.zeros(design.shape[1]) if start is None else start.copy()
+    if start is None:
+        theta[-1] = np.log(max(float(totals.sum() / members.sum()), 1e-12))
+    apart = shared_members(members, relative).ndim == 1
+    exact = apart and not noise.any()
+    scale = np.asarray(members.multiply(relative[None, :]).max(axis=1).toarray()).ravel()  # a sum's variance over mean
 
     def step(theta):
         rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
         means = np.asarray(members @ rates)
         slopes = np.asarray(members @ (rates[:, None] * design))
-        covariance = _plus_noise(shared_members(members, relative * rates), noise)
-        covariance = np.maximum(covariance, 1e-12) if covariance.ndim == 1 else covariance
+        if exact and (relative == 1.0).all():
+            covariance = np.maximum(means, 1e-300)
+        else:
+            covariance = _plus_noise(shared_members(members, relative * rates), noise)
         (d, off), _ = _whiten(covariance, slopes, totals - means)
-        information = d.T @ d + np.diag(pull)
-        return d.T @ off - pull * theta, information, float(off @ off)
+        gradient, information = d.T @ off - pull * theta, d.T @ d + np.diag(pull)
+        if exact:
+            logs = totals * np.log(np.maximum(means, 1e-300)) - means
+            value = float((logs / scale).sum() - 0.5 * pull @ theta**2)
+        else:
+            value = -float(gradient @ linalg.lstsq(information, gradient)[0])
+        return value, gradient, information, float(off @ off)
 
-    n_iter, size = 0, np.inf
-    gradient, information, _ = step(theta)
-    while n_iter < max_iter and size > 1e-8:
-        move = linalg.solve(information + 1e-12 * np.diag(np.diag(information)), gradient, assume_a="pos")
+    n_iter, size, now = 0, np.inf, step(theta)
+    while n_iter < max_iter and size > 1e-7:
+        move = linalg.lstsq(now[2], now[1])[0]
         size = float(np.abs(move).max())
         move *= min(1.0, 2.0 / max(float(np.abs(design @ move).max()), 1e-300))  # rates change by e^2 at most
-        before = float(gradient @ linalg.solve(information, gradient, assume_a="pos"))
-        for _ in range(30):
-            trial = step(theta + move)
-            if float(trial[0] @ linalg.solve(information, trial[0], assume_a="pos")) < before or size < 1e-10:
-                break
+        trial = step(theta + move)
+        while trial[0] < now[0] and np.abs(move).max() > 1e-8:
             move = 0.5 * move
-        theta = theta + move
-        gradient, information, _ = trial
-        n_iter += 1
-    covariance = linalg.inv(information)
-    degrees = float(np.trace(covariance @ (information - np.diag(pull))))
-    chi = step(theta)[2]
-    dispersion = max(chi / max(len(totals) - degrees, 1.0), 1.0)
-    rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
-    means = np.maximum(np.asarray(members @ rates), 1e-300)
-    objective = float((totals * np.log(means) - means).sum() - 0.5 * pull @ theta**2)
-    return SumFit(theta, dispersion * covariance, dispersion, 1.0, objective, n_iter, size <= 1e-6, degrees)
+            trial = step(theta + move)
+        theta, now, n_iter = theta + move, trial, n_iter + 1
+    covariance = linalg.pinvh(now[2])
+    degrees = float(np.trace(covariance @ (now[2] - np.diag(pull))))
+    dispersion = max(now[3] / max(len(totals) - degrees, 1.0), 1.0)
+    return SumFit(theta, dispersion * covariance, dispersion, 1.0, now[0], n_iter, size <= 1e-4, degrees)

@@ -1,5 +1,5 @@
-"""Exact inference over a bag given its count: how likely the count was, and each member's posterior, by rivals of
-one signature.
+"""Exact inference over a bag given its count: how likely the count was, and each member's posterior; several methods
+have one signature.
 
 The labels of a bag are independent, label i is 1 with probability sigmoid(logit_i), and something is known of
 their sum: the count itself, a range, or a noisy observation. All methods tilt first (see `cardinality_tilt`).

@@ -1,20 +1,20 @@
 """Label proportions: every method on the same bags, with standard errors over seeds.
 
-    python benchmarks/proportions_rivals.py                          # all sections, cheap methods first; resumes
-    python benchmarks/proportions_rivals.py random occupation --sizes 100 1000 --seconds 1200
-    python benchmarks/proportions_rivals.py franco puma --methods cardinality "proportion loss"
-    python benchmarks/proportions_rivals.py --methods DLLP MixBag network --device cuda --jobs 12
-    python benchmarks/proportions_rivals.py --show                   # only the tables of what was run
-    python benchmarks/proportions_rivals.py --show --markdown        # as in the documentation
+    python benchmarks/proportions_methods.py                          # all sections, cheap methods first; resumes
+    python benchmarks/proportions_methods.py random occupation --sizes 100 1000 --seconds 1200
+    python benchmarks/proportions_methods.py franco puma --methods cardinality "proportion loss"
+    python benchmarks/proportions_methods.py --methods DLLP MixBag network --device cuda --jobs 12
+    python benchmarks/proportions_methods.py --show                   # only the tables of what was run
+    python benchmarks/proportions_methods.py --show --markdown        # as in the documentation
 
 Sections: random and occupation (Adult in bags of 10, 100, 1,000; test AUC), franco (published bag assignments of Adult
 beside the published runs; accuracy on held-out rows), puma (areas of the American Community Survey, bachelor's degree;
 test AUC). Every method runs with its default settings, chosen from bags alone. Each fit is written to
-benchmarks/results/proportions_rivals.json (or `--results`) as soon as it is done, and not run again; `--seconds`
+benchmarks/results/proportions_methods.json (or `--results`) as soon as it is done, and not run again; `--seconds`
 bounds one call, `--again` runs anew. Sections whose data are absent are skipped, with a line.
 
 A cell says whether ours is the best of its kind (linear models; networks), or how far behind: the difference to the
-best rival is taken seed by seed, on the same bags, and printed with the standard error of its mean.
+best other method is taken seed by seed, on the same bags, and printed with the standard error of its mean.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from proportions import adult_people, make_bags, puma_people, puma_split
 from sumwise import proportions as p
 from sumwise.errors import DataError, NotConverged
 
-RESULTS = Path(__file__).parent / "results" / "proportions_rivals.json"  # unless --results says otherwise
+RESULTS = Path(__file__).parent / "results" / "proportions_methods.json"  # unless --results says otherwise
 OURS, OUR_NETWORK = "cardinality", "network"
 METHODS = {  # cheap ones first
     "oracle": p.Oracle(),
@@ -155,7 +155,7 @@ def mean_and_error(values):
 
 
 def verdict(found, ours, rivals):
-    """Our method against the best rival: word, the difference and its standard error, over the seeds both have."""
+    """Our method against the best other one: word, the difference and its standard error, over the seeds both have."""
     theirs = [m for m in rivals if m in found]
     if ours not in found or not theirs:
         return None

@@ -1,4 +1,4 @@
-"""Every rival against its paper's own equations, written out for tiny bags and solved by brute force."""
+"""Every method against its paper's own equations, written out for tiny bags and solved by brute force."""
 
 from itertools import combinations, product
 

@@ -1,0 +1,96 @@
+"""Write the tables of docs/explanation/label-proportion-methods.md from the committed results.
+
+    python benchmarks/proportions_tables.py
+
+Each table stands between ``<!-- table: NAME -->`` and ``<!-- end -->`` and comes from benchmarks/results/NAME.json; a
+test compares them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "explanation" / "label-proportion-methods.md"
+RESULTS = ROOT / "benchmarks" / "results"
+NAMES = {
+    "cardinality": "`CardinalityClassifier`",
+    "proportion loss": "`ProportionLossClassifier`",
+    "central limit": "`CentralLimitClassifier`",
+    "mean embedding": "`MeanEmbeddingClassifier`",
+    "mean map": "`MeanMap`",
+}
+
+
+def shown(x, digits=3):
+    """.123 for 0.123."""
+    text = f"{x:.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(x) < 1 else text
+
+
+def signed(x):
+    return ("+" if x >= 0 else "-") + shown(abs(x))
+
+
+def markdown(header, rows):
+    return "\n".join(
+        ["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *("| " + " | ".join(r) + " |" for r in rows)]
+    )
+
+
+def few_bags(record):
+    """AUC and log-loss of every method, and the paired gain."""
+    out = []
+    for which, (title, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
+        rows = []
+        for cell in record["cells"]:
+            scores = {m: np.array(v)[:, which] for m, v in cell["scores"].items()}
+            others = {m: v.mean() for m, v in scores.items() if m != "cardinality"}
+            best = max(others, key=lambda m, others=others, better=better: better * others[m])
+            gap = better * (scores["cardinality"] - scores[best])
+            error = gap.std(ddof=1) / np.sqrt(len(gap))
+            setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
+            rows.append([setting, *(shown(scores[m].mean()) for m in NAMES), f"{signed(gap.mean())} ± {shown(error)}"])
+        out.append(markdown([f"test {title}", *NAMES.values(), "gain"], rows))
+    return "\n\n".join(out)
+
+
+def sums(record):
+    """R squared of every method."""
+    names = list(next(iter(record["sets"].values()))["scores"][0])
+    rows = []
+    for data, found in record["sets"].items():
+        scores = {m: np.array([draw[m] for draw in found["scores"]]) for m in names}
+        gap = scores["sums"] - scores["bag means"]
+        gain = f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"
+        rows.append([data, *(shown(scores[m].mean()) for m in names), gain])
+    return markdown(["response", *names, "gain of sums over bag means"], rows)
+
+
+def coverage(record):
+    """Coverage of each case."""
+    rows = [
+        [case, shown(found["coverage"]), shown(found["error"]), str(found["trials"])]
+        for case, found in record["cases"].items()
+    ]
+    return markdown(["case", "coverage", "standard error", "simulations"], rows)
+
+
+TABLES = {"proportions_few_bags": few_bags, "proportions_sums": sums, "proportions_coverage": coverage}
+
+
+def filled(page):
+    """The page with all its tables made anew."""
+    for name, make in TABLES.items():
+        table = make(json.loads((RESULTS / f"{name}.json").read_text()))
+        pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
+        page = re.sub(pattern, lambda found, table=table: f"{found[1]}\n{table}\n\n{found[2]}", page, flags=re.S)
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text()))
