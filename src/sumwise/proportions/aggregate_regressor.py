@@ -180,7 +180,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         self.covariance_ = back @ found.covariance @ back.T
         self.variance_, self.penalty_ = found.variance, prior * scale**2
         self.degrees_of_freedom_ = found.degrees
-        self.fit_ = Fit(theta, found.objective, None, found.n_iter, found.converged, {})
+        history = {"objective": np.array([found.objective])}
+        self.fit_ = Fit(theta, found.objective, None, found.n_iter, found.converged, history)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected response of individuals.

@@ -48,6 +48,12 @@ def _whiten(covariance: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarra
     return [np.asarray(linalg.solve_triangular(factor, a, lower=True)) for a in arrays], logs
 
 
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """matrix^-1 right for an information matrix, made safely positive."""
+    lifted = matrix + 1e-12 * np.diag(np.maximum(np.diag(matrix), 1e-300))
+    return np.asarray(linalg.solve(lifted, right, assume_a="pos", check_finite=False))
+
+
 def _plus_noise(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return covariance + (noise if covariance.ndim == 1 else np.diag(noise))
 
@@ -161,19 +167,22 @@ def poisson_sums(
             logs = totals * np.log(np.maximum(means, 1e-300)) - means
             value = float((logs / scale).sum() - 0.5 * pull @ theta**2)
         else:
-            value = -float(gradient @ linalg.lstsq(information, gradient)[0])
+            value = -float(gradient @ _solved(information, gradient))
         return value, gradient, information, float(off @ off)
 
     n_iter, size, now = 0, np.inf, step(theta)
     while n_iter < max_iter and size > 1e-7:
-        move = linalg.lstsq(now[2], now[1])[0]
+        move = _solved(now[2], now[1])
         size = float(np.abs(move).max())
         move *= min(1.0, 2.0 / max(float(np.abs(design @ move).max()), 1e-300))  # rates change by e^2 at most
-        trial = step(theta + move)
-        while trial[0] < now[0] and np.abs(move).max() > 1e-8:
-            move = 0.5 * move
+        trial, halved = step(theta + move), 0
+        while trial[0] < now[0] and halved < 8:
+            move, halved = 0.5 * move, halved + 1
             trial = step(theta + move)
-        theta, now, n_iter = theta + move, trial, n_iter + 1
+        n_iter += 1
+        if trial[0] < now[0]:
+            break  # rounding: no shorter step is better
+        theta, now = theta + move, trial
     covariance = linalg.pinvh(now[2])
     degrees = float(np.trace(covariance @ (now[2] - np.diag(pull))))
     dispersion = max(now[3] / max(len(totals) - degrees, 1.0), 1.0)
