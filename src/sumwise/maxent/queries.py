@@ -62,17 +62,15 @@ def expected_tables(
     domain = model.schema.domain
     asked = [[a] if isinstance(a, str) else checks.listing(a, "attributes") for a in wanted]
     axes = [list(domain.axes(names)) for names in asked]
-    rows: Any
-    if model.enumerable:
-        source: Any = model.joint()
-        rows, weights = standing_rows(model, model.draw(ROWS, rng)[0]) if replicates is not None else (None, None)
-    else:
-        source = model.draw(n, rng)
-        rows, weights = source[0], np.full(n, 1.0 / n)
-    moves = None if replicates is None else _score_moves(model, replicates, rows)
-    return [
-        _expected(model, names, at, source, (rows, weights, moves), replicates, level) for names, at in zip(asked, axes)
-    ]
+    source: Any = model.joint() if model.enumerable else model.draw(n, rng)
+    standing = None
+    if replicates is not None:
+        if model.enumerable:
+            rows, weights = standing_rows(model, model.draw(ROWS, rng)[0])
+        else:
+            rows, weights = source[0], np.full(n, 1.0 / n)
+        standing = Standing(rows, weights, _score_moves(model, replicates, rows))
+    return [_expected(model, names, at, source, standing, replicates, level) for names, at in zip(asked, axes)]
 
 
 def _expected(model, names, axes, source, standing, replicates, level) -> Estimate:
