@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "reference_pages",  # docs/_ext: a page per public module, names from __all__
     "bibliography",  # docs/_ext: references.bib as a list
+    "gallery",  # docs/_ext: figures drawn by the scripts of docs/gallery
 ]
 exclude_patterns = ["_build", "_ext", "_static"]
 

@@ -1,0 +1,180 @@
+"""The directives ``gallery`` and ``gallery-figure``: figures drawn by the scripts of docs/gallery when pages are built.
+
+A script's docstring is its title (first line) and its caption (the rest); it draws one figure with Matplotlib. Images
+are kept under docs/_build/gallery and drawn again when the script or any file of the library is newer.
+"""
+
+import ast
+import html
+import os
+import shutil
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+FAMILIES = {
+    "ecological": "Cells from margins",
+    "proportions": "Individuals from bag counts",
+    "distribution": "A response per bag",
+    "collective": "Flows from counts",
+    "maxent": "Classifiers from tables",
+    "privacy": "Privacy",
+}
+
+
+@dataclass(frozen=True)
+class Script:
+    """One figure: where its script is, what the page says about it, and the code it shows."""
+
+    path: Path
+    title: str
+    caption: str
+    code: str
+
+    @property
+    def name(self):
+        """Its name in links and file names."""
+        return self.path.stem
+
+    @property
+    def family(self):
+        """The part of the gallery that it stands in: what comes before the first underscore."""
+        return self.name.split("_")[0]
+
+
+def read_script(path):
+    """Title and caption from the docstring, and the code below it."""
+    text = path.read_text("utf-8")
+    tree = ast.parse(text)
+    words = ast.get_docstring(tree)
+    if not words:
+        raise ExtensionError(f"docs/gallery/{path.name} has no docstring; its first line is the title of the figure.")
+    title, _, caption = words.partition("\n")
+    code = "\n".join(text.splitlines()[tree.body[0].end_lineno :]).strip()
+    return Script(path, title.strip(), " ".join(caption.split()), code)
+
+
+def read_scripts(folder):
+    """All scripts, by family in the order of `FAMILIES` and then by name."""
+    scripts = [read_script(path) for path in sorted(folder.glob("*.py"))]
+    unknown = [script.name for script in scripts if script.family not in FAMILIES]
+    if unknown:
+        raise ExtensionError(f"docs/gallery/{unknown[0]}.py: its name begins with none of {', '.join(FAMILIES)}.")
+    return sorted(scripts, key=lambda script: list(FAMILIES).index(script.family))
+
+
+def draw(script):
+    """Run a script and return the figure that it drew."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(script.path.read_text("utf-8"), str(script.path), "exec"), {"__name__": "__main__"})
+    except Exception as error:
+        raise ExtensionError(f"docs/gallery/{script.path.name}: {type(error).__name__}: {error}") from error
+    if len(plt.get_fignums()) != 1:
+        raise ExtensionError(f"docs/gallery/{script.path.name} draws {len(plt.get_fignums())} figures; draw one.")
+    return plt.gcf()
+
+
+def render(script, folder, newest=0.0):
+    """Save a script's figure as PNG in a folder, unless one is there that is newer than the script and `newest`."""
+    path = folder / f"{script.name}.png"
+    if path.exists() and path.stat().st_mtime > max(newest, script.path.stat().st_mtime):
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    figure = draw(script)
+    partial = folder / f".{script.name}-{os.getpid()}.png"
+    figure.savefig(partial, dpi=100, bbox_inches="tight")
+    os.replace(partial, path)
+
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    return path
+
+
+def write_images(app, error):
+    """Draw what is out of date and copy all figures into the build."""
+    if error is not None or app.builder.format != "html":
+        return
+    source = Path(app.srcdir)
+    newest = max((path.stat().st_mtime for path in (source.parent / "src").rglob("*.py")), default=0.0)
+    target = Path(app.outdir) / "_static" / "gallery"
+    target.mkdir(parents=True, exist_ok=True)
+    for script in read_scripts(source / "gallery"):
+        shutil.copyfile(render(script, source / "_build" / "gallery", newest), target / f"{script.name}.png")
+
+
+def image(script, up, lazy=True):
+    """The HTML of a figure; `up` leads from the page to the root of the build."""
+    loading = ' loading="lazy"' if lazy else ""
+    alt = html.escape(f"{script.title}. {script.caption}", quote=True)
+    return f'<img src="{up}_static/gallery/{script.name}.png" alt="{alt}"{loading}>'
+
+
+class Gallery(SphinxDirective):
+    """Thumbnails that lead to the figures, then every figure with its caption and code."""
+
+    def run(self):
+        """A section per family."""
+        folder = Path(self.env.srcdir) / "gallery"
+        scripts = read_scripts(folder)
+        for script in scripts:
+            self.env.note_dependency(str(script.path))
+        found = [self.thumbnails(scripts)]
+        for family, title in FAMILIES.items():
+            section = nodes.section("", nodes.title(text=title), ids=[f"gallery-{family}"])
+            section += [self.figure(script) for script in scripts if script.family == family]
+            found.append(section)
+        return found
+
+    def thumbnails(self, scripts):
+        """A grid of small figures."""
+        cells = [
+            f'<a href="#figure-{s.name.replace("_", "-")}">{image(s, "")}<span>{html.escape(s.title)}</span></a>'
+            for s in scripts
+        ]
+        return nodes.raw("", f'<div class="sumwise-gallery">{"".join(cells)}</div>', format="html")
+
+    def figure(self, script):
+        """Title, figure, caption and code of one script."""
+        section = nodes.section("", nodes.title(text=script.title), ids=[f"figure-{script.name.replace('_', '-')}"])
+        section += nodes.raw("", f"<p>{image(script, '')}</p>", format="html")
+        section += nodes.paragraph(text=script.caption)
+        section += nodes.literal_block(script.code, script.code, language="python")
+        return section
+
+
+class GalleryFigure(SphinxDirective):
+    """``{gallery-figure} name``: one figure of the gallery on another page."""
+
+    required_arguments = 1
+
+    def run(self):
+        """The figure, its caption, and nothing of its code."""
+        script = read_script(Path(self.env.srcdir) / "gallery" / f"{self.arguments[0]}.py")
+        self.env.note_dependency(str(script.path))
+        up = "../" * self.env.docname.count("/")
+        words = html.escape(script.caption)
+        link = f'<a href="{up}gallery.html#figure-{script.name.replace("_", "-")}">Code in the gallery.</a>'
+        figure = f"<figure>{image(script, up, lazy=False)}<figcaption>{words} {link}</figcaption></figure>"
+        return [nodes.raw("", figure, format="html")]
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.add_directive("gallery", Gallery)
+    app.add_directive("gallery-figure", GalleryFigure)
+    app.add_css_file("gallery.css")
+    app.connect("build-finished", write_images)
+    return {"parallel_read_safe": True}

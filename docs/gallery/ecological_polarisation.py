@@ -1,0 +1,12 @@
+"""Racially polarised voting: each group less all others
+
+Filled marks are differences whose interval excludes zero.
+"""
+
+from sumwise import synthetic
+from sumwise.diagnostics import polarisation_numbers
+from sumwise.ecological import EcologicalEM, voting_patterns
+from sumwise.plots import plot_polarisation
+
+fit = EcologicalEM().fit(synthetic.precincts(120, 3, 3, random_state=2).margins)
+plot_polarisation(polarisation_numbers(voting_patterns(fit)))
