@@ -1,13 +1,18 @@
 """What every test has: a place of its own for what sumwise notes about a user's ledgers, and no clock."""
 
+import importlib.util
 import itertools
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sumwise.errors import MissingExtra
+from sumwise.extras import EXTRAS
+
 HERE = Path(__file__).parent
 NUMBERS = itertools.count()
+OPTIONAL = set(EXTRAS)
 
 # How long an example takes, or the making of one, depends on what else the machine does.
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -15,10 +20,23 @@ settings.register_profile("sumwise", deadline=None, derandomize=True, database=N
 settings.load_profile("sumwise")
 
 
-# Folders whose tests fit models, start processes or build pages; the kernels below them are quick.
-SLOW = {"collective", "datasets", "demo", "distribution", "ecological", "fuzz", "maxent", "networks", "plots"}
+# Folders whose tests compile kernels, fit models, start processes or build pages.
+SLOW = {
+    "cli",
+    "collective",
+    "corpus",
+    "datasets",
+    "demo",
+    "distribution",
+    "ecological",
+    "fuzz",
+    "maxent",
+    "networks",
+    "plots",
+}
 SLOW |= {"privacy", "proportions", "report", "study", "synthetic"}
-SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_light_import.py", "test_spark.py"}
+SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
+SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py"}
 
 
 def pytest_collection_modifyitems(items):
@@ -27,9 +45,20 @@ def pytest_collection_modifyitems(items):
         place = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
         if place is None:
             continue
-        slow = place.parts[0] in SLOW and "kernels" not in place.parts
-        if slow or place.name in SLOW_FILES:
+        if place.parts[0] in SLOW or place.name in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip a test that needs an extra which isn't installed: the wheel alone is tested too."""
+    try:
+        return (yield)
+    except (MissingExtra, ModuleNotFoundError) as error:
+        lacking = [p for p in OPTIONAL if repr(p) in str(error) and importlib.util.find_spec(p) is None]
+        if not lacking:
+            raise
+        pytest.skip(f"the package {lacking[0]!r} isn't installed")
 
 
 @pytest.fixture(autouse=True)
