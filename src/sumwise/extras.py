@@ -23,6 +23,7 @@ EXTRAS = {
     "starlette": "serve",
     "uvicorn": "serve",
     "openpyxl": "office",
+    "docx": "office",
     "pyreadstat": "stats",
 }
 """Which extra of sumwise brings which package."""

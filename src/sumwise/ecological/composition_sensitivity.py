@@ -17,7 +17,7 @@ from sumwise.margins import Margins
 __all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
 
 ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`, where
-# 98.2 percent of such findings are right; on the other three, 99.4 percent are
+# 98.8 percent of robust findings are right; on the other three, 99.5 percent are (benchmarks/results/ecological.json)
 
 
 def _isolation(margins: Margins) -> np.ndarray:
@@ -51,8 +51,8 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
     -------
     pandas.DataFrame
         group, first choice, runner-up, gap between them, isolation, tipping, and ``robust``: whether the bounds alone
-        settle it or tipping is at least 0.2. Of findings called robust by that number 98.2% were right on the
-        elections it was chosen on and 99.4% on the others.
+        settle it or tipping is at least 0.2. Of findings called robust by that number 98.8% were right on the
+        elections it was chosen on and 99.5% on the others.
 
     Examples
     --------

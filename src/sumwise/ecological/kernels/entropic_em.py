@@ -166,8 +166,7 @@ def common_shares(
     """Minimise F over the shares, by EM steps accelerated by squared extrapolation (Varadhan and Roland 2008).
 
     An extrapolation that makes F worse is taken back. It stops when no share moves by more than `tol` in an EM step, or
-    when F, a log-likelihood, moves by less than 1e-3 over four steps, or 1e-6 per unit where there are more than a
-    thousand (a step can circle round a flat optimum).
+    when F, a log-likelihood, moves by less than 1e-3 over four steps (a step can circle round a flat optimum).
     rows (n, R), cols (n, C), weight (n,), start (R, C) shares.
 
     Examples
@@ -202,7 +201,7 @@ def common_shares(
         taken_back, best = False, value
         objectives.append(value)
         changes.append(float(np.abs(np.exp(first) - np.exp(here)).max()))
-        if changes[-1] < tol or _settled(objectives, n):
+        if changes[-1] < tol or _settled(objectives):
             here, converged = first, True
             break
         second, between = em(first)
@@ -215,9 +214,9 @@ def common_shares(
     return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
 
 
-def _settled(objectives: list[float], n_units: int) -> bool:
+def _settled(objectives: list[float]) -> bool:
     last = objectives[-5:]
-    return len(last) == 5 and max(last) - min(last) < 1e-3 * max(n_units / 1000, 1.0)
+    return len(last) == 5 and max(last) - min(last) < 1e-3
 
 
 def _extrapolate(here, first, second, longest):

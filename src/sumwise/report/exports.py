@@ -1,0 +1,242 @@
+"""Tables of a report as xlsx, LaTeX or docx, and its figures as SVG and PDF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sumwise.errors import DataError
+from sumwise.extras import require
+
+__all__ = ["export_figures", "export_tables"]
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+}
+
+
+class Sheet(NamedTuple):
+    """A table of a report, with all of its rows."""
+
+    title: str
+    columns: list[dict[str, str]]
+    rows: list[list[Any]]
+
+
+def tables_of(report: Any) -> Iterator[Sheet]:
+    """All tables of a report, those behind figures too; tables that the page cuts are whole here."""
+    for section in report.summary["sections"]:
+        for block in section["blocks"]:
+            found = block if block["kind"] == "table" else block.get("table")
+            if found:
+                yield Sheet(found["title"], found["columns"], _all_rows(report, found))
+
+
+def _all_rows(report: Any, block: dict[str, Any]) -> list[list[Any]]:
+    name = Path(block.get("file") or "").stem
+    if len(block["rows"]) == block["n_rows"] or name not in report.frames:
+        return block["rows"]
+    return report.frames[name].to_numpy(dtype=object).tolist()
+
+
+def export_tables(report: Any, path: Any) -> Path:
+    """Write every table of a report to one file: .xlsx, .tex or .docx by the path's ending.
+
+    Parameters
+    ----------
+    report : Report
+    path : path
+        ``.xlsx`` has a sheet per table, with numbers as numbers; ``.tex`` a longtable each (package ``longtable``),
+        whose head repeats on every page; ``.docx`` a heading and a table each. The first and the last need the extra
+        ``office``.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Goodman
+    >>> from sumwise.report import export_tables, report
+    >>> margins = synthetic.precincts(40, random_state=0).margins
+    >>> found = report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+    >>> path = export_tables(found, pathlib.Path(tempfile.mkdtemp()) / "tables.tex")
+    >>> "begin{longtable}" in path.read_text("utf-8")
+    True
+    """
+    path = Path(path)
+    writers = {".xlsx": _xlsx, ".tex": _latex, ".docx": _docx}
+    if path.suffix not in writers:
+        raise DataError(
+            f"Tables can't be written as {path.suffix or 'a file without an ending'!r}.", hint=".xlsx, .tex or .docx."
+        )
+    sheets = list(tables_of(report))
+    if not sheets:
+        raise DataError("The report has no tables.", hint="nothing was written.")
+    partial = path.with_name(path.name + ".partial")  # an earlier file survives a failure
+    try:
+        writers[path.suffix](report, sheets, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def shown(value: Any, kind: str) -> str:
+    """A value as a reader sees it: shares in percent, counts whole."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool) or kind == "yes":
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        forms = {"share": "{:.1%}", "count": "{:,.0f}", "points": "{:+.1f}", "p": "{:.3f}"}
+        scaled = 100 * value if kind == "points" else value
+        return forms.get(kind, "{:.4g}").format(scaled)
+    return str(value)
+
+
+def _xlsx(report: Any, sheets: list[Sheet], path: Path) -> None:
+    openpyxl = require("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    taken: set[str] = set()
+    for sheet in sheets:
+        page = book.create_sheet(_sheet_name(sheet.title, taken))
+        for r, line in enumerate([[c["name"] for c in sheet.columns], *sheet.rows], start=1):
+            for c, value in enumerate(line, start=1):
+                number = isinstance(value, (int, float)) and value == value
+                cell = page.cell(r, c)
+                cell.value = value if number else None if value is None or value != value else _clean(value)
+                if isinstance(cell.value, str):
+                    cell.data_type = "s"  # text stays text: a name that begins with "=" is no formula
+                elif r > 1 and sheet.columns[c - 1]["kind"] == "share":
+                    cell.number_format = "0.0%"
+        page.freeze_panes = "A2"
+        page.print_title_rows = "1:1"
+    book.properties.title = report.title
+    book.save(path)
+
+
+def _clean(value: Any) -> str:
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", " ", str(value))
+
+
+def _sheet_name(title: str, taken: set[str]) -> str:
+    """A name that a spreadsheet takes: 31 characters, none of []:*?/\\, each once."""
+    stem = re.sub(r"[\[\]:*?/\\\x00-\x1f']", " ", title).strip()[:28] or "table"
+    name, k = stem, 1
+    while name.lower() in taken:
+        k += 1
+        name = f"{stem[:27]} {k}"
+    taken.add(name.lower())
+    return name
+
+
+def _latex(report: Any, sheets: list[Sheet], path: Path) -> None:
+    lines = [f"% {_clean(report.title).splitlines()[0]}" if report.title else "%"]
+    for sheet in sheets:
+        head = " & ".join(latex_text(c["name"]) for c in sheet.columns) + r" \\ \hline"
+        align = "".join("l" if c["kind"] in ("text", "yes") else "r" for c in sheet.columns)
+        lines += [
+            rf"\begin{{longtable}}{{{align}}}",
+            rf"\caption{{{latex_text(sheet.title)}}} \\",
+            head,
+            r"\endfirsthead",
+        ]
+        lines += [head, r"\endhead"]
+        for row in sheet.rows:
+            lines.append(" & ".join(latex_text(shown(v, c["kind"])) for v, c in zip(row, sheet.columns)) + r" \\")
+        lines += [r"\end{longtable}", ""]
+    path.write_text("\n".join(lines), "utf-8")
+
+
+def latex_text(words: str) -> str:
+    """Text with every character that LaTeX would read as a command escaped."""
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(_clean(words).split()))
+
+
+def _docx(report: Any, sheets: list[Sheet], path: Path) -> None:
+    docx = require("docx")
+    document = docx.Document()
+    document.add_heading(_clean(report.title), 0)
+    for line in (*report.summary["lead"], *report.findings):
+        document.add_paragraph(_clean(line))
+    for sheet in sheets:
+        document.add_heading(_clean(sheet.title), 2)
+        made = document.add_table(rows=1, cols=len(sheet.columns))
+        made.style = "Table Grid"
+        for cell, column in zip(made.rows[0].cells, sheet.columns):
+            cell.text = _clean(column["name"])
+        for row in sheet.rows:
+            for cell, value, column in zip(made.add_row().cells, row, sheet.columns):
+                cell.text = _clean(shown(value, column["kind"]))
+    of = docx.oxml.ns.qn
+    for made in document.element.body.iter(of("w:tbl")):  # heads repeat on every page
+        made.find(of("w:tr")).get_or_add_trPr().append(docx.oxml.OxmlElement("w:tblHeader"))
+    document.save(path)
+
+
+def export_figures(report: Any, folder: Any, formats: tuple[str, ...] = ("svg", "pdf")) -> list[Path]:
+    """Write every figure of a report into a folder, as SVG and PDF.
+
+    Parameters
+    ----------
+    report : Report
+    folder : path
+        Made if it isn't there.
+    formats : tuple of {"svg", "pdf"}, default both
+
+    Returns
+    -------
+    list of Path
+        The files, numbered in the order of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Goodman
+    >>> from sumwise.report import export_figures, report
+    >>> margins = synthetic.precincts(40, random_state=0).margins
+    >>> found = report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+    >>> export_figures(found, tempfile.mkdtemp(), ("svg",))[0].name[:2]
+    '01'
+    """
+    unknown = [form for form in formats if form not in ("svg", "pdf")]
+    if unknown:
+        raise DataError(f"Figures can't be written as {unknown[0]!r}.", hint="svg or pdf.")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for number, figure in enumerate(report.figures, start=1):
+        name = folder / f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', figure.plot.lower())}"
+        if "svg" in formats:
+            written.append(name.with_suffix(".svg"))
+            written[-1].write_text(figure.svg(), "utf-8")
+        if "pdf" in formats:
+            written.append(name.with_suffix(".pdf"))
+            _pdf(figure, written[-1])
+    return written
+
+
+def _pdf(figure: Any, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    axes = figure.draw()
+    drawn = axes.figure if hasattr(axes, "figure") else axes
+    drawn.savefig(path, format="pdf", bbox_inches="tight", metadata={"CreationDate": None})
+    plt.close(drawn)

@@ -1,0 +1,74 @@
+"""Tables and figures of a report as files for offices and journals."""
+
+import numpy as np
+import pytest
+
+from sumwise import Margins
+from sumwise.ecological import Goodman
+from sumwise.errors import DataError
+from sumwise.report import export_figures, export_tables, report
+from sumwise.report.exports import Sheet, _sheet_name, latex_text, shown, tables_of
+
+
+@pytest.fixture(scope="module")
+def found():
+    x = np.linspace(50, 450, 30).round()
+    rows = np.stack([x, 500 - x], axis=1)
+    yes = (0.7 * rows[:, 0] + 0.2 * rows[:, 1]).round()
+    names = {"row_names": ["=1+1", "R&D_50%"], "col_names": ["yes", "no"]}
+    margins = Margins(rows, np.stack([yes, 500 - yes], axis=1), **names)
+    return report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+
+
+def test_every_table_has_a_sheet_with_numbers_and_no_formulas(found, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(export_tables(found, tmp_path / "t.xlsx"))
+    assert len(book.sheetnames) == len(list(tables_of(found)))
+    cells = [cell for page in book for line in page.iter_rows() for cell in line]
+    assert not [cell for cell in cells if cell.data_type == "f"]
+    assert any(cell.value == "=1+1" for cell in cells)
+    assert any(isinstance(cell.value, float) and cell.number_format == "0.0%" for cell in cells)
+    assert all(page.freeze_panes == "A2" for page in book)
+
+
+def test_latex_escapes_names_and_repeats_heads(found, tmp_path):
+    text = export_tables(found, tmp_path / "t.tex").read_text("utf-8")
+    assert r"R\&D\_50\%" in text
+    assert text.count(r"\endhead") == text.count(r"\begin{longtable}") == len(list(tables_of(found)))
+    assert latex_text("a\\b{~}^$#") == r"a\textbackslash{}b\{\textasciitilde{}\}\textasciicircum{}\$\#"
+
+
+def test_documents_have_a_table_each_with_a_repeated_head(found, tmp_path):
+    docx = pytest.importorskip("docx")
+    document = docx.Document(str(export_tables(found, tmp_path / "t.docx")))
+    assert len(document.tables) == len(list(tables_of(found)))
+    assert all("tblHeader" in table.rows[0]._tr.xml for table in document.tables)
+
+
+def test_tables_that_the_page_cuts_are_whole(found, tmp_path):
+    units = next(sheet for sheet in tables_of(found) if sheet.title == "Every unit")
+    assert isinstance(units, Sheet)
+    assert len(units.rows) == 30 * 4
+
+
+def test_figures_are_written_as_vector_graphics(found, tmp_path):
+    files = export_figures(found, tmp_path / "figures")
+    assert len(files) == 2 * len(found.figures)
+    assert files[0].read_text("utf-8").lstrip().startswith("<")
+    assert files[1].read_bytes().startswith(b"%PDF")
+    with pytest.raises(DataError, match="'png'"):
+        export_figures(found, tmp_path, ("png",))
+
+
+def test_other_endings_are_refused_and_leave_nothing(found, tmp_path):
+    with pytest.raises(DataError, match=r"'\.odt'"):
+        export_tables(found, tmp_path / "t.odt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_read_as_on_the_page_and_sheet_names_are_distinct():
+    pairs = [(0.25, "share"), (1234.0, "count"), (None, "number"), (True, "yes"), (0.1, "points")]
+    assert [shown(v, kind) for v, kind in pairs] == ["25.0%", "1,234", "", "yes", "+10.0"]
+    taken: set[str] = set()
+    assert _sheet_name("a/b: " + "c" * 40, taken) != _sheet_name("a/b: " + "c" * 40, taken)
+    assert all(len(name) <= 31 for name in taken)
