@@ -375,3 +375,16 @@ def test_frames_and_transposed_tables():
     np.testing.assert_array_equal(fit.edges["t1", "t0"], fit.edges["t0", "t1"].T)
     with pytest.raises(KeyError, match="No table holds"):
         fit.table("t0", "t2")
+
+
+def test_the_damping_of_nlbp_can_be_fixed():
+    model = chain(levels=3, length=4, seed=5)
+    tables = Tables([Table("t1", [90.0, 5.0, 5.0], noise=Gaussian(10.0))], model.domain, n=100)
+    best = map_counts(model, tables)
+    fit = map_counts(model, tables, method="nlbp", damping=0.3, tol=1e-4)
+    assert fit.converged
+    assert fit.objective == pytest.approx(best.objective, rel=1e-3)
+    with pytest.raises(DataError, match="damping is 0.3 with method 'dual'"):
+        map_counts(model, tables, damping=0.3)
+    with pytest.raises(DataError, match="damping is 0"):
+        map_counts(model, tables, method="nlbp", damping=0)

@@ -27,6 +27,8 @@ __all__ = ["CollectiveEM"]
 E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
 FINEST = 1e-11
+NEWTON_STEPS = 20
+DECREMENT = 1e-3  # of F, in nats: far below what data can distinguish
 SHARE = 1e-3  # of what the last iteration gained is a fine enough gap (tables are then off by the root of it)
 
 
@@ -56,8 +58,10 @@ class CollectiveEM(Estimator):
     accelerate : bool, default True
         Try every third step to extrapolate the parameters (SQUAREM), and keep what lowers F.
     n_starts : int, default 1
-        Random starts, of which the best is kept. Counts of moves need none: `FreeTables` then starts from the
-        maximum-likelihood fit that ignores the noise, and `LogLinear` from weights of zero.
+        Starts, of which the best is kept; all but the first are random. Counts of moves need one only: `FreeTables`
+        then starts from the maximum-likelihood fit that ignores the noise, and `LogLinear` from weights of zero.
+    start : array, optional
+        Parameters to begin the first start from, such as ``theta_`` of an earlier fit.
     draws : int, default 200
         Draws per E step of ``"gibbs"``.
     checkpoint : path, optional
@@ -71,6 +75,12 @@ class CollectiveEM(Estimator):
         All parameters.
     weights_ : ndarray
         Weights of the features (`LogLinear`).
+    standard_errors_ : ndarray or None
+        Of the weights, from the observed information (`LogLinear` with the ``"dual"`` E step): what the counts leave
+        open about the flights is part of it.
+    decrement_ : float or None
+        How much F would still fall by a Newton step with the observed information: convergence is judged by it, since
+        EM creeps where counts say little.
     baseline_ : ndarray or None
         The parameters that ignore the noise (`FreeTables` with counts of moves).
     nodes_, edges_ : lists of dicts
@@ -99,6 +109,7 @@ class CollectiveEM(Estimator):
         e_iter=None,
         accelerate=True,
         n_starts=1,
+        start=None,
         draws=200,
         checkpoint=None,
         verbose=0,
@@ -112,6 +123,7 @@ class CollectiveEM(Estimator):
         self.e_iter = e_iter
         self.accelerate = accelerate
         self.n_starts = n_starts
+        self.start = start
         self.draws = draws
         self.checkpoint = checkpoint
         self.verbose = verbose
@@ -127,6 +139,7 @@ class CollectiveEM(Estimator):
         rng = checks.generator(self.random_state)
         runs = _Runs(self, kind, data, rng, self.baseline_)
         best = runs.run()
+        self.standard_errors_, self.decrement_ = runs.newton(best)
         self.domain_ = data.domain
         self.sizes_ = np.array(data.sizes)
         self.theta_ = best.theta
@@ -228,10 +241,63 @@ class _Runs:
 
     def _start(self, number):
         theta = self.baseline if number == 0 else None
+        if number == 0 and self.em.start is not None:
+            theta = checks.finite(self.em.start, "start", ndim=1)
+            wanted = self.kind.first(self.data, None).shape
+            if theta.shape != wanted:
+                raise DataError(f"start has {len(theta)} parameters; the model has {wanted[0]}.")
         if theta is None:
             plain = number == 0 and isinstance(self.kind, LogLinear)
             theta = self.kind.first(self.data, None if plain else self.rng)
         return _State(theta, [None] * len(self.data), float(self.em.e_tol))
+
+    def newton(self, state: _State):
+        """Newton steps with the observed information, from where EM ended: standard errors and the last decrement.
+
+        The gradient of F at its most likely tables is that of the M step (envelope theorem); differences of it give the
+        information, one E step per weight.
+        """
+        smooth = isinstance(self.kind, LogLinear) and self.em.e_step == "dual" and self.kind.start is not None
+        if not smooth or not state.converged:
+            return None, None
+        state.e_tol = min(state.e_tol, 1e-9)
+        slope, value = self._profile(state.theta, state)
+        for _ in range(NEWTON_STEPS):
+            information = self._information(state, slope)
+            values, vectors = np.linalg.eigh(information)
+            known = values > 1e-10 * max(values.max(), 1e-300)
+            inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
+            step = -inverse @ slope
+            decrement = 0.5 * float(-slope @ step)
+            if decrement <= DECREMENT:
+                break
+            length = 1.0
+            while length > 1e-3:
+                moved, lower = self._profile(state.theta + length * step, state)
+                if lower < value:
+                    break
+                length *= 0.5
+            else:
+                break
+            state.theta, slope, value = state.theta + length * step, moved, lower
+            self._record(state, value, value, False)
+        state.converged = state.converged and decrement <= 10 * DECREMENT
+        state.change = decrement
+        return np.sqrt(np.maximum(np.diag(inverse), 0.0)), decrement
+
+    def _profile(self, theta, state):
+        """Gradient and value of F at its most likely tables."""
+        fits = self._e_step(theta, state)
+        state.multipliers = _multipliers(fits)
+        return self.kind.gradient(theta, self.data, fits), self._value(theta, fits)
+
+    def _information(self, state, slope):
+        size = len(slope)
+        out = np.empty((size, size))
+        for k in range(size):
+            h = 1e-4 * max(1.0, abs(state.theta[k]))
+            out[k] = (self._profile(state.theta + h * np.eye(size)[k], state)[0] - slope) / h
+        return 0.5 * (out + out.T)
 
     def _value(self, theta, fits):
         """F at tables and the parameters that they were fitted with."""

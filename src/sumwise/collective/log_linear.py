@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.kernels.edges import log_sum_exp
-from sumwise.collective.kernels.transition_softmax import fit_rows, row_log_probabilities
+from sumwise.collective.kernels.transition_softmax import fit_rows, loss_and_slope, row_log_probabilities
 from sumwise.collective.realisations import Realisations
 from sumwise.errors import DataError
 
@@ -129,6 +129,15 @@ class LogLinear:
             return weights
         begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST
         return np.concatenate([weights, np.log(begin / begin.sum())])
+
+    def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
+        """The gradient of F in the weights, at tables that are most likely under `theta`."""
+        weights = theta[: self.n_weights]
+        out = self.ridge * weights
+        for r, fit in enumerate(counts):
+            flown = np.stack([self._picked(fit.edges[e]) for e in data.edges])
+            out = out + loss_and_slope(self._features(r), flown, weights, self._allowed)[1]
+        return out
 
     def ignoring_noise(self, data: Realisations) -> None:
         """There is no such fit: flights aren't observed."""

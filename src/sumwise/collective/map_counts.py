@@ -45,6 +45,7 @@ def map_counts(
     start: CountsFit | None = None,
     energy: Energy | list[Energy] | None = None,
     smoothing: float = 0.0,
+    damping: float | None = None,
 ) -> CountsFit:
     """Find the most likely tables of a population, given noisy counts.
 
@@ -80,6 +81,9 @@ def map_counts(
         noise has an attribute ``log_concave`` that is true, the answer is a stationary point and its gap NaN.
     smoothing : float, default 0.0
         Those methods take Laplace and geometric noise by a subgradient; above zero, by Nesterov's smoothing.
+    damping : float, optional
+        Fixed share of the way that ``"nlbp"`` moves in every step (the damping of Algorithm 2), above 0 and at most 1.
+        Default: chosen at every step so that the objective falls.
 
     Returns
     -------
@@ -107,9 +111,11 @@ def map_counts(
     checks.positive(tol, "tol")
     checks.at_least(max_gap, "max_gap", 0, whole_number=False)
     checks.at_least(smoothing, "smoothing", 0, whole_number=False)
+    if damping is not None and (method != "nlbp" or not 0 < damping <= 1):
+        raise DataError(f"damping is {damping!r} with method {method!r}.", hint="give 0 < damping <= 1 with 'nlbp'.")
     seen = observe(model, tables, n, energy)
     if method in GRADIENT:
-        return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing)
+        return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing, damping)
     if seen.extras:
         raise DataError(
             f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
@@ -174,13 +180,15 @@ def _by_gaussian(seen, tol, max_iter) -> CountsFit:
     return _fit(seen, counts, result, "gaussian", dual=result.dual)
 
 
-def _by_gradient(seen, method, tol, max_iter, smoothing) -> CountsFit:
+def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> CountsFit:
     if not seen.smooth:
         raise DataError(
             f"Method {method!r} follows gradients, which exact counts and bounds don't have.",
             hint="use method='dual', or state a small Gaussian noise.",
         )
-    run = Run(seen.problem, lambda cells: seen.loss(cells, smoothing), tol, max_iter, convex=seen.convex)
+    run = Run(
+        seen.problem, lambda cells: seen.loss(cells, smoothing), tol, max_iter, convex=seen.convex, damping=damping
+    )
     found = GRADIENT[method](run)
     if found.concave:
         warnings.warn(

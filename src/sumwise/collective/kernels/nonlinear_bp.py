@@ -33,11 +33,13 @@ def feasible_nlbp(run: Run) -> Solution:
         if run.stationary(objective):
             done = True  # the point that was measured is the one that is kept
             break
-        damping = min(1.0, 2.0 * damping)
+        damping = min(1.0, 2.0 * damping) if run.damping is None else run.damping
         while True:
             new = state.towards(target, tables, damping)
             v2, g2 = run.loss(new.cells)
             f2 = run.problem.regulariser(new.cells, new.tables) + v2
+            if run.damping is not None:
+                break
             if np.isfinite(f2) and f2 <= objective - 1e-4 * damping * max(falls, 0.0) + 1e-13 * abs(objective):
                 break
             damping *= 0.5

@@ -43,6 +43,7 @@ class Run:
     bound: float = -np.inf
     first: float | None = None
     concave: bool = False
+    damping: float | None = None  # fixed, for `feasible_nlbp`
     convex: bool = True  # whether the loss is known to be convex: without that there is no bound
 
     def __post_init__(self):
