@@ -66,6 +66,8 @@ class LinearResponse:
         sums = np.stack([self._sums(s, lay.n_params) for s in self.shares.T], axis=1)
         rates = np.clip(sums / np.maximum(counts, 1e-12)[:, None], EDGE, 1 - EDGE)
         self.rates = np.ascontiguousarray(np.where(counts[:, None] > 0, rates, 0.0)) if rescale else np.zeros_like(sums)
+        totals = np.array([np.sum(weights * s) for s in self.shares.T])
+        self.expected = Moves(counts[:, None], np.ascontiguousarray(sums.T)[:, :, None], totals[:, None])
         spread = np.stack([self._sums(s * (1 - s), lay.n_params) for s in self.shares.T])
         whole = np.stack([np.sum(weights * s * (1 - s)) for s in self.shares.T])[:, None]
         diagonal = counts * np.maximum(1 - counts / n, 0.05) + 2 * penalties.counts
@@ -85,12 +87,15 @@ class LinearResponse:
     def times(self, moves: Moves) -> Moves:
         """H_P times the moves."""
         out = Moves(*(np.zeros_like(v) for v in moves))
+        shifted = moves.mu - np.einsum("pc,cpb->pb", self.rates, moves.theta)  # features are phi and (y - rate) phi
+        mean = self.expected.dot(Moves(shifted, moves.theta, moves.offsets)) / self.weights.sum()
         hessian_products(
-            self.cells, self.weights, self.shares, self.rates,
-            moves.mu, moves.theta, moves.offsets, out.mu, out.theta, out.offsets,
+            self.cells, self.weights, self.shares, mean,
+            shifted, moves.theta, moves.offsets, out.mu, out.theta, out.offsets,
         )  # fmt: skip
         mu = out.mu + 2 * self.penalties.counts[:, None] * moves.mu
-        theta = out.theta + 2 * self.penalties.sums[:, :, None] * moves.theta
+        theta = out.theta - self.rates.T[:, :, None] * out.mu
+        theta += 2 * self.penalties.sums[:, :, None] * moves.theta
         return self._masked(Moves(mu, theta, out.offsets))
 
     def _masked(self, moves: Moves) -> Moves:
