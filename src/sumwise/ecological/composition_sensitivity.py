@@ -140,7 +140,7 @@ def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 
     >>> aggregation_bias_test(synthetic.precincts(60, random_state=0).margins)["power"].between(0, 1).all()
     np.True_
     """
-    effect, alpha = checks.positive(effect, "effect"), checks.fraction(alpha, "alpha")
+    size, alpha = float(checks.positive(effect, "effect")), checks.fraction(alpha, "alpha")
     full = margins[margins.totals > 0]
     weight = full.totals * full.weights
     rows = []
@@ -150,7 +150,7 @@ def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 
             curvature, error, freedom = fitted_curvature(x, t, weight / weight.mean())
             row = {"group": margins.row_names[r], "outcome": margins.col_names[c], "curvature": curvature}
             if error > 0:
-                cut, noncentral = stats.t.ppf(1 - alpha / 2, freedom), effect / error
+                cut, noncentral = float(stats.t.ppf(1 - alpha / 2, freedom)), size / error
                 p = float(2 * stats.t.sf(abs(curvature / error), freedom))
                 power = float(stats.norm.sf(cut - noncentral) + stats.norm.cdf(-cut - noncentral))
                 found = float((cut + stats.norm.ppf(0.8)) * error)

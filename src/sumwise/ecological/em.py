@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.contests import Contests
@@ -17,7 +16,7 @@ from sumwise.ecological.kernels.pooling import cells_of_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
-from sumwise.ecological.result import EcologicalEstimator
+from sumwise.ecological.result import EcologicalEstimator, fresh
 from sumwise.errors import DataError, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
@@ -39,7 +38,8 @@ class _Data(NamedTuple):
 
     def some(self, chosen: np.ndarray) -> _Data:
         """Some of the units."""
-        return _Data(*(None if side is None else side[chosen] for side in self))
+        row_sd = None if self.row_sd is None else self.row_sd[chosen]
+        return _Data(self.rows[chosen], self.cols[chosen], self.weight[chosen], row_sd)
 
 
 class EcologicalEM(EcologicalEstimator):
@@ -181,7 +181,7 @@ class EcologicalEM(EcologicalEstimator):
     def _fit_contests(self, contests: Contests) -> EcologicalEM:
         if self.correction is True and self.method != "entropic":
             raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
-        fits = {key: clone(self).set_params(n_groups=0).fit(contests[key]) for key in contests}
+        fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in contests}
         pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
         for key, part in pooled.items():
             fits[key]._take(contests[key], part, self.n_groups)

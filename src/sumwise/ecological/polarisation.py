@@ -74,7 +74,7 @@ def polarised_voting(
     [[0, 'row0'], [0, 'row1'], [1, 'row0'], [1, 'row1']]
     """
     level = checks.fraction(level, "level")
-    fits = fits.contests_ if hasattr(fits, "contests_") else fits
+    fits = getattr(fits, "contests_", fits)
     if not isinstance(fits, Mapping):
         raise DataError("Give fits by contest.", hint='such as polarised_voting({"mayor 2020": est}).')
     rows = []

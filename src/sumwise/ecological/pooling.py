@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from sumwise.contests import Contests
 from sumwise.ecological.alignment import Matched, match_outcomes
@@ -15,7 +14,7 @@ from sumwise.ecological.calibration import chance_sd, pooled_sd
 from sumwise.ecological.correction import FEWEST, ContestFacts, corrected_table, resemblance
 from sumwise.ecological.kernels.pooling import log_lifts, mixed_table
 from sumwise.ecological.kernels.unit_likelihood import unit_log_density
-from sumwise.ecological.result import inside
+from sumwise.ecological.result import fresh, inside
 from sumwise.margins import Margins
 
 ALONE, POOLED, CORRECTED = "alone", "pooled", "pooled and corrected"
@@ -110,7 +109,7 @@ def _held_out(part: Margins, rest: Margins, est: Any, fact: ContestFacts) -> np.
     """Log-likelihood of `rest` for every weight, from a fit to `part`; None where a group is absent from `part`."""
     if not (part.rows.sum(axis=0) > 0).all() or not part.cols.sum(axis=0).all():
         return None
-    table = clone(est).fit(part).total_
+    table = fresh(est).fit(part).total_
     scores = []
     for weight in WEIGHTS:
         mixed = mixed_table(table, fact.pooled, shrinkage(weight, fact)) if weight else table
@@ -165,14 +164,16 @@ def _facts(margins: Margins, est: Any, matched: Matched, pooled: tuple) -> Conte
         if r is not None:
             own[r, c] = 1.0
     return ContestFacts(
-        est.total_,
-        own,
-        np.array([float("other" in str(name).lower()) for name in margins.row_names]),
-        *pooled,
-        np.sqrt(weight @ x**2),
-        np.sqrt(weight @ t**2),
-        np.einsum("i,ir,ic->rc", weight, x, t),
-        np.sqrt(np.einsum("i,irc->rc", weight, moved**2)),
-        len(full),
-        est.overdispersion_,
+        table=est.total_,
+        own=own,
+        other_group=np.array([float("other" in str(name).lower()) for name in margins.row_names]),
+        pooled=pooled[0],
+        spread=pooled[1],
+        n_others=pooled[2],
+        group_sd=np.sqrt(weight @ x**2),
+        outcome_sd=np.sqrt(weight @ t**2),
+        covariance=np.einsum("i,ir,ic->rc", weight, x, t),
+        cell_sd=np.sqrt(np.einsum("i,irc->rc", weight, moved**2)),
+        n_units=len(full),
+        dispersion=est.overdispersion_,
     )

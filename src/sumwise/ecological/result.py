@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.ecological.calibration import unit_intervals
@@ -245,3 +246,9 @@ def inside(shares: np.ndarray) -> np.ndarray:
     """
     kept = np.clip(shares, FLOOR, None)
     return kept / kept.sum(axis=1, keepdims=True)
+
+
+def fresh(est: Any, **parameters: Any) -> Any:
+    """An unfitted copy of an estimator, with some parameters changed."""
+    made: Any = clone(est)
+    return made.set_params(**parameters)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.result import fresh
 from sumwise.errors import DataError, UnknownName
 from sumwise.estimate import Estimate
 from sumwise.margins import Margins
@@ -161,12 +161,12 @@ def two_stage_turnout(
     sides = np.stack([margins.cols[:, ~away].sum(axis=1), margins.cols[:, away].sum(axis=1)], axis=1)
     if not sides.sum(axis=0).all():
         raise DataError("Everybody voted, or nobody did.", hint="with no non-voters there is no turnout to estimate.")
-    first = clone(method).fit(Margins(margins.rows, sides, weights=margins.weights))
+    first = fresh(method).fit(Margins(margins.rows, sides, weights=margins.weights))
     second = _second(margins, away, first.cells_, method)
     refits = []
     for draw in first.sample(N_REFITS, rng):
         cells = rake(np.array(margins.rows), sides, np.log(np.clip(draw, 1e-6, 1.0)))
-        refits.append(_second(margins, away, cells, clone(method).set_params(n_groups=0)).shares_)
+        refits.append(_second(margins, away, cells, fresh(method, n_groups=0)).shares_)
     sd = np.sqrt(second.standard_errors_**2 + np.var(refits, axis=0, ddof=1))
     second.standard_errors_ = sd
     bounds = np.zeros_like(sd), np.ones_like(sd)  # bounds of estimated voters are no bounds
@@ -183,7 +183,7 @@ def _second(margins: Margins, away: np.ndarray, cells: np.ndarray, method: Any) 
     whole = voters.sum(axis=1, keepdims=True)
     scale = np.divide(votes.sum(axis=1, keepdims=True), whole, out=np.zeros_like(whole), where=whole > 0)
     used = Margins(voters * scale, votes, weights=margins.weights, row_names=margins.row_names)
-    return clone(method).fit(used)
+    return fresh(method).fit(used)
 
 
 def _record(est, away, values, ranges, level, method, margins=None) -> Turnout:
@@ -195,5 +195,5 @@ def _record(est, away, values, ranges, level, method, margins=None) -> Turnout:
         values, ranges, ("turnout", "share"), ([groups], [groups, candidates]), (["group"], ["group", "candidate"])
     ):
         ends = np.clip(np.minimum(low, value), 0, 1), np.clip(np.maximum(high, value), 0, 1)
-        made.append(Estimate(np.clip(value, 0, 1), *ends, level, labels=labels, axes=axes, name=what))
-    return Turnout(*made, tuple(name for name, gone in zip(names, away) if gone), method)
+        made.append(Estimate(np.clip(value, 0, 1), ends[0], ends[1], level, labels=labels, axes=axes, name=what))
+    return Turnout(made[0], made[1], tuple(name for name, gone in zip(names, away) if gone), method)
