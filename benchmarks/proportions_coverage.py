@@ -35,7 +35,7 @@ COEFFICIENTS = {  # bags, members, features, classes
     "plain": (60, 20, 5, 2),
     "small bags": (150, 5, 5, 2),
     "few bags": (25, 30, 4, 2),
-    "many features": (40, 20, 16, 2),
+    "many features": (80, 12, 15, 2),
     "three classes": (60, 6, 2, 3),
 }
 SHARES = {  # bags, members, classes, effect of regions

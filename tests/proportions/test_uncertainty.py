@@ -175,7 +175,7 @@ def test_intervals_of_coefficients_lie_where_counts_alone_put_them():
     np.testing.assert_allclose(frame["standard_error"], error, rtol=0.15)
 
 
-def test_fewer_than_two_bags_per_coefficient_have_no_intervals_and_say_so():
+def test_fewer_than_four_bags_per_coefficient_have_no_intervals_and_say_so():
     rng = np.random.default_rng(0)
     bags = Bags(rng.normal(size=(200, 12)), np.arange(0, 201, 10))
     counts = rng.binomial(10, 0.5, 20)
@@ -184,3 +184,17 @@ def test_fewer_than_two_bags_per_coefficient_have_no_intervals_and_say_so():
         frame = sure.to_frame()
     assert frame["low"].isna().all()
     assert frame["coefficient"].notna().all()
+
+
+def test_three_classes_have_intervals_of_their_coefficients():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 2)) + np.repeat(rng.normal(size=(60, 2)), 10, axis=0)
+    truth = np.array([[0.0, 0.0, 0.0], [1.0, -0.5, 0.2], [-0.5, 1.0, -0.2]])
+    labels = np.argmax(values @ truth[:, :2].T + truth[:, 2] + rng.gumbel(size=(600, 3)), axis=1)
+    counts = np.eye(3)[labels].reshape(60, 10, 3).sum(axis=1)
+    bags = Bags(values, np.arange(0, 601, 10))
+    frame = covariance(CardinalityClassifier(multiclass="exact").fit(bags, counts), bags, counts).to_frame(0.99)
+    low, high = (frame[side].to_numpy().reshape(3, 3) for side in ("low", "high"))
+    centred = truth - truth.mean(axis=0)
+    assert np.isfinite(low).all()
+    assert ((low < centred + 0.2) & (centred - 0.2 < high)).all()

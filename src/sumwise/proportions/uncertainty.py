@@ -24,6 +24,7 @@ from sumwise.proportions.linear import LinearProblem
 if TYPE_CHECKING:
     import pandas as pd
 
+LEAST_UNITS = 4  # per coefficient: with 2.4, strong effects and 90% intervals, 84% held the truth (200 simulations)
 KINDS = ("observed", "expected", "sandwich")
 
 
@@ -86,7 +87,7 @@ class Covariance:
         ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
         counts alone suggest (one Newton step without the penalty), so that it holds the truth as often as it says, and
         may leave the fitted one out. It is missing where the counts say nothing, and for all coefficients where there
-        are fewer than two bags for each: no interval would hold.
+        are fewer than four bags for each: no interval would hold.
         """
         import pandas as pd
         from scipy.stats import t
@@ -118,7 +119,7 @@ class Covariance:
             return table, self.standard_errors
         n_params = table.shape[1] * max(len(table) - 1, 1)
         errors = np.where(np.isfinite(self.errors), self.errors, np.nan)
-        if self.n_units < 2 * n_params:
+        if self.n_units < LEAST_UNITS * n_params:
             warnings.warn(
                 f"{self.n_units} bags or groups are too few for intervals of {n_params} coefficients: none would hold. "
                 "Shares of subgroups have intervals all the same. Hint: fewer features, or more bags.",
