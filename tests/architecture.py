@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "sumwise"
 FAMILIES = {"ecological", "proportions", "distribution", "collective", "maxent"}
 DOORS = {"aggregate", "privacy", "readers", "datasets", "synthetic"}
 SUPPORT = {"persistence", "storage", "checkpoint", "progress", "extras", "networks", "spark"}
-TOP = {"app", "cli", "demo", "study", "advise", "__main__"}  # study: from a problem file to a report
+TOP = {"app", "cli", "demo", "study", "advice", "__main__"}  # study: from a problem file to a report
 
 # What each place is part of; files at the root that are not named here are nouns.
 LAYER = {

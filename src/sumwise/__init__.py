@@ -32,6 +32,7 @@ __all__ = [
     "NotConverged",
     "Table",
     "Tables",
+    "advise",
     "load",
     "save",
 ]
@@ -61,10 +62,12 @@ _SUBMODULES = frozenset(
 
 def __getattr__(name: str) -> Any:
     """Load a family the first time it is named: ``sumwise.ecological.King``."""
+    if name == "advise":  # it needs the families, so it isn't loaded with the containers
+        return importlib.import_module("sumwise.advice").advise
     if name in _SUBMODULES:
         return importlib.import_module(f"sumwise.{name}")
     raise AttributeError(f"module 'sumwise' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES})
+    return sorted({*globals(), *_SUBMODULES, "advise"})
