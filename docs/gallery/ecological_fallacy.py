@@ -9,7 +9,8 @@ import numpy as np
 from sumwise import synthetic
 
 rates = [[0.30, 0.70], [0.45, 0.55]]  # of groups A and B, where the confounder is zero
-data = synthetic.precincts(40, base_shares=rates, segregation=0.3, bias=0.9, confounding=0.95, random_state=0)
+shape = {"segregation": 0.3, "heterogeneity": 0.0, "bias": 0.9, "confounding": 0.95}
+data = synthetic.precincts(40, base_shares=rates, **shape, random_state=0)
 x, y = data.margins.rows[:, 0] / data.margins.totals, data.margins.cols[:, 0] / data.margins.totals
 fig, ax = plt.subplots(figsize=(5.5, 4.5))
 slope = data.probabilities[:, 0, 0] - data.probabilities[:, 1, 0]  # A less B, in each unit
