@@ -121,3 +121,9 @@ def test_bad_use_is_refused():
         AggregateRegressor(penalty=[1.0, 2.0, 3.0]).fit(bags, sums(bags, y))
     with pytest.warns(ModelWarning, match="2 bags are too few to estimate 2 effects"):
         AggregateRegressor(penalty=1.0).fit(bags[:2], sums(bags, y)[:2])
+
+
+def test_responses_that_are_all_the_same_are_refused():
+    bags = Bags.from_arrays([np.random.default_rng(i).normal(size=(5, 2)) for i in range(8)])
+    with pytest.raises(DataError, match="All 8 bags have the same mean response, 3"):
+        AggregateRegressor().fit(bags, np.full(8, 15.0))

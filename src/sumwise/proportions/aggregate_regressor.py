@@ -91,6 +91,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
             self.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
         people, matrix, relative = _people(values, bags, members)
+        if self.likelihood == "gaussian":
+            _check_varied(totals, matrix)
         centre, scale = centre_and_scale(people)
         found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative)
         self._store(found, prior, centre, scale)
@@ -221,6 +223,16 @@ class AggregateRegressor(RegressorMixin, Estimator):
         off = given - self.predict_sums(bags)
         total = float(((given - given.mean()) ** 2).sum())
         return 1.0 - float(off @ off) / total if total > 0 else 0.0
+
+
+def _check_varied(totals: np.ndarray, matrix: Any) -> None:
+    """Refuse responses that are the same for all: their variance would be 0, and any coefficients fit."""
+    means = totals / np.maximum(np.asarray(matrix.sum(axis=1)).ravel(), 1e-300)
+    if len(means) > 1 and np.ptp(means) <= 1e-12 * np.abs(means).max():
+        raise DataError(
+            f"All {len(means)} bags have the same mean response, {means[0]:.6g}: there is nothing to learn from them.",
+            hint="give bags whose responses differ.",
+        )
 
 
 def _people(values: np.ndarray, bags: Bags, members: Any) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
