@@ -31,6 +31,7 @@ from sumwise.maxent.trainers import Settings, penalties_for
 
 MOST = 200_000  # rows drawn for the covariance of the tables' errors
 ROWS = 20_000  # cells of the joint table that are gone through; where there are more, as many draws
+FEWEST_ROWS = 10  # draws in a cell from which they say how its parameter answers
 ENTRIES = 2e7  # parameters times changes that are answered at once
 USUAL_MU = 0.5  # variance that the default penalty of mu, 1, implies
 LOG_SCALES = np.linspace(-7.0, 7.0, 281)  # of log c
@@ -61,7 +62,9 @@ def bootstrap(
     response = LinearResponse(model, stats, rows, stats.n * weights, penalties, per_count)
     sampled = _in_parts(lambda at: _to_others(response, stats, others[at]), n, stats)
     pulled = _in_parts(lambda at: _to_centres(response, stats, centres[at]), n, stats)
-    kept = _replicates(model, stats, variances.sums, np.stack([c.sums for c in centres]), sampled, pulled)
+    fewest = 0 if len(weights) != len(codes[:ROWS]) or np.ptp(weights) > 0 else FEWEST_ROWS
+    counted = np.bincount(response.cells.ravel(), minlength=stats.layout.n_params) >= fewest
+    kept = _replicates(model, stats, variances.sums, np.stack([c.sums for c in centres]), (sampled, pulled), counted)
     return kept | {"coefficients": least_split(stats.layout, kept["prior"], plain.sums, True)}
 
 
@@ -106,14 +109,15 @@ def _replicates(
     stats: SufficientStatistics,
     variances: np.ndarray,
     centres: np.ndarray,
-    sampled: Moves,
-    pulled: Moves,
+    answers: tuple[Moves, Moves],
+    counted: np.ndarray,
 ) -> dict[str, np.ndarray]:
+    """Parameters with both errors; counted (P,): cells with rows enough to show their answer decide the scale."""
     lay, fitted = stats.layout, model.parameters
-    to_sample, to_pull = (Moves(*(_around_mean(np.moveaxis(v, -1, 0)) for v in moves)) for moves in (sampled, pulled))
+    to_sample, to_pull = (Moves(*(_around_mean(np.moveaxis(v, -1, 0)) for v in moves)) for moves in answers)
     answered = to_pull.theta - _around_mean(centres)
     a, b = (v.var(axis=0, ddof=1).ravel() for v in (to_sample.theta, answered))
-    own = np.broadcast_to(lay.own_places() * free_shares(lay), fitted.theta.shape)
+    own = np.broadcast_to(counted * lay.own_places() * free_shares(lay), fitted.theta.shape)
     scale = suggested_scale(fitted.theta.ravel(), a, b, own.ravel())
     mu, theta, offsets = (x + np.sqrt(scale) * y for x, y in zip(to_sample, to_pull))
     if len(fitted.theta) == 1:

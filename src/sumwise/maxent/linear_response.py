@@ -18,7 +18,7 @@ from sumwise.maxent.kernels.hessian_products import hessian_products
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
-STEPS = 60  # of conjugate gradients at most
+STEPS = 50  # of conjugate gradients at most
 TOL = 1e-3  # relative residual at which they end
 EDGE = 1e-4  # rates are kept this far from 0 and 1
 
