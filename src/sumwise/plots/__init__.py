@@ -8,6 +8,7 @@ from sumwise.plots.findings import plot_findings
 from sumwise.plots.flows import plot_flows
 from sumwise.plots.font_cache import prepare_font_cache
 from sumwise.plots.intervals import plot_intervals
+from sumwise.plots.map_flows import plot_map_flows
 from sumwise.plots.methods import plot_methods
 from sumwise.plots.polarisation import plot_polarisation
 from sumwise.plots.predicted import plot_predicted
@@ -29,6 +30,7 @@ __all__ = [
     "plot_findings",
     "plot_flows",
     "plot_intervals",
+    "plot_map_flows",
     "plot_methods",
     "plot_polarisation",
     "plot_predicted",
