@@ -34,7 +34,7 @@ QUERIES = {
     "origin destination": ["glossary", "how-to/recover-flows-from-counts"],
     "bird migration": ["tutorials/bird-migration"],
     "read-only": ["how-to/train-at-scale", "explanation/persistence", "how-to/read-your-files", "glossary"],
-    "multiple instance learning": ["glossary"],
+    "multiple instance learning": ["glossary", "explanation/label-proportions", "explanation/distribution-results"],
     "distribution regression": ["explanation/distribution-regression"],
     "deep sets": ["explanation/deep-sets"],
     "maximum entropy": ["explanation/maximum-entropy"],
