@@ -236,6 +236,23 @@ def many(_):
     return show("many", [row])
 
 
+def pooled(every):
+    """CPU seconds of all contests at once, pooled, with intervals; errors are in contest_correction.json."""
+    known = {(c.dataset, c.district): c for c in datasets.contests()[::every]}
+    EcologicalEM(n_groups=0).fit(next(iter(known.values())).margins)
+    contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
+    rows = []
+    for correction in ("auto", False):
+        begin = time.process_time()
+        est = EcologicalEM(correction=correction).fit(contests)
+        seconds = time.process_time() - begin
+        used = sorted({est[k].pooling_ for k in known})
+        rows.append(
+            {"contests": len(known), "correction": str(correction), "used": ", ".join(used), "CPU seconds": seconds}
+        )
+    return show("pooled", rows)
+
+
 def robust(every):
     """Of first choices that `sensitivity` calls robust, how many are right; its limit was chosen on three elections."""
     found = []
@@ -263,6 +280,7 @@ PARTS = {
     "turnout": turnout_ways,
     "many": many,
     "robust": robust,
+    "pooled": pooled,
 }
 
 

@@ -92,8 +92,8 @@ class EcologicalEM(EcologicalEstimator):
     pooling_ : str
         How a contest of several was estimated: "alone", "pooled", or "pooled and corrected".
     pooling_strength_ : float
-        The weight that the other contests of its election had, learned from how far contests differ beyond the error
-        of their estimates: 0 where they have nothing in common.
+        The weight that the other contests of its election had, chosen on held-out units: 0 where they have nothing in
+        common, NaN where the correction took its place.
     alone_ : ndarray of shape (R, C)
         What the contest's shares would be without the others.
 
