@@ -16,7 +16,7 @@ from sumwise.errors import DataError
 
 __all__ = ["as_pattern", "connect", "expand_pattern", "one_select", "one_statement", "reason"]
 
-CLOSED = {
+CLOSED: dict[str, Any] = {
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
     "allow_community_extensions": False,

@@ -271,7 +271,7 @@ def arrow_batches(reader: Any) -> Iterator[Any]:
 
 
 def _open_database(path: Path, opening: dict) -> Sheet:
-    asked = {"query": opening.get("query"), "params": opening.get("params")}
+    asked: dict[str, Any] = {"query": opening.get("query"), "params": opening.get("params")}
     with _foreign(path), connect(database=path, **asked) as con:
         return _run(con, repr(str(path)), opening.get("query"), opening)
 
