@@ -131,7 +131,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return float(2.0 * ratio / (1.0 - ratio) ** 2)
         raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
 
-    def _solved(self, values, scale, observed, relative) -> tuple[SumFit, np.ndarray]:
+    def _solved(self, values, scale, observed: tuple[Any, Any, Any], relative) -> tuple[SumFit, np.ndarray]:
         """The fit in standardised features, and the prior precision used there."""
         d = values.shape[1]
         given = None if isinstance(self.penalty, str) else checks.finite(self.penalty, "penalty")
@@ -153,7 +153,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return found, found.precision * start
         return self._by_held_out(values, observed, relative)
 
-    def _by_held_out(self, values, observed, relative) -> tuple[SumFit, np.ndarray]:
+    def _by_held_out(self, values, observed: tuple[Any, Any, Any], relative) -> tuple[SumFit, np.ndarray]:
         """Counts: the prior precision under which held-out sums have the least deviance."""
         totals, matrix, noise = observed
         d, n = values.shape[1], len(totals)
