@@ -60,7 +60,12 @@ def stemmer():
 
 def words(text: str) -> list[str]:
     """The stems of a text's words."""
-    return stemmer().stemWords(re.findall(r"[a-z0-9]+", text.lower()))
+    return [stem(word) for word in re.findall(r"[a-z0-9]+", text.lower())]
+
+
+@cache
+def stem(word: str) -> str:
+    return stemmer().stemWord(word)
 
 
 @cache
@@ -84,9 +89,9 @@ def search(query: str) -> list[str]:
     """Pages that contain every word of the query, best first."""
     asked, scored = words(query), []
     for name, (title, headings, text) in index().items():
-        hits = [sum(word.startswith(stem) for word in text) for stem in asked]
+        hits = [sum(word.startswith(start) for word in text) for start in asked]
         if all(hits):
-            bonus = sum(TITLE * (stem in title) + HEADING * (stem in headings) for stem in asked)
+            bonus = sum(TITLE * (word in title) + HEADING * (word in headings) for word in asked)
             together = sum(text[i : i + len(asked)] == asked for i in range(len(text))) if len(asked) > 1 else 0
             scored.append((-bonus - 3 * min(together, 5), -min(hits), name))
     return [name for *_, name in sorted(scored)]
