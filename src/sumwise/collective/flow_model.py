@@ -247,7 +247,8 @@ class FlowModel(Estimator):
         self.movements_, self.weights_, self.scores_ = learned.movements, learned.weights, learned.scores
         self.log_likelihood_ = learned.log_likelihood
         self.steps_ = [problem.flows(f) for f in learned.fits]
-        self.nodes_ = sum(w * problem.inside(f) for w, f in zip(learned.weights, learned.fits))
+        inside = np.stack([problem.inside(f) for f in learned.fits])
+        self.nodes_ = np.tensordot(learned.weights, inside, axes=1)
         best = learned.fits[int(np.argmax(learned.weights))]
         history = {k: np.asarray(v) for k, v in best.history.items()}
         self.fit_ = Fit(None, best.objective, best.gap, best.n_iter, best.converged, history)
@@ -318,7 +319,7 @@ class FlowModel(Estimator):
         kept = table.data >= least
         names = np.array(self.places_.names, dtype=object)
         found = pd.DataFrame({"from": names[table.row], "to": names[table.col], "count": table.data})
-        return found[kept].reset_index(drop=True)
+        return found.loc[kept].reset_index(drop=True)
 
     def counts(self) -> Counts:
         """Return estimated counts of all times and flows, as `map_counts` does."""

@@ -50,9 +50,9 @@ class Movement:
     def log_moves(self, places: Places, far: Any = None) -> Any:
         """Return log-probabilities (L, L) of moves; sparse where the places have a reach (`far`: their distances)."""
         far = places.moves() if far is None else far
-        pull = 0.0 if self.attraction == 0 or places.area is None else self.attraction * np.log(places.area)
+        pull: Any = 0.0 if self.attraction == 0 or places.area is None else self.attraction * np.log(places.area)
         if sparse.issparse(far):
-            out = sparse.coo_array(far)
+            out: Any = sparse.coo_array(far)
             scores = -self.stay * (out.row != out.col) - out.data / self.scale
             scores = scores + (pull if np.ndim(pull) == 0 else pull[out.col])
             top = np.full(out.shape[0], -np.inf)

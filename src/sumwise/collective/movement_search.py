@@ -56,11 +56,11 @@ def from_left_out_times(problem: FlowProblem, grid: list[Movement]) -> Learned:
         spread = errors.std(ddof=1) / np.sqrt(len(out)) if len(out) > 1 else 0.0
         rows.append((movement.stay, movement.scale, errors.mean(), spread, stays))
     scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error", "staying"])
-    best = int(scores["error"].idxmin())
-    limit = scores.loc[best, "error"] + scores.loc[best, "standard error"]
-    plausible = scores[scores["error"] <= limit]
-    chosen = int(plausible["staying"].idxmax())
-    scores["chosen"] = scores.index == chosen
+    error, spread, staying = (scores[c].to_numpy(dtype=float) for c in ("error", "standard error", "staying"))
+    best = int(np.argmin(error))
+    plausible = error <= error[best] + spread[best]
+    chosen = int(np.argmax(np.where(plausible, staying, -np.inf)))
+    scores["chosen"] = np.arange(len(scores)) == chosen
     return Learned([grid[chosen]], np.ones(1), [problem.solve(grid[chosen])], scores)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from sumwise import checks
 from sumwise.errors import DataError
@@ -214,7 +214,7 @@ class Places:
     def nearest(self, first: Any, second: Any) -> np.ndarray:
         """Return the number of the place nearest to each point (lon, lat or x, y)."""
         points = np.column_stack([checks.finite(first, "first", ndim=1), checks.finite(second, "second", ndim=1)])
-        return cKDTree(self._vectors()).query(_vectors(points, self.lon is not None))[1]
+        return np.asarray(KDTree(self._vectors()).query(_vectors(points, self.lon is not None))[1])
 
     def distance(self, first: Any, second: Any) -> Any:
         """Return the distance between two places by name."""
@@ -224,7 +224,7 @@ class Places:
     @property
     def positions(self) -> np.ndarray:
         """Coordinates (L, 2) for maps: longitude and latitude, or x and y."""
-        given = (self.lon, self.lat) if self.lon is not None else (self.x, self.y)
+        given: Any = (self.lon, self.lat) if self.lon is not None else (self.x, self.y)
         if given[0] is None:
             raise DataError("These places have no coordinates.", hint="give lon and lat, or x and y.")
         return np.column_stack(given)
@@ -237,7 +237,7 @@ class Places:
         if self.distances is not None:
             far = np.where(np.eye(len(self), dtype=bool), np.inf, self.distances).min(axis=1)
             return float(np.median(far[np.isfinite(far)])) or 1.0
-        near = cKDTree(self._vectors()).query(self._vectors(), 2)[1]
+        near = np.asarray(KDTree(self._vectors()).query(self._vectors(), 2)[1])
         other = np.where(near[:, 1] == np.arange(len(self)), near[:, 0], near[:, 1])
         return float(np.median(self._pair_distances(np.arange(len(self)), other))) or 1.0
 
@@ -256,7 +256,7 @@ class Places:
             i, j = np.nonzero(np.isfinite(far))
             return sparse.csr_array((far[i, j], (i, j)), shape=far.shape)
         limit = self.reach if self.lon is None else 2.0 * np.sin(min(self.reach / EARTH, np.pi) / 2.0)
-        pairs = cKDTree(self._vectors()).query_pairs(limit * (1 + 1e-9), output_type="ndarray")
+        pairs = KDTree(self._vectors()).query_pairs(limit * (1 + 1e-9), output_type="ndarray")
         here = np.arange(len(self))
         i, j = (np.concatenate([here, pairs[:, a], pairs[:, 1 - a]]) for a in (0, 1))
         kept = ~self._crossed(i, j)

@@ -41,7 +41,7 @@ class Run:
     max_iter: int
     n_iter: int = 0
     bound: float = -np.inf
-    first: float | None = None
+    first: Any = None  # objective of the first point
     concave: bool = False
     damping: float | None = None  # fixed, for `feasible_nlbp`
     convex: bool = True  # whether the loss is known to be convex: without that there is no bound
