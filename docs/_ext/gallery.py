@@ -6,6 +6,7 @@ are kept under docs/_build/gallery and drawn again when the script or any file o
 
 import ast
 import html
+import logging
 import os
 import shutil
 import warnings
@@ -108,6 +109,7 @@ def write_images(app, error):
     if error is not None or app.builder.format != "html":
         return
     source = Path(app.srcdir)
+    logging.getLogger("sumwise").setLevel(logging.ERROR)  # that kernels are compiled is no warning about a page
     newest = max((path.stat().st_mtime for path in (source.parent / "src").rglob("*.py")), default=0.0)
     target = Path(app.outdir) / "_static" / "gallery"
     target.mkdir(parents=True, exist_ok=True)
