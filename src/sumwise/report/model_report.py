@@ -35,6 +35,14 @@ class Figure:
     numbers : dict or list of dicts
         What it draws; a list has one picture per step.
     caption : str
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Bounds
+    >>> margins = synthetic.precincts(30, random_state=0).margins
+    >>> Bounds().fit(margins).report(margins).figures[0].plot
+    'intervals'
     """
 
     plot: str
