@@ -72,7 +72,9 @@ class Checkpoint:
             raise DataError(f"seconds is {seconds!r}.", hint="give a number, 0 or more.")
         if not isinstance(path, str | os.PathLike | None):
             raise DataError(f"path is {path!r}.", hint="give the name of a file, or None to keep nothing.")
-        self.path = RemoteFile(path) if is_remote(path) else None if path is None else Path(path)
+        self.path: Path | RemoteFile | None = None
+        if path is not None:
+            self.path = RemoteFile(str(path)) if is_remote(path) else Path(path)
         self.key = key if key is None or isinstance(key, str) else fingerprint(key)
         self.every = int(every)
         self.seconds = float(seconds)
@@ -119,6 +121,8 @@ class Checkpoint:
         return held["state"]
 
     def _read(self) -> Any:
+        if self.path is None:
+            return None
         if not isinstance(self.path, RemoteFile):
             return archive.read(self.path, "checkpoint", decoded)
         with self.path.fetched() as local:

@@ -114,7 +114,7 @@ class Features:
     def learn(cls, bags: Bags) -> Features:
         """Learn from the rows of bags, weighted where they carry weights."""
         gone = np.isnan(bags.values)
-        missing = gone.any(axis=0)
+        missing = np.asarray(gone.any(axis=0))
         known = np.where(gone, 0.0, bags.values) if missing.any() else bags.values
         people = bags.weights @ ~gone if missing.any() else np.full(bags.n_features, bags.weights.sum())
         means = bags.weights @ known / np.where(people > 0, people, 1.0)

@@ -54,7 +54,7 @@ class Jobs:
     def state(self, study: str) -> dict[str, Any]:
         """Where a study's job stands, with the end of its log."""
         folder = self.workspace.study(study)
-        job = read_json(folder / "job.json") or {"status": "none"}
+        job: dict[str, Any] = read_json(folder / "job.json") or {"status": "none"}
         if job["status"] == "running" and study not in self._children and not _alive(job.get("pid")):
             done = job["kind"] == "fit" and is_result(folder / "result")  # a server that was killed left it behind
             job["status"] = "done" if done else "interrupted"

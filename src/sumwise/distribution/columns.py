@@ -91,7 +91,7 @@ class Columns:
     def learn(cls, bags: Bags, standardize: bool = True) -> Columns:
         """Learn from training bags, each counted the same; constant columns are left out with a warning."""
         gone = np.isnan(bags.values)
-        gaps = tuple(n for n, some in zip(bags.features, gone.any(axis=0)) if some and n not in bags.levels)
+        gaps = tuple(n for n, some in zip(bags.features, _some(gone)) if some and n not in bags.levels)
         fill = _means_of_known(bags, gone) if gone.any() else None
         bags = _filled(bags, gaps, fill, _levels_with_missing(bags, gone))
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
@@ -141,7 +141,7 @@ class Columns:
 
     def _prepared(self, bags: Bags, gone: np.ndarray) -> Bags:
         """Return the bags with missing values filled and codes of categories translated."""
-        new = [n for n, some in zip(bags.features, gone.any(axis=0)) if some and n not in (*self.gaps, *self.levels)]
+        new = [n for n, some in zip(bags.features, _some(gone)) if some and n not in (*self.gaps, *self.levels)]
         if new:
             warnings.warn(
                 f"Column {new[0]!r} has missing values, which training had not: its mean takes their place.",
@@ -181,6 +181,10 @@ def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
 
 
+def _some(gone: np.ndarray) -> list[bool]:
+    return np.asarray(gone.any(axis=0)).tolist()
+
+
 def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
     """Weighted means of what is known of every column; 0 where nothing is."""
     weights = np.where(gone, 0.0, bags.weights[:, None])
@@ -189,7 +193,7 @@ def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
 
 
 def _levels_with_missing(bags: Bags, gone: np.ndarray) -> dict:
-    some = dict(zip(bags.features, gone.any(axis=0)))
+    some = dict(zip(bags.features, _some(gone)))
     return {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
 
 

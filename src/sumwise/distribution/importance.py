@@ -63,7 +63,7 @@ def permutation_importance(
     bags = check_bags(bags)
     checks.at_least(n_repeats, "n_repeats", 1)
     rng = checks.generator(random_state)
-    score = check_scoring(model, scoring=scoring)
+    score: Any = check_scoring(model, scoring=scoring)
     whole = score(model, bags, y)
     falls = np.zeros((bags.n_features, int(n_repeats)))
     for j in range(bags.n_features):

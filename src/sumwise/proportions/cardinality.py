@@ -274,7 +274,7 @@ class CardinalityClassifier(BagClassifier):
         self.partial_information_ = information + part.information(theta)[0]
         self.theta_ = theta[None, :]
         self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
-        self.n_bags_seen_ += part.likelihood.n_bags
+        self.n_bags_seen_ += len(part.likelihood.offsets) - 1
         self._finish(total, Solution(theta, total, change, n_iter, change <= self.tol), {})
 
     def _check(self):

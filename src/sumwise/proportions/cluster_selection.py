@@ -113,7 +113,7 @@ class ClusterSelection(BagClassifier):
         tried = [(k, seed) for k, seed in zip(given, seeds) if k <= most] or [(max(2, min(most, *given)), seeds[0])]
         errors = {k: self._held_out(rows, data, k, seed, folds) for k, seed in tried}
         self.n_clusters_ = min(errors, key=lambda k: errors[k])
-        found = KMeans(self.n_clusters_, n_init=4, random_state=dict(tried)[self.n_clusters_]).fit(rows)
+        found: Any = _clusters(rows, self.n_clusters_, 4, dict(tried)[self.n_clusters_])
         self.centres_ = found.cluster_centers_
         occupancy = _occupancy(found.labels_, data, self.n_clusters_)
         self.labels_ = cluster_labels(occupancy, data.shares, data.sizes / data.sizes.sum())
@@ -125,7 +125,7 @@ class ClusterSelection(BagClassifier):
 
     def _held_out(self, rows, data: BagShares, k, seed, folds) -> float:
         """Squared error of the shares of held-out bags; clusters are of all rows, which have no labels."""
-        occupancy = _occupancy(KMeans(k, n_init=2, random_state=seed).fit(rows).labels_, data, k)
+        occupancy = _occupancy(_clusters(rows, k, 2, seed).labels_, data, k)
         total = 0.0
         for fold in range(int(folds.max()) + 1):
             train, test = folds != fold, folds == fold
@@ -153,3 +153,8 @@ class ClusterSelection(BagClassifier):
 
 def _occupancy(clusters: np.ndarray, data: BagShares, k: int) -> np.ndarray:
     return data.bag_means(np.eye(k)[clusters])
+
+
+def _clusters(rows: np.ndarray, k: int, starts: int, seed: int) -> Any:
+    options: dict[str, Any] = {"n_init": starts, "random_state": seed}
+    return KMeans(k, **options).fit(rows)

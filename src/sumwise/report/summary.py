@@ -76,7 +76,7 @@ def facts(pairs: Mapping[str, Any], title: str | None = None) -> dict[str, Any]:
 
 
 def table(
-    frame: Any, title: str, kinds: Mapping[str, str] | None = None, file: str | None = None, folded: bool = False
+    frame: Any, title: str, kinds: Mapping[Any, str] | None = None, file: str | None = None, folded: bool = False
 ) -> dict[str, Any]:
     """A table of a frame; the page lets readers sort, filter and download it.
 

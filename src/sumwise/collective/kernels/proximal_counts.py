@@ -94,7 +94,8 @@ class Run:
     def scale(self):
         """What `tol` is relative to: the objective, or its drop since the start, if less."""
         size = abs(self.best.objective)
-        return min(size, max(self.first - self.best.objective, 1e-4 * size))
+        begun = size if self.first is None else self.first - self.best.objective
+        return min(size, max(begun, 1e-4 * size))
 
     def finish(self, converged):
         """The best point as a `Solution`; without convexity it is verified to be stationary, and has no gap."""

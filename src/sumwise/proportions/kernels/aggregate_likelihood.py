@@ -6,7 +6,7 @@ A person in two bags makes their sums correlated.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import linalg, optimize, sparse
@@ -33,7 +33,8 @@ def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarr
     (n_bags,) array where no person is in two bags, else (n_bags, n_bags)
     """
     scaled = members.multiply(np.sqrt(variances)[None, :]).tocsr()
-    if (np.asarray((members != 0).sum(axis=0)).ravel() <= 1).all():
+    present: Any = members != 0
+    if (np.asarray(present.sum(axis=0)).ravel() <= 1).all():
         return np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
     return (scaled @ scaled.T).toarray()
 
@@ -151,7 +152,9 @@ def poisson_sums(
         theta[-1] = np.log(max(float(totals.sum() / members.sum()), 1e-12))
     apart = shared_members(members, relative).ndim == 1
     exact = apart and not noise.any()
-    scale = np.asarray(members.multiply(relative[None, :]).max(axis=1).toarray()).ravel()  # a sum's variance over mean
+    scale = np.asarray(
+        cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
+    ).ravel()  # a sum's variance over mean
 
     def step(theta):
         rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
@@ -183,7 +186,7 @@ def poisson_sums(
         if trial[0] < now[0]:
             break  # rounding: no shorter step is better
         theta, now = theta + move, trial
-    covariance = linalg.pinvh(now[2])
+    covariance: Any = linalg.pinvh(now[2])
     degrees = float(np.trace(covariance @ (now[2] - np.diag(pull))))
     dispersion = max(now[3] / max(len(totals) - degrees, 1.0), 1.0)
     return SumFit(theta, dispersion * covariance, dispersion, 1.0, now[0], n_iter, size <= 1e-4, degrees)

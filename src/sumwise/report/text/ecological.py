@@ -138,7 +138,8 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
     out = []
     for r in order:
         c = real[int(est.shares_[r, real].argmax())]
-        ends = {"lower_bound": float(est.lower_bound_[r, c]), "upper_bound": float(est.upper_bound_[r, c])}
+        bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
+        ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
         what = _phrase(est.row_names_[r], est.col_names_[c])
         if context.method == "Bounds":
             out.append(finding(what, None, **ends))
@@ -152,7 +153,7 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             out.append(finding(what, None, **ends, trust="low", because=because))
             continue
         trust, because = _trust(context, r, c, low, high, curved)
-        inside = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
+        inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         out.append(_difference(context, order, real, curved))
@@ -221,7 +222,8 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
 
 
 def _impossible(context: Context, frame: pd.DataFrame) -> list[str]:
-    beyond = (frame["share"] < frame["lower_bound"] - 1e-6) | (frame["share"] > frame["upper_bound"] + 1e-6)
+    share, lower, upper = (frame[c].to_numpy(dtype=float) for c in ("share", "lower_bound", "upper_bound"))
+    beyond = (share < lower - 1e-6) | (share > upper + 1e-6)
     if not beyond.any():
         return []
     return [

@@ -161,7 +161,7 @@ def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) 
 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
-    inside = {"low": float(row["low"]), "high": float(row["high"]), "level": context.level}
+    inside: dict[str, Any] = {"low": float(row["low"]), "high": float(row["high"]), "level": context.level}
     return finding(what, float(row["share"]), **inside, trust=trust, because=because)
 
 

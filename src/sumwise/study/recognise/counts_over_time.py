@@ -96,8 +96,8 @@ def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments
     names = [name for name in place.texts.dropna().unique().tolist() if is_total_row(name)]
     for name in names:
         here = (place.texts == name).fillna(False).to_numpy(dtype=bool)
-        sums = pd.Series(count.amounts[~here]).groupby(time.codes[~here]).sum()
-        own = pd.Series(count.amounts[here]).groupby(time.codes[here]).sum()
+        sums: Any = pd.Series(count.amounts[~here]).groupby(time.codes[~here]).sum()
+        own: Any = pd.Series(count.amounts[here]).groupby(time.codes[here]).sum()
         if np.allclose(sums.reindex(own.index, fill_value=0), own, rtol=1e-6):
             data["without"] = {place.name: name}
             comments["data", "without"] = "the sum of all other places"

@@ -188,7 +188,7 @@ def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
     used = {c.name for side in (sides.groups, *sides.contests) for c in side.columns}
     for c in profile.columns:
         marks = () if c.texts is None else tuple(w for w in c.texts.dropna().unique().tolist() if is_withheld(w))
-        if c.name in used or not marks or not (words.like_group(c) or words.like_outcome(c)):
+        if c.texts is None or c.name in used or not marks or not (words.like_group(c) or words.like_outcome(c)):
             continue
         bad = c.texts.isin(marks).to_numpy(dtype=bool)
         raise DataError(
