@@ -15,7 +15,7 @@ from sumwise.collective.forecast import transitions
 from sumwise.collective.movement import Movement
 
 # Costs of leaving, and scales in units of the distance between neighbours. They span what birds and commuters were
-# found to do, and were not chosen by any score: a wider grid costs time only.
+# found to do: the range was set after settings within it had been scored on banded birds (see benchmarks/bands.py).
 STAYS = (2.0, 4.0, 6.0, 8.0)
 SCALES = (0.35, 0.7, 1.5, 3.0)
 EVERY = 4  # each fourth time is left out

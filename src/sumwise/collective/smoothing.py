@@ -171,14 +171,14 @@ def smooth_counts(
         root = np.where(seen, np.sqrt(np.where(seen, y, 0.0) / np.maximum(effort, 1e-9)[:, None] + SHIFT), np.nan)
         settings, error = _choose(root, when, place, (time_length, space_length, noise), rng)
         parts = _parts(settings[2], rough)
-        with _told(settings):
+        with _one_warning(settings):
             field = _fit(root, when, place, settings, rng)
         middle = with_roughness(field.values(), root, *parts)
         smooth = _back(middle)
         expected = np.where(seen, _scaled(smooth, size), 0.0).sum(axis=1)
         effort = np.where(expected > 0, np.nansum(y, axis=1) / np.maximum(expected, 1e-9), 1.0)
         effort = np.where(effort > 0, effort, 1.0)  # nothing seen, nothing known of the effort
-    with _told(settings):
+    with _one_warning(settings):
         wider = np.interp(field.values(), *_widening(root, when, place, settings, parts, draws, rng))
         fields = posterior_draws(field, seen, np.nan_to_num(root), draws, rng=rng)
         drawn = (with_roughness(f, root, *parts, rng=rng) for f in fields)
@@ -228,7 +228,7 @@ def _neighbours(points: np.ndarray) -> float:
 
 
 @contextmanager
-def _told(settings) -> Iterator[None]:
+def _one_warning(settings) -> Iterator[None]:
     """Say which settings can't be solved for."""
     try:
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
 from sumwise.ecological.result import EcologicalEstimator, fresh
-from sumwise.errors import DataError, UnknownName
+from sumwise.errors import DataError, ModelWarning, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 
@@ -185,6 +186,7 @@ class EcologicalEM(EcologicalEstimator):
         pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
         for key, part in pooled.items():
             fits[key]._take(contests[key], part, self.n_groups)
+        _warn_of_uncertain_groups(contests, [key for key, part in pooled.items() if part.method != ALONE])
         self.contests_ = fits
         unconverged = [key for key, est in fits.items() if not est.fit_.converged]
         steps = sum(est.fit_.n_iter for est in fits.values())
@@ -368,6 +370,17 @@ class EcologicalEM(EcologicalEstimator):
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():
             raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
+
+
+def _warn_of_uncertain_groups(contests: Contests, pooled: list) -> None:
+    uncertain = [key for key in pooled if (sd := contests[key].row_sd) is not None and sd.any()]
+    if uncertain:
+        warnings.warn(
+            f"Intervals of {len(uncertain)} of {len(contests)} contests (first: {uncertain[0]!r}) take counts by group "
+            "as exact: pooling doesn't include row_sd. Hint: fit such a contest by itself, which does.",
+            ModelWarning,
+            stacklevel=4,
+        )
 
 
 def _data(margins: Margins) -> _Data:

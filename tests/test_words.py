@@ -1,0 +1,50 @@
+"""Words that we don't use in source, pages and templates: the field has better ones (see CONTRIBUTING.md)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UNWANTED = {
+    r"told": "observed, reported, given, implied by",
+    r"tells": "is informative about, shows, says",
+    r"hangs? together": "are correlated",
+    r"mended": "fixed",
+    r"as dark as": "",
+    r"outcomes? bends?": "group behaviour varies with composition",
+    r"the house": "the architecture",
+}
+PATTERN = re.compile(r"(?<![A-Za-z])(" + "|".join(UNWANTED) + r")(?![A-Za-z])", re.IGNORECASE)
+KINDS = {".py", ".md", ".html", ".css", ".js", ".toml", ".jinja"}
+
+
+def pages() -> list[Path]:
+    """Everything that a reader or user may see."""
+    found = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")]
+    for folder in ("src", "docs"):
+        found += [p for p in sorted((ROOT / folder).rglob("*")) if p.suffix in KINDS and "_build" not in p.parts]
+    return [p for p in found if p.is_file()]
+
+
+def unwanted(text: str) -> list[tuple[int, str]]:
+    """Line and word of every unwanted word."""
+    lines = enumerate(text.splitlines(), 1)
+    return [(i, match[0]) for i, line in lines for match in PATTERN.finditer(line.replace("_", " "))]
+
+
+def test_no_page_uses_a_word_that_we_replaced():
+    found = [f"{p.relative_to(ROOT)}:{i} {word!r}" for p in pages() for i, word in unwanted(p.read_text("utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize("line", ["We were told.", "told_sums = 1", "Told", "attributes hang together", "Mended: x"])
+def test_each_word_is_found(line):
+    assert unwanted(f"fine\n{line}")[0][0] == 2
+
+
+@pytest.mark.parametrize("line", ["untold", "stolid", "a bendable pipe", "emended", "housed"])
+def test_other_words_pass(line):
+    assert unwanted(line) == []
