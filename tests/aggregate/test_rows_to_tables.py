@@ -10,6 +10,7 @@ from sumwise import Domain, Margins, Tables
 from sumwise.aggregate import CountPlan, aggregate, aggregate_margins, fit_encoding, run
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
+from sumwise.sparse_table import SparseTable
 
 N = NASTY_NAMES
 ATTRIBUTES = [N[k] for k in ("text", "number", "flag", "upper", "lower", "dots")]
@@ -255,10 +256,12 @@ def test_all_labels_equal_give_label_sums():
     assert t.classes == (0, 1)
 
 
-def test_tables_too_large_for_memory_are_refused_before_counting():
+def test_tables_too_large_for_an_array_are_counted_by_their_filled_cells():
     domain = Domain({"a": 100_000, "b": 100_000})
-    with pytest.raises(DataError, match=r"10,000,000,000 cells.*'a' x 'b'"):
-        aggregate({"a": [0], "b": [0]}, ["a", "b"], domain=domain)
+    table = aggregate({"a": [0, 0, 7], "b": [0, 0, 9]}, ["a", "b"], domain=domain)["a", "b"]
+    assert table.n_cells == 10_000_000_000
+    assert isinstance(table, SparseTable)
+    assert table.total == 3
 
 
 def test_margins_have_no_label():

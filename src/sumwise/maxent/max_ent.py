@@ -350,7 +350,7 @@ class MaxEntClassifier(TablesClassifier):
         >>> from sumwise.maxent import MaxEntClassifier
         >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
         >>> people = duckdb.sql("SELECT 0 AS x1, 1 AS x2, 1 AS x3")
-        >>> found = duckdb.sql(model.to_sql("people")).fetchone()
+        >>> found = duckdb.sql(model.to_sql("people")).fetchall()[0]
         >>> bool(abs(found[1] - model.predict_proba({"x1": [0], "x2": [1], "x3": [1]})[0, 1]) < 1e-9)
         True
         """

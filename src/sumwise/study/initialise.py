@@ -84,10 +84,10 @@ def suggest_problem(
     >>> import pathlib, tempfile
     >>> from sumwise.study.initialise import suggest_problem
     >>> here = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
+    >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,80,30,60\\n")
     >>> found = suggest_problem([here / "votes.csv"], here / "problem.toml")
     >>> found.guess.family, found.guess.data["file"], found.read[0]["groups"]
-    ('ecological', 'votes.csv', {'young': 70.0, 'old': 130.0})
+    ('ecological', 'votes.csv', {'young': 70.0, 'old': 120.0})
     """
     path = Path(out)
     if family is not None:
