@@ -42,7 +42,7 @@ def test_influence_needs_standard_errors_and_a_method_that_refits():
 def test_homogeneous_units_are_those_of_one_group():
     table = homogeneous_units(odd_one_out(), 0.95)
     assert table["units"].tolist() == [1, 1, 0, 0]
-    assert table["share"][0] == pytest.approx(0.1)
+    assert table["share"][0] == pytest.approx(0.01)
     assert np.isnan(table["share"][2])
 
 
