@@ -345,12 +345,13 @@ class MaxEntClassifier(TablesClassifier):
 
         Examples
         --------
-        >>> import duckdb
         >>> from sumwise import synthetic
         >>> from sumwise.maxent import MaxEntClassifier
         >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
-        >>> people = duckdb.sql("SELECT 0 AS x1, 1 AS x2, 1 AS x3")
-        >>> found = duckdb.sql(model.to_sql("people")).fetchall()[0]
+        >>> from sumwise.readers.connection import connect  # DuckDB
+        >>> with connect() as database:
+        ...     _ = database.execute("CREATE TEMP TABLE people AS SELECT 0 AS x1, 1 AS x2, 1 AS x3").fetchall()
+        ...     found = database.execute(model.to_sql("people")).fetchall()[0]
         >>> bool(abs(found[1] - model.predict_proba({"x1": [0], "x2": [1], "x3": [1]})[0, 1]) < 1e-9)
         True
         """
