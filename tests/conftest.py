@@ -1,7 +1,6 @@
-"""What every test has: a place of its own for what sumwise notes about a user's ledgers, and no clock."""
+"""How the tests run: without a clock, with marks for the slow ones, and skipped where an extra is missing."""
 
 import importlib.util
-import itertools
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from sumwise.errors import MissingExtra
 from sumwise.extras import EXTRAS
 
 HERE = Path(__file__).parent
-NUMBERS = itertools.count()
 OPTIONAL = set(EXTRAS)
 
 # How long an example takes, or the making of one, depends on what else the machine does.
@@ -59,8 +57,3 @@ def pytest_runtest_call(item):
         if not lacking:
             raise
         pytest.skip(f"the package {lacking[0]!r} isn't installed")
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path_factory.getbasetemp() / f"state-{next(NUMBERS)}"))
