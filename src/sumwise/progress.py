@@ -110,7 +110,7 @@ class Progress:
         if view is not None:
             view.close(_how_it_ended(kind))
 
-    def _shown_values(self) -> str:
+    def shown_values(self) -> str:
         return ", ".join(f"{name} {_shown(value)}" for name, value in self.values.items())
 
 
@@ -134,7 +134,7 @@ class _Lines:
     def _write(self, end: str) -> None:
         p = self.progress
         count = f"{p.done}" if p.total is None else f"{p.done}/{p.total}"
-        values = f", {p._shown_values()}" if p.values else ""
+        values = f", {p.shown_values()}" if p.values else ""
         self.stream.write(f"{p.label}: {count}{values}, {time.monotonic() - self.start:.1f} s{end}\n")
         self.stream.flush()
 
@@ -155,13 +155,13 @@ class _Bar:
 
     def step(self) -> None:
         p = self.progress
-        _Bar.display.update(self.task, completed=p.done, values=p._shown_values())
+        _Bar.display.update(self.task, completed=p.done, values=p.shown_values())
 
     def close(self, end: str) -> None:
         p = self.progress
         if end == "done" and p.total != p.done:  # done before its time: the bar is full all the same
             _Bar.display.update(self.task, total=p.done or 1, completed=p.done or 1)
-        _Bar.display.update(self.task, values=", ".join(filter(None, [p._shown_values(), end])))
+        _Bar.display.update(self.task, values=", ".join(filter(None, [p.shown_values(), end])))
         _Bar.users -= 1
         if _Bar.users == 0:
             display, _Bar.display = _Bar.display, None

@@ -74,7 +74,7 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
 def environment_settings() -> dict[str, str]:
     """Return what ``spark-submit``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-defaults.conf`` set for this process."""
     pyspark = require("pyspark", extra="spark")
-    pyspark.SparkContext._ensure_initialized()
+    pyspark.SparkContext._ensure_initialized()  # noqa: SLF001 - nothing public reads spark-submit's settings
     return dict(pyspark.SparkConf().getAll())
 
 
@@ -229,5 +229,5 @@ class Standstill:
     def _executors(self) -> int:
         context = self.session.sparkContext
         local = context.master.startswith("local")
-        known = context._jsc.sc().getExecutorMemoryStatus().size()
+        known = context._jsc.sc().getExecutorMemoryStatus().size()  # noqa: SLF001 - the tracker doesn't know executors
         return known if local else known - 1  # the driver is among them

@@ -105,7 +105,7 @@ class App:
 
     # --- pages and files
 
-    async def index(self, request: Any) -> Any:
+    async def index(self, _request: Any) -> Any:
         """The page."""
         text = files("sumwise.app").joinpath("static", "app.html").read_text("utf-8")
         return _response(text.replace("{{token}}", self.token), "text/html; charset=utf-8")
@@ -143,7 +143,7 @@ class App:
 
     # --- studies
 
-    async def studies(self, request: Any) -> Any:
+    async def studies(self, _request: Any) -> Any:
         """All studies with their state."""
         return [self._facts(name) for name in self.workspace.names()]
 
@@ -251,7 +251,7 @@ class App:
         """Where a job stands."""
         return self.jobs.state(request.path_params["name"])
 
-    async def quit(self, request: Any) -> Any:
+    async def quit(self, _request: Any) -> Any:
         """End the server; a job that runs goes on."""
         self.jobs.close()
         asyncio.get_running_loop().call_later(0.2, self.stop)

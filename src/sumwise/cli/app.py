@@ -123,10 +123,10 @@ def _show_version(asked: bool) -> None:
 
 def _options(
     context: typer.Context,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
-    debug: Annotated[
+    debug: Annotated[  # noqa: ARG001 - read from the arguments, wherever it stands
         bool, typer.Option("--debug", help="Show the traceback of an error; works after a command too.")
     ] = False,
 ) -> None:

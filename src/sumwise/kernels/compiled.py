@@ -55,14 +55,14 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
     return compiled
 
 
-def _unequal(src_shapes, index_shape):
+def _unequal(_src_shapes, _index_shape):
     """Raise the error of ``x[:] = y`` for unequal shapes; stands in for Numba's, see `_Notice`."""
     raise NotImplementedError
 
 
 @overload(_unequal)
-def _unequal_compiled(src_shapes, index_shape):
-    def impl(src_shapes, index_shape):
+def _unequal_compiled(_src_shapes, _index_shape):
+    def impl(_src_shapes, _index_shape):
         raise ValueError("cannot assign slice from input of different size")
 
     return impl
@@ -90,7 +90,7 @@ class _Notice(event.Listener):
             self.given = True
             logging.getLogger("sumwise").warning(self.text)
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, _event: Any) -> None:
         self.depth -= 1
         if self.depth == 0:
             self.spent += time.perf_counter() - self.began

@@ -53,15 +53,15 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     return _DECODERS[tag](decoder, body, where)
 
 
-def _int(decoder: Decoder, body: str, where: str) -> int:
+def _int(_decoder: Decoder, body: str, _where: str) -> int:
     return int(body, 16)
 
 
-def _float(decoder: Decoder, body: str, where: str) -> float:
+def _float(_decoder: Decoder, body: str, _where: str) -> float:
     return float(body)
 
 
-def _complex(decoder: Decoder, body: list, where: str) -> complex:
+def _complex(_decoder: Decoder, body: list, _where: str) -> complex:
     real, imag = body
     return complex(float(real), float(imag))
 
@@ -83,7 +83,7 @@ def _slice(decoder: Decoder, body: list, where: str) -> slice:
     return slice(start, stop, step)
 
 
-def _type(decoder: Decoder, body: str, where: str) -> type:
+def _type(_decoder: Decoder, body: str, _where: str) -> type:
     return SCALAR_TYPES[body]
 
 

@@ -43,7 +43,7 @@ CLASSES = {
 
 
 def _loss(estimator: Any) -> Any:
-    return estimator._get_loss(sample_weight=None)
+    return estimator._get_loss(sample_weight=None)  # noqa: SLF001 - scikit-learn has no public way
 
 
 REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
@@ -52,7 +52,7 @@ REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
     "HistGradientBoostingRegressor": {"_loss": _loss},
     "MLPClassifier": {"_optimizer": None},
     "MLPRegressor": {"_optimizer": None},
-    "PoissonRegressor": {"_base_loss": lambda estimator: estimator._get_loss()},
+    "PoissonRegressor": {"_base_loss": lambda estimator: estimator._get_loss()},  # noqa: SLF001
     "SGDClassifier": {"_loss_function_": None},
 }
 """Attributes that aren't stored, and how to make them again from the others."""
@@ -77,7 +77,7 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
     return {"scikit": {**body, "attributes": encoder.named(attributes, where)}}
 
 
-def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
+def decode(decoder: Decoder, _tag: str, body: Any, where: str) -> Any:
     """Decode an estimator of a listed class; its constructor isn't called, its attributes are set."""
     cls = _listed_class(body["class"], where)
     _warn_of_other_version(cls.__name__, body["version"])

@@ -36,7 +36,7 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
     return {"sparse": {"class": kind.__name__, "shape": list(value.shape), **encoder.named(parts, where)}}
 
 
-def decode(decoder: Decoder, tag: str, body: dict, where: str) -> Any:
+def decode(decoder: Decoder, _tag: str, body: dict, where: str) -> Any:
     """Decode a sparse matrix; every index in it is checked."""
     from scipy import sparse
 
