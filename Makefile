@@ -15,7 +15,8 @@ export NUMBA_CACHE_DIR := $(CACHE)/numba
 export MPLCONFIGDIR := $(CACHE)/matplotlib
 export MPLBACKEND := Agg
 export SPARK_LOCAL_DIRS := $(CACHE)/spark
-export JDK_JAVA_OPTIONS := -Djava.io.tmpdir=$(CACHE)/tmp -XX:-UsePerfData
+# Java compiles lightly and collects with one thread: a test's session is over before more would pay.
+export JDK_JAVA_OPTIONS := -Djava.io.tmpdir=$(CACHE)/tmp -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 export npm_config_cache := $(CACHE)/npm
 export PRE_COMMIT_HOME := $(CACHE)/pre-commit
 $(shell mkdir -p $(TMPDIR))
@@ -45,10 +46,13 @@ demo: $(VENV)/.core  ## one small story per family, on generated data with known
 	$(BIN)/sumwise demo
 
 test: $(VENV)/.dev  ## every test and every documented example
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long"
+
+long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: killed Spark workers, the pages as HTML
+	$(BIN)/python -m pytest -q -m long tests
 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long" tests
 
 check: $(VENV)/.dev  ## lint, format and types
 	$(BIN)/ruff check .

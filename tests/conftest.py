@@ -1,6 +1,7 @@
 """How the tests run: without a clock, with marks for the slow ones, and skipped where an extra is missing."""
 
 import importlib.util
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,16 @@ def pytest_runtest_call(item):
         if not lacking:
             raise
         pytest.skip(f"the package {lacking[0]!r} isn't installed")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One Spark session for all tests of a worker."""
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, and there is none on this machine")
+    pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
+    from sumwise.spark import spark_session
+
+    session, stop = spark_session("local[2]")
+    yield session
+    stop()

@@ -1,24 +1,10 @@
-"""Engines for the shared tests: DuckDB always, Spark where there is Java; one Spark session per test module."""
-
-import shutil
+"""Engines for the shared tests: DuckDB always, Spark where there is Java."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from nasty_names import NASTY_LEVELS, NASTY_NAMES
-
-
-@pytest.fixture(scope="module")
-def spark():
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java, and there is none on this machine")
-    pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
-    from sumwise.spark import spark_session
-
-    session, stop = spark_session("local[2]")
-    yield session
-    stop()
 
 
 @pytest.fixture(scope="module", params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])

@@ -200,7 +200,7 @@ slow_net(sys.argv[1]).fit(*spreads(60))
 
 
 def slow_net(path, **changes):
-    return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=30, n_members=2, checkpoint=path, **changes)
+    return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=6, n_members=2, checkpoint=path, **changes)
 
 
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from killed import STAND_STILL
 from maxent_settings import classifier
 from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
-from sumwise.maxent import on_spark
+from sumwise.maxent import on_spark, trainers
 from sumwise.maxent.on_spark import Sums, merge, summed
 
 OPTIONS = {"n_chains": 300, "random_state": 0, "max_iter": 16, "tol": 0.0}
@@ -57,6 +57,38 @@ def test_merged_sums_are_those_of_all_chains(shares):
     assert np.array_equal(found[1].values, parts[1])
 
 
+class Stopped(Exception):
+    """What ends a driver in the middle."""
+
+
+@pytest.mark.spark
+def test_a_lost_partition_and_a_driver_that_ends_change_nothing(spark, tables, local, tmp_path, monkeypatch):
+    """Begun, stopped, resumed, and chains lost by the executors: the local engine's bits."""
+    monkeypatch.setattr(on_spark, "GATHER", 3)  # so that chains are gathered between
+    monkeypatch.setattr(trainers, "SECONDS", 0.0)
+    real, calls = on_spark.SparkGibbs.moments, []
+
+    def moments(self, parameters):
+        calls.append(1)
+        if len(calls) == 12:  # a checkpoint is saved after ten steps
+            raise Stopped
+        if len(calls) == 15:
+            self._rdd.unpersist(blocking=True)  # as when the executor that holds them dies: swept again
+        return real(self, parameters)
+
+    monkeypatch.setattr(on_spark.SparkGibbs, "moments", moments)
+    path = tmp_path / "state"
+    with pytest.raises(Stopped):
+        fitted(tables, engine="spark", master=spark.sparkContext.master, checkpoint=path)
+    assert path.exists()
+    found = fitted(tables, engine="spark", master=spark.sparkContext.master, checkpoint=path)
+    assert 15 < len(calls) <= 12 + OPTIONS["max_iter"] - 10  # it went on from there
+    assert found.fit_.n_iter == OPTIONS["max_iter"]
+    assert np.array_equal(found.theta_, local.theta_)
+    assert np.array_equal(found.chains_["codes"], local.chains_["codes"])
+    assert not path.exists()
+
+
 DRIVER = """
 import sys
 from sumwise import synthetic
@@ -90,6 +122,7 @@ def killed_once_saved(path, log):
 
 @needs_spark
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_killed_driver_and_a_killed_worker_change_nothing(tables, local, tmp_path, monkeypatch):
     """Begun on local[2], resumed on a cluster of two workers of which one dies: the local engine's bits."""
     path = tmp_path / "state"

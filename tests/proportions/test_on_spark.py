@@ -1,7 +1,6 @@
 """Label proportions on Spark: parts add up to the whole, and the fit is that of one machine."""
 
 import pickle
-import shutil
 
 import numpy as np
 import pytest
@@ -97,9 +96,8 @@ def test_what_spark_does_not_do_is_refused(options):
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none")
+@pytest.mark.usefixtures("spark")
 def test_a_fit_on_spark_is_that_of_one_machine():
-    pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
     bags, counts = example()
     options = {"penalty": 1.0, "max_iter": 6, "tol": 1e-2}
     here = CardinalityClassifier(**options).fit(bags, counts)
