@@ -13,9 +13,10 @@ from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
 
-__all__ = ["MISSING", "Features", "centre_and_scale", "level_text", "refuse_missing"]
+__all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "recode", "refuse_missing"]
 
 MISSING = "missing"  # the level, or the indicator, of what is not there
+OTHER = "(other)"  # the level that rare ones share
 FEW_UNSEEN = 0.01  # share of rows with a level that training didn't have, from which a warning is issued
 LEAST = 2  # rows from which an error is raised if none has a known level
 
@@ -204,25 +205,10 @@ class Features:
             given = np.unique(bags.values[~gone, j]).tolist()
             codes = np.where(gone, -1, np.searchsorted(given, np.where(gone, 0.0, bags.values[:, j])))
         if tuple(given) != tuple(known):
-            place = {level_text(level): k for k, level in enumerate(known)}
-            moved = np.array([place.get(level_text(level), -1) for level in given] + [-1])
-            codes = moved[codes]
+            codes = recode(codes, given, known)
         unseen = (codes < 0) & ~gone if self.missing[j] else codes < 0
-        self._report_unseen(name, unseen, given)
+        report_unseen(name, unseen, given, known)
         return codes
-
-    def _report_unseen(self, name: str, unseen: np.ndarray, given: Sequence) -> None:
-        share = float(unseen.mean()) if unseen.size else 0.0
-        if share <= FEW_UNSEEN:
-            return
-        known = {level_text(x) for x in self.levels[name]}
-        new = [level_text(x) for x in given if level_text(x) not in known][:3]
-        shown = f" First: {', '.join(map(repr, new))}." if new else ""
-        message = f"Feature {name!r} has a level that training didn't have in {share:.1%} of {unseen.size} rows.{shown}"
-        if share == 1.0 and unseen.size >= LEAST:
-            listed = ", ".join(repr(x) for x in sorted(known)[:5])
-            raise DataError(message, hint=f"levels in training were {listed}: read the column as it was read there.")
-        warnings.warn(f"{message} Such rows have no effect of this feature.", ModelWarning, stacklevel=2)
 
     def _new_gaps(self, name: str, gone: np.ndarray, j: int) -> None:
         if gone.any() and not self.missing[j]:
@@ -264,6 +250,36 @@ class Features:
             self._same_number(len(present))
             table = frames.to_pandas(frame, what="X").set_axis(list(self.columns), axis=1)
         return table_rows(table, self.levels)
+
+
+def recode(codes: np.ndarray, given: Sequence, known: Sequence) -> np.ndarray:
+    """Turn codes of the levels `given` into codes of `known`; a new level is "(other)" where that is known, else -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.features import recode
+    >>> recode(np.array([0, 1, 2]), ["b", "x", "a"], ["a", "b"])
+    array([ 1, -1,  0])
+    """
+    place = {level_text(level): k for k, level in enumerate(known)}
+    new = place.get(OTHER, -1)
+    return np.array([*(place.get(level_text(level), new) for level in given), -1])[codes]
+
+
+def report_unseen(name: Any, unseen: np.ndarray, given: Sequence, known: Sequence) -> None:
+    """Warn of more than one row in a hundred with a level that training didn't have; refuse if all are such rows."""
+    share = float(unseen.mean()) if unseen.size else 0.0
+    if share <= FEW_UNSEEN:
+        return
+    texts = {level_text(x) for x in known}
+    new = [level_text(x) for x in given if level_text(x) not in texts][:3]
+    shown = f" First: {', '.join(map(repr, new))}." if new else ""
+    message = f"Feature {name!r} has a level that training didn't have in {share:.1%} of {unseen.size} rows.{shown}"
+    if share == 1.0 and unseen.size >= LEAST:
+        listed = ", ".join(repr(x) for x in sorted(texts)[:5])
+        raise DataError(message, hint=f"levels in training were {listed}: read the column as it was read there.")
+    warnings.warn(f"{message} Such rows have no effect of this feature.", ModelWarning, stacklevel=3)
 
 
 def _have_names(columns: tuple) -> bool:

@@ -50,8 +50,8 @@ def test_levels_are_translated_by_name(mixed_bags):
 def test_unknown_levels_and_other_columns_are_refused(mixed_bags):
     columns = Columns.learn(mixed_bags)
     frame = pd.DataFrame({"place": [0], "age": [1.0], "sex": ["x"], "colour": ["red"], "income": [1.0]})
-    with pytest.raises(DataError, match="'sex' holds levels that training lacked in 1 rows. First: 'x'"):
-        columns.check(Bags.from_frame(frame, bag="place"))
+    with pytest.raises(DataError, match="'sex' has a level that training didn't have in 100.0% of 2 rows. First: 'x'"):
+        columns.check(Bags.from_frame(pd.concat([frame, frame]), bag="place"))
     with pytest.raises(DataError, match="have 1 columns"):
         columns.check(Bags.from_arrays([[1.0]]))
     with pytest.raises(DataError, match="give columns of the same names"):
@@ -59,6 +59,15 @@ def test_unknown_levels_and_other_columns_are_refused(mixed_bags):
     numbers = Bags(mixed_bags.values, mixed_bags.offsets, features=mixed_bags.features)
     with pytest.raises(DataError, match="has no levels"):
         columns.check(numbers)
+
+
+def test_a_level_that_training_lacked_has_no_share():
+    frame = pd.DataFrame({"b": [0, 0, 1, 1], "c": ["x", "y", "y", "x"]})
+    columns = Columns.learn(Bags.from_frame(frame, bag="b"))
+    new = Bags.from_frame(frame.assign(c=["x", "z", "y", "y"]), bag="b")
+    with pytest.warns(ModelWarning, match="'c' has a level that training didn't have in 25.0% of 4 rows. First: 'z'"):
+        checked = columns.check(new)
+    assert np.allclose(columns.shares(checked), [[0.5, 0], [0, 1]])
 
 
 def test_shares_are_weighted():

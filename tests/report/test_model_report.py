@@ -47,18 +47,14 @@ def in_python(family):
         return Goodman(), m, {}
     if family == "proportions":
         frame = people()
-        female = (frame["sex"] == "f").to_numpy(dtype=float)
-        age = (frame["age"] - frame["age"].mean()) / frame["age"].std(ddof=0)
-        made = pd.DataFrame({"area": frame["area"], "age": age, "sex = f": female, "sex = m": 1 - female})
-        bags = Bags.from_frame(made, bag="area", features=["age", "sex = f", "sex = m"])
+        bags = Bags.from_frame(frame, bag="area", features=["age", "sex"])
         labels = (frame["vote"] == "yes").to_numpy(dtype=int)
         counts = np.add.reduceat(labels, bags.offsets[:-1])
         options = {"classes": ["no", "yes"], "groups": {"sex": frame["sex"].to_numpy(dtype=object)}, "truth": labels}
         return CardinalityClassifier(penalty=1.0), (bags, counts), options
     if family == "distribution":
         frame = samples()
-        z = (frame["x"] - frame["x"].mean()) / frame["x"].std(ddof=0)
-        bags = Bags.from_frame(frame.assign(x=z), bag="sample", features=["x"])
+        bags = Bags.from_frame(frame, bag="sample", features=["x"])
         y = frame.groupby("sample", sort=False)["dose"].first().to_numpy()
         return BagRidge(LinearEmbedding()), (bags, y), {"response": "dose"}
     if family == "collective":

@@ -12,9 +12,11 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import MISSING
+from sumwise.features import MISSING, recode, report_unseen
 
 __all__ = ["Columns", "check_bags"]
+
+UNSEEN = "(unseen)"  # a level that training didn't have: a share of no known one
 
 
 def check_bags(bags: Any, least: int = 1) -> Bags:
@@ -49,7 +51,8 @@ class Columns:
     """Which columns are numbers, their centre and scale, and the levels of the others; learned from training bags.
 
     Missing numbers are replaced by the mean of their column, and a column that had some in training is joined by its
-    indicator of missing values; missing categories are a level of their own.
+    indicator of missing values; missing categories are a level of their own. A level that training didn't have has no
+    share of its own: more than one such row in a hundred is worth a warning, a column of nothing else is refused.
 
     Parameters
     ----------
@@ -150,7 +153,7 @@ class Columns:
             )
         known = np.zeros(len(self.given))
         known[self.numeric[self.numeric < len(known)]] = self.centre[self.numeric < len(known)]
-        values = np.array(bags.values)
+        values, held = np.array(bags.values), dict(self.levels)
         for name, levels in self.levels.items():
             j = self.given.index(name)
             mine = bags.levels.get(name)
@@ -158,8 +161,10 @@ class Columns:
             if gone[:, j].any():
                 mine, codes = (*(mine or ()), MISSING), np.where(gone[:, j], len(mine or ()), codes)
             values[:, j] = _translated(codes, mine, levels, name)
-        bags = bags.with_values(values, self.given, self.levels)
-        return _filled(bags, self.gaps, known if self.fill is None else self.fill, self.levels)
+            if (values[:, j] == len(levels)).any():
+                held[name] = (*levels, UNSEEN)
+        bags = bags.with_values(values, self.given, held)
+        return _filled(bags, self.gaps, known if self.fill is None else self.fill, held)
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """Return the columns of numbers, centred and scaled; rows may be any part of all rows."""
@@ -171,9 +176,9 @@ class Columns:
         index = bags.bag_index if self.levels else np.zeros(0, dtype=np.int64)
         for name, levels in self.levels.items():
             codes = bags.values[:, self.features.index(name)].astype(np.int64)
-            cells = np.bincount(index * len(levels) + codes, bags.weights, len(bags) * len(levels))
-            counts = cells.reshape(len(bags), len(levels))
-            parts.append(counts / counts.sum(axis=1, keepdims=True))
+            width = len(levels) + 1  # the last: levels that training didn't have
+            counts = np.bincount(index * width + codes, bags.weights, len(bags) * width).reshape(len(bags), width)
+            parts.append((counts / counts.sum(axis=1, keepdims=True))[:, :-1])
         return np.hstack(parts)
 
 
@@ -215,16 +220,9 @@ def _centre_of(moments: np.ndarray, numeric: np.ndarray, bags: Bags) -> np.ndarr
 
 
 def _translated(codes: np.ndarray, given: tuple | None, known: tuple, name: Any) -> np.ndarray:
-    """Return codes of training's levels for codes of other bags' levels."""
+    """Return codes of training's levels for codes of other bags' levels; one past the last for a level it lacked."""
     if given is None:
         raise DataError(f"Column {name!r} has no levels; in training it had.", hint="build the bags the same way.")
-    place = {level: k for k, level in enumerate(known)}
-    table = np.array([place.get(level, -1) for level in given], dtype=float)
-    out = table[codes.astype(np.int64)]
-    if (out < 0).any():
-        unknown = given[int(codes[int(np.argmax(out < 0))])]
-        raise DataError(
-            f"Column {name!r} holds levels that training lacked in {int((out < 0).sum())} rows. First: {unknown!r}.",
-            hint="leave such rows out with bags.subset, or train with that level.",
-        )
-    return out
+    out = recode(codes.astype(np.int64), given, known)
+    report_unseen(name, out < 0, given, known)
+    return np.where(out < 0, len(known), out)

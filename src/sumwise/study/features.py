@@ -1,159 +1,21 @@
-"""Features: how columns of individuals become numbers, learned once and applied again to other files."""
+"""Columns of a sheet as numbers and levels: one rule for every family, in training and prediction alike."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from sumwise.bags import Bags
-from sumwise.errors import DataError, ModelWarning
+from sumwise.errors import DataError
+from sumwise.features import OTHER, table_rows
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level
-MOST_UNSEEN, FEWEST_ROWS = 0.01, 20  # share of unseen levels from which on is warned, of so many rows
-MISSING, OTHER = "(missing)", "(other)"
-
-
-@dataclass(frozen=True)
-class Features:
-    """Rules that turn columns into standardised numbers and indicators of levels.
-
-    Parameters
-    ----------
-    rules : list of dict
-        Per column a ``name``, a ``kind`` ("number" or "levels"), and ``mean``, ``scale``, ``missing`` or ``levels``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
-    >>> from sumwise.study.features import learn_features
-    >>> sheet = open_sheet(pd.DataFrame({"age": [20, 40], "sex": ["f", "m"]}))
-    >>> features = learn_features(sheet, ["age", "sex"])
-    >>> features.names
-    ['age', 'sex = f', 'sex = m']
-    >>> features.matrix(sheet)
-    array([[-1.,  1.,  0.],
-           [ 1.,  0.,  1.]])
-    """
-
-    rules: list[dict[str, Any]]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns of `matrix`."""
-        found: list[str] = []
-        for rule in self.rules:
-            if rule["kind"] == "number":
-                found += [rule["name"], f"{rule['name']} {MISSING}"] if rule["missing"] else [rule["name"]]
-            else:
-                found += [f"{rule['name']} = {level}" for level in rule["levels"]]
-        return found
-
-    def matrix(self, sheet: Sheet) -> np.ndarray:
-        """The rows of a sheet as numbers; a level that was not seen before has no indicator.
-
-        More than 1% of such rows are a warning; a column that has no known level at all is an error, since it is typed
-        in another way than the one that was learned from.
-        """
-        sheet.known(*(rule["name"] for rule in self.rules))
-        numeric = [rule["name"] for rule in self.rules if rule["kind"] == "number"]
-        numbers = sheet.numbers(numeric, missing=True, negative=True) if numeric else np.zeros((len(sheet), 0))
-        parts: list[np.ndarray] = []
-        for rule in self.rules:
-            if rule["kind"] == "number":
-                parts += self._number(rule, numbers[:, numeric.index(rule["name"])], sheet)
-            else:
-                levels = level_texts(sheet, rule["name"])
-                known = np.isin(levels, rule["levels"])
-                _report_unseen(sheet, rule, levels, known)
-                levels = np.where(~known & (OTHER in rule["levels"]), OTHER, levels)
-                parts += [(levels == level).astype(float) for level in rule["levels"]]
-        return np.column_stack(parts) if parts else np.zeros((len(sheet), 0))
-
-    def _number(self, rule: dict[str, Any], values: np.ndarray, sheet: Sheet) -> list[np.ndarray]:
-        absent = np.isnan(values)
-        if absent.any() and not rule["missing"]:
-            name = rule["name"]
-            sheet.refuse(
-                absent, f"column {name!r} is missing", "none were when the model was fitted: fill or drop such rows."
-            )
-        scaled = np.where(absent, 0.0, (values - rule["mean"]) / rule["scale"])
-        return [scaled, absent.astype(float)] if rule["missing"] else [scaled]
-
-
-def _report_unseen(sheet: Sheet, rule: dict[str, Any], levels: np.ndarray, known: np.ndarray) -> None:
-    there = levels != MISSING
-    unseen = there & ~known
-    if there.sum() < FEWEST_ROWS or not unseen.sum() > MOST_UNSEEN * there.sum():
-        return
-    name, first = rule["name"], str(levels[int(np.argmax(unseen))])[:40]
-    examples = ", ".join(repr(level) for level in rule["levels"][:3])
-    if unseen.sum() == there.sum():
-        raise DataError(
-            f"{sheet.name}: no entry of column {name!r} is one of its levels: it has {first!r}, the model knows "
-            f"{examples}.",
-            hint="write the column as it was written then: codes with their zeros, dates and yes or no alike.",
-        )
-    if OTHER not in rule["levels"]:  # else rare levels were put together, and this may be one of them
-        warnings.warn(
-            f"{100 * unseen.sum() / there.sum():.3g}% of column {name!r} are levels that the model has not seen, such "
-            f"as {first!r}; it knows {examples}.",
-            ModelWarning,
-            stacklevel=3,
-        )
-
-
-def learn_features(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str] = ()) -> Features:
-    """Learn how columns become numbers.
-
-    A column of numbers is standardised; where some are missing, they count at the mean and get an indicator. A column
-    of text, or one that is named in `categorical`, gets an indicator per level, rare levels together.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    columns : list of str
-    categorical : list of str
-        Columns that are levels even where they look like numbers.
-    """
-    sheet.known(*columns, *categorical)
-    kinds = {c: "levels" if c in set(categorical) else column_kind(sheet, c) for c in columns}
-    numeric = [c for c in columns if kinds[c] == "number"]
-    numbers = sheet.numbers(numeric, missing=True, negative=True) if numeric else np.zeros((len(sheet), 0))
-    rules: list[dict[str, Any]] = []
-    for column in columns:
-        if kinds[column] == "number":
-            values = numbers[:, numeric.index(column)]
-            there = values[~np.isnan(values)]
-            scale = float(there.std()) if there.size else 0.0
-            if not scale > 0:
-                continue  # the same in every row: no information
-            rules.append(
-                {
-                    "name": column,
-                    "kind": "number",
-                    "mean": float(there.mean()),
-                    "scale": scale,
-                    "missing": bool(there.size < len(values)),
-                }
-            )
-        else:
-            counts = pd.Series(level_texts(sheet, column)).value_counts(sort=True)
-            kept: list[Any] = sorted(counts.index[:MOST_LEVELS].tolist())
-            if len(counts) > MOST_LEVELS:
-                kept.append(OTHER)
-            if len(kept) > 1:
-                rules.append({"name": column, "kind": "levels", "levels": kept})
-    if not rules:
-        raise DataError(f"{sheet.name}: all features are the same in every row.", hint="name other columns.")
-    return Features(rules)
+MISSING = "(missing)"
 
 
 def level_texts(sheet: Sheet, column: str) -> np.ndarray:
@@ -173,16 +35,7 @@ def _number_text(value: float) -> str:
 
 
 def column_kind(sheet: Sheet, column: str) -> str:
-    """ "number" where every entry that is there is one, "levels" where none is; a mixture is an error.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
-    >>> from sumwise.study.features import column_kind
-    >>> column_kind(open_sheet(pd.DataFrame({"a": ["1,200", "7"]})), "a")
-    'number'
-    """
+    """ "number" where every entry that is there is one, "levels" where none is; a mixture is an error."""
     series = sheet.frame[column]
     if pd.api.types.is_bool_dtype(series.dtype):
         return "levels"
@@ -205,37 +58,63 @@ def column_kind(sheet: Sheet, column: str) -> str:
     return "number" if len(found) and all(good) else "levels"
 
 
-def bags_of(sheet: Sheet, bag: str, features: Features, weight: str | None) -> tuple[Bags, np.ndarray]:
-    """The rows of a sheet as bags, in the order in which bags first appear, and which row of the sheet each is.
+class Rows(NamedTuple):
+    """The rows of a sheet as bags, with what became of them and of the columns."""
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
-    >>> from sumwise.study.features import bags_of, learn_features
-    >>> sheet = open_sheet(pd.DataFrame({"area": ["b", "a", "b"], "x": [1, 2, 3]}))
-    >>> bags, order = bags_of(sheet, "area", learn_features(sheet, ["x"]), None)
-    >>> bags.ids.tolist(), order.tolist()
-    (['b', 'a'], [0, 2, 1])
+    bags: Bags
+    order: np.ndarray  # which row of the sheet each row of the bags is
+    constant: list[str]  # columns that were left out
+    merged: list[str]  # columns whose rare levels share one
+
+
+def bags_of(
+    sheet: Sheet, bag: str, columns: Sequence[str], categorical: Sequence[str] = (), weight: str | None = None
+) -> Rows:
+    """The rows of a sheet as bags, in the order in which bags first appear; estimators turn columns into numbers.
+
+    Columns that are the same in every row are left out. Of a column of text, or of one that is named in `categorical`,
+    the levels beyond the thirty most frequent share one.
     """
+    frame = typed_frame(sheet, columns, categorical)
+    constant = [c for c in columns if len(pd.unique(frame[c])) < 2]
+    used = [c for c in columns if c not in constant]
+    if not used:
+        raise DataError(f"{sheet.name}: all features are the same in every row.", hint="name other columns.")
+    merged = [c for c in used if frame[c].dtype == object and frame[c].nunique() > MOST_LEVELS]
+    for column in merged:
+        kept = frame[column].value_counts().index[:MOST_LEVELS]
+        frame[column] = frame[column].where(frame[column].isin(kept) | frame[column].isna(), OTHER)
+    return Rows(*_grouped(sheet, bag, frame[used], weight), constant, merged)
+
+
+def other_bags(sheet: Sheet, bag: str, columns: Sequence[str], levels: Iterable[str], weight: str | None) -> Bags:
+    """The rows of another sheet as bags with the columns of training; those with `levels` are text."""
+    return _grouped(sheet, bag, typed_frame(sheet, columns, list(levels)), weight)[0]
+
+
+def column_notes(rows: Rows) -> list[str]:
+    """What became of columns, in sentences."""
+    bags = rows.bags
+    gaps = [n for n, gone in zip(bags.features, np.isnan(bags.values).any(axis=0)) if gone and n not in bags.levels]
+    said = [
+        (gaps, "Missing values of {} are set to the mean, with an indicator each."),
+        (rows.constant, "The same in every row, so left out: {}."),
+        (rows.merged, f"Levels beyond the {MOST_LEVELS} most frequent share one: {{}}."),
+    ]
+    return [sentence.format(", ".join(map(str, names))) for names, sentence in said if names]
+
+
+def _grouped(sheet: Sheet, bag: str, frame: pd.DataFrame, weight: str | None) -> tuple[Bags, np.ndarray]:
     codes, found = pd.factorize(sheet.ids(bag).astype(str).str.strip().to_numpy())
     order = np.argsort(codes, kind="stable")
     weights = None if weight is None else sheet.numbers([weight])[order, 0]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])
-    return Bags(features.matrix(sheet)[order], offsets, weights, found.tolist(), features.names), order
+    rows = table_rows(frame)
+    return Bags(rows.values[order], offsets, weights, found.tolist(), rows.features, rows.levels), order
 
 
 def typed_frame(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str] = ()) -> pd.DataFrame:
-    """Columns of a sheet as numbers where they hold numbers, else as text; missing ones stay missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
-    >>> from sumwise.study.features import typed_frame
-    >>> typed_frame(open_sheet(pd.DataFrame({"a": ["1,200.0", "7"], "b": ["x", None]})), ["a", "b"]).values.tolist()
-    [[1200.0, 'x'], [7.0, None]]
-    """
+    """Columns of a sheet as numbers where they hold numbers, else as text; missing ones stay missing."""
     sheet.known(*columns)
     kinds = {c: "levels" if c in set(categorical) else column_kind(sheet, c) for c in columns}
     numeric = [c for c in columns if kinds[c] == "number"]

@@ -73,7 +73,7 @@ def write(context: Context) -> Summary:
     if labels is not None:
         summary.lead.append(_coverage(context, frame))
     _figures(context, summary, frame, classes)
-    _coefficients(context, summary, bags, classes)
+    _coefficients(context, summary, classes)
     if context.survey is not None:
         _survey(context, summary, frame)
     _held_out(context, summary, bags, counts, classes, focus)
@@ -184,13 +184,13 @@ def _figures(context: Context, summary: Summary, frame: Any, classes: list[str])
     summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv"))
 
 
-def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[str]) -> None:
+def _coefficients(context: Context, summary: Summary, classes: list[str]) -> None:
     coef = getattr(context.model, "coef_", None)
     if coef is None:
         return
     rows = np.atleast_2d(coef)
     of = classes[1:] if len(rows) == 1 else classes
-    names = [str(f) for f in bags.features]
+    names = [str(f) for f in context.model.get_feature_names_out()]
     if rows.shape != (len(of), len(names)):
         return
     frame = pd.DataFrame(

@@ -13,7 +13,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
-from sumwise.study.features import Features, bags_of, column_kind, learn_features, level_texts
+from sumwise.study.features import bags_of, column_kind, column_notes, level_texts, other_bags
 from sumwise.study.sources import open_source
 
 __all__ = ["STUDY"]
@@ -44,7 +44,6 @@ class Distribution(Study):
     bags: Bags
     response: np.ndarray
     classes: list[str] | None
-    features: Features
     half_width: float | None = None
 
     # --- in
@@ -61,26 +60,22 @@ class Distribution(Study):
             columns = p.column_list("features") or [c for c in sheet.columns if c not in skip]
             if apart is None:
                 sheet.known(response)
-            self.features = learn_features(sheet, columns, p.column_list("categorical") or ())
-            self._build(sheet, str(bag))
+            rows = bags_of(sheet, str(bag), columns, p.column_list("categorical") or (), p.column("weight"))
+            self.bags, self.order = rows.bags, rows.order
+            self.notes += column_notes(rows)
+            self.columns = {"names": list(self.bags.features), "levels": list(self.bags.levels)}
             if apart is None:
                 self._own_response(sheet, str(response))
             else:
                 self._other_response(apart, str(bag), str(response))
         self.data = self.bags, self._target()
         self.details |= {"classes": self.classes, "response": response}
-        filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
-        if filled:
-            self.notes.append(f"Missing values of {', '.join(filled)} are set to the mean, with an indicator each.")
 
     def _target(self) -> np.ndarray:
         """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
         if self.classes is None:
             return self.response
         return self.response.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[self.response]
-
-    def _build(self, sheet: Sheet, bag: str) -> None:
-        self.bags, self.order = bags_of(sheet, bag, self.features, self.problem.column("weight"))
 
     def _own_response(self, sheet: Sheet, response: str) -> None:
         texts = level_texts(sheet, response)
@@ -179,19 +174,19 @@ class Distribution(Study):
 
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
-        return {"features": self.features.rules, "classes": self.classes, "half_width": self.half_width}
+        return {"columns": self.columns, "classes": self.classes, "half_width": self.half_width}
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Responses of other bags."""
         kept = json.loads((self.folder / "features.json").read_text("utf-8"))
-        self.features, classes = Features(kept["features"]), kept["classes"]
+        columns, classes = kept["columns"], kept["classes"]
         bag = str(self.problem.column("bag", needed=True))
         with self.problem.blamed():
             sheet = open_source(self.problem, source, None, [bag])
             sheet.known(bag)
-            self._build(sheet, bag)
-        frame = pd.DataFrame({"bag": [str(b) for b in self.bags.ids], "samples": self.bags.sizes})
-        found = model.predict(self.bags)
+            bags = other_bags(sheet, bag, columns["names"], columns["levels"], self.problem.column("weight"))
+            found = model.predict(bags)
+        frame = pd.DataFrame({"bag": [str(b) for b in bags.ids], "samples": bags.sizes})
         if classes is None:
             wide = kept["half_width"]
             return frame.assign(predicted=found, low=found - wide, high=found + wide)

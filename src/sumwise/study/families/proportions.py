@@ -13,7 +13,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
-from sumwise.study.features import Features, bags_of, learn_features, level_texts
+from sumwise.study.features import bags_of, column_notes, level_texts, typed_frame
 from sumwise.study.sources import only_rows, open_source
 
 __all__ = ["STUDY"]
@@ -47,7 +47,6 @@ class Proportions(Study):
     bags: Bags
     counts: np.ndarray
     classes: list[str]
-    features: Features
 
     # --- in
 
@@ -61,13 +60,12 @@ class Proportions(Study):
             sheet.known(*ids, *(c for c in (p.column("weight"),) if c))
             sheet = self._with_labels(sheet, label)
             columns = self._feature_columns(sheet, ids)
-            self.features = learn_features(sheet, columns, p.column_list("categorical") or ())
             self.labels = None
             if p.file("counts_file", needed=False) is not None:
                 sheet = self._with_counts(sheet, str(bag))
             elif label is None:
                 p.fail(("columns",), "[columns] names no label, and [data] no counts_file.", "name one of them.")
-            self._build(sheet, str(bag))
+            self._build(sheet, str(bag), columns)
             if self.labels is None and label is not None:
                 self._count_labels(sheet, label)
             self._subgroup_columns(sheet)
@@ -99,8 +97,11 @@ class Proportions(Study):
             return named
         return [c for c in sheet.columns if c not in {*ids, p.column("weight")}]
 
-    def _build(self, sheet: Sheet, bag: str) -> None:
-        self.bags, self.order = bags_of(sheet, bag, self.features, self.problem.column("weight"))
+    def _build(self, sheet: Sheet, bag: str, columns: list[str]) -> None:
+        p = self.problem
+        rows = bags_of(sheet, bag, columns, p.column_list("categorical") or (), p.column("weight"))
+        self.bags, self.order = rows.bags, rows.order
+        self.notes += column_notes(rows)
         if getattr(self, "counts_by_bag", None) is not None:
             self.counts = self.counts_by_bag.loc[list(self.bags.ids)].to_numpy(dtype=float)
         if len(self.bags) < 3:
@@ -156,8 +157,7 @@ class Proportions(Study):
     def _subgroup_columns(self, sheet: Sheet) -> None:
         """Levels of the columns to show shares by, in the order of the bags' rows."""
         named = self.problem.column_list("subgroups")
-        levels = {rule["name"] for rule in self.features.rules if rule["kind"] == "levels"}
-        wanted = named or [c for c in dict.fromkeys(r["name"] for r in self.features.rules) if c in levels]
+        wanted = named or [str(c) for c in self.bags.features if c in self.bags.levels]
         sheet.known(*wanted)
         self.groups: dict[str, np.ndarray] = {}
         for column in wanted:
@@ -165,23 +165,20 @@ class Proportions(Study):
             if named is not None or len(set(texts.tolist())) <= MOST_GROUPS:
                 self.groups[column] = texts
         if not self.groups:
-            rule = next((r for r in self.features.rules if r["kind"] == "number"), None)
-            if rule is not None:
-                self.groups[rule["name"]] = _thirds(sheet, rule["name"])[self.order]
+            number = next((str(c) for c in self.bags.features if c not in self.bags.levels), None)
+            if number is not None:
+                self.groups[number] = _thirds(sheet, number)[self.order]
 
     def _note(self) -> None:
-        filled = [r["name"] for r in self.features.rules if r["kind"] == "number" and r["missing"]]
-        if filled:
-            self.notes.append(f"Missing values of {', '.join(filled)} are set to the mean, with an indicator each.")
         if self.labels is not None:
             self.notes.append(
                 "The label of individuals is in the file. Only its counts per bag were used to fit; the labels check "
                 "the result."
             )
-        used = len({r["name"] for r in self.features.rules})
+        n_levels = sum(len(levels) for levels in self.bags.levels.values())
         self.notes.append(
-            f"{used} columns became {len(self.features.names)} features: numbers are standardised, levels have an "
-            "indicator each."
+            f"{self.bags.n_features} columns are features: {self.bags.n_features - len(self.bags.levels)} of numbers, "
+            f"{len(self.bags.levels)} of levels with an indicator for each of the {n_levels}."
         )
 
     # --- fit
@@ -218,16 +215,16 @@ class Proportions(Study):
 
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
-        return {"features": self.features.rules, "classes": self.classes}
+        return {"classes": self.classes}
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Class probabilities of other individuals."""
         kept = json.loads((self.folder / "features.json").read_text("utf-8"))
-        features = Features(kept["features"])
+        known = model.features_
         bag = self.problem.column("bag")
         with self.problem.blamed():
             sheet = open_source(self.problem, source, None, [c for c in (bag,) if c])
-            chance = model.predict_proba(features.matrix(sheet))
+            chance = model.predict_proba(typed_frame(sheet, list(known.columns), list(known.levels)))
         frame = pd.DataFrame({"row": np.arange(len(sheet)) + 1})
         if bag in sheet.columns:
             frame["bag"] = sheet.frame[bag].astype(str)
