@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax
+from scipy.special import expit, log_expit
 from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
@@ -48,7 +48,7 @@ class BagClassifier(Estimator):
         if logits.shape[1] == 1:
             return logits[:, 0]
         if vars(self)["multiclass_"] == "ovr":
-            return log_softmax(log_expit(logits), axis=1)
+            return _log_softmax(log_expit(logits))
         return logits
 
     def intercept_scale(self) -> float | None:
@@ -116,7 +116,7 @@ class BagClassifier(Estimator):
         if logits.ndim == 1:
             one = self._average(logits)
             return np.column_stack([1.0 - one, one])
-        return np.exp(log_softmax(logits, axis=1))
+        return np.exp(_log_softmax(logits))
 
     def _average(self, logits):
         """Probability of class 1; with random intercepts, averaged over that of a new bag."""
@@ -220,6 +220,13 @@ class BagClassifier(Estimator):
         likelihood = self._likelihood(bags, counts)
         log_prob = likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob
         return float(np.average(log_prob, weights=weights))
+
+
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Over the classes of each row; class by class, which for few classes is several times as fast as row by row."""
+    columns = np.ascontiguousarray(logits.T)
+    columns = columns - columns.max(axis=0)
+    return (columns - np.log(np.exp(columns).sum(axis=0))).T
 
 
 def bag_weights(bags: Bags, given: Any) -> np.ndarray:
