@@ -40,7 +40,7 @@ COEFFICIENTS = {  # bags, members, features, classes
 }
 SHARES = {  # bags, members, classes, effect of regions
     "shares given counts": (40, 15, 2, 0.0),
-    "shares given counts, three classes": (40, 8, 3, 0.0),
+    "shares given counts, three classes": (30, 6, 3, 0.0),
     "shares given counts, regions differ": (40, 15, 2, 0.4),
 }
 

@@ -40,7 +40,7 @@ def test_observed_information_is_that_of_enumeration():
     part = Part(*_problems(clf, bags, counts)[0], "observed")
     np.testing.assert_allclose(part.out(part.out(part.inverse).T), np.linalg.inv(hessian), rtol=2e-4, atol=1e-6)
     # the covariance is H^-1 (H - P + P T P) H^-1 with the plausible covariance T of coefficients
-    pulled = part.lower @ part.pulled @ part.lower.T
+    pulled = part.lower @ part.pull @ part.pull.T @ part.lower.T
     noise = hessian - np.diag([1.0, 1.0, 0.0])
     expected = np.linalg.inv(hessian) @ (noise + pulled) @ np.linalg.inv(hessian)
     np.testing.assert_allclose(covariance(clf, bags, counts).matrix, expected, rtol=1e-3, atol=1e-5)
@@ -104,7 +104,7 @@ def test_effects_on_classes_are_pulled_against_each_other():
     parts = [Part(p, t, "observed") for p, t in _problems(clf, bags, counts)]
     whole = joined(parts)
     for p in parts:
-        p.pull, p.pulled = 0.0 * p.pull, 0.0 * p.pulled
+        p.pull = 0.0 * p.pull
     pulled = (whole - joined(parts)).reshape(3, 3, 3, 3)
     assert (np.linalg.eigvalsh(pulled.reshape(9, 9)) > -1e-3).all()
     for j in range(2):

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.proportions.members import Members, gather
+from sumwise.proportions.uncertainty import Covariance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +183,7 @@ def subgroups(
     draws = None
     if uncertainty is not None:
         _refuse_another(model, uncertainty)
-        draws = ask.draws(uncertainty)
+        draws = ask.draws(uncertainty, shares)
     return Subgroups(members.groups, members.by, names, shares, draws)
 
 
@@ -223,13 +224,17 @@ class _Question:
             chance = np.eye(chance.shape[1])[chance.argmax(axis=1)]
         return self.members.mean(chance)
 
-    def draws(self, uncertainty: Any) -> np.ndarray:
+    def draws(self, uncertainty: Any, shares: np.ndarray) -> np.ndarray:
         """Shares that are as plausible, (n_draws, n_groups, n_classes): of probabilities, or of labels."""
-        out = []
+        expected, chance = [], []
         for other in uncertainty.models(self.rng):
-            found = self.expected(other)
-            out.append(np.clip(found + self._lottery(other, found), 0.0, 1.0) if self.realised else found)
-        return np.stack(out)
+            expected.append(self.expected(other))
+            if self.realised:
+                chance.append(self._lottery(other, expected[-1]))
+        out = np.stack(expected)
+        if isinstance(uncertainty, Covariance) and self.prediction == "expected":
+            out = _around(out, shares)
+        return np.clip(out + np.stack(chance), 0.0, 1.0) if self.realised else out
 
     def _lottery(self, model: Any, shares: np.ndarray) -> np.ndarray:
         """How far the shares of labels that a classifier draws lie from the expected ones."""
@@ -264,3 +269,13 @@ class _Question:
             fixed = m.by_bag(m.weights * d) ** 2 / np.maximum(m.bag_sums(d), 1e-300)[None, :]
             variance[:, c] = (m.sums(m.weights**2 * d) - fixed.sum(axis=1)) / m.people**2
         return np.sqrt(np.clip(variance, 0.0, None))
+
+
+def _around(draws: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Draws of shares moved to lie around the fitted ones, on the scale of logarithms.
+
+    Coefficients that vary widely around the fitted ones bring mean probabilities nearer to one half: without this,
+    intervals of wide draws leave out the very shares that the classifier predicts.
+    """
+    logs = np.log(np.maximum(draws, 1e-300))
+    return softmax(logs - np.median(logs, axis=0) + np.log(np.maximum(shares, 1e-300)), axis=-1)
