@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
-from sumwise import Bags, synthetic
+from sumwise import Bags, load, save, synthetic
 from sumwise.distribution import FourierEmbedding, fourier
 from sumwise.errors import DataError, ModelWarning
 
@@ -19,7 +19,7 @@ def test_features_are_means_of_cosines_and_sines(weighted_bags):
     assert np.allclose(embedding.transform(weighted_bags), brute.mean_features(weighted_bags, feature), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["orthogonal", "random", "structured", "quadrature"])
+@pytest.mark.parametrize("kind", ["orthogonal", "random", "fastfood", "quadrature"])
 def test_inner_products_are_mean_gaussian_kernels(kind):
     rng = np.random.default_rng(0)
     parts = [rng.normal(m, 1, (30, 2)) for m in (0, 0.5, 2)]
@@ -27,6 +27,16 @@ def test_inner_products_are_mean_gaussian_kernels(kind):
     features = embedding.fit_transform(Bags.from_arrays(parts))
     exact = [[np.exp(-((a[:, None] - b) ** 2).sum(-1) / 8).mean() for b in parts] for a in parts]
     assert np.allclose(features @ features.T, exact, atol=1e-10 if kind == "quadrature" else 0.02)
+
+
+def test_fastfood_keeps_no_matrix_and_survives_saving(weighted_bags, tmp_path):
+    embedding = FourierEmbedding(5, (1.0, 0.5, 0.3), kind="fastfood", moments=True, random_state=0).fit(weighted_bags)
+    assert not hasattr(embedding, "frequencies_")
+    assert max(np.size(array) for array in embedding.fastfood_.values()) == 2 * 8  # two chains, two blocks of four
+    save(embedding, tmp_path / "embedding.sumwise")
+    whole = embedding.transform(weighted_bags)
+    assert np.array_equal(load(tmp_path / "embedding.sumwise").transform(weighted_bags), whole)
+    assert np.array_equal(embedding.transform_used(weighted_bags, np.array([1, 22])), whole[:, [1, 22]])
 
 
 def test_marginal_features_are_a_sum_over_columns():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sumwise.distribution.kernels.frequencies import KINDS, draw_frequencies, hadamard
+from sumwise.distribution.kernels.frequencies import KINDS, draw_frequencies
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,12 +29,6 @@ def test_odd_grids_keep_the_origin_once():
     waves, weights = draw_frequencies("quadrature", 2, 50, rng=np.random.default_rng(0))  # 9 or 10 nodes per axis
     assert weights.sum() == pytest.approx(1.0)
     assert (np.linalg.norm(waves, axis=0) == 0).sum() <= 1
-
-
-def test_hadamard_is_its_own_inverse_up_to_size():
-    x = np.random.default_rng(0).normal(size=(8, 3))
-    assert np.allclose(hadamard(hadamard(x)), 8 * x)
-    assert np.allclose(np.abs(hadamard(np.eye(8))), 1)
 
 
 @pytest.mark.parametrize(("n", "reach"), [(32, 8.0), (64, 14.0), (128, 20.0)])

@@ -101,11 +101,11 @@ def _along_rows(x, mass, n, frequencies, doublings, total, room):  # pragma: no 
             _add_two(angle, x[j], x[j + 1], frequencies[j, k], frequencies[j + 1, k])
         if d % 2:
             _add(angle, x[d - 1], frequencies[d - 1, k])
-        c, s = _summed_wave(angle, cos, sin, mass)
+        c, s = summed_wave(angle, cos, sin, mass)
         total[0, 0, k] += c
         total[0, 1, k] += s
         for level in range(1, doublings + 1):
-            c, s = _summed_double(cos, sin, mass)
+            c, s = summed_double(cos, sin, mass)
             total[level, 0, k] += c
             total[level, 1, k] += s
 
@@ -147,7 +147,7 @@ def _double(cos, sin, cosines, sines, weight):  # pragma: no cover
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _summed_wave(angle, cos, sin, mass):  # pragma: no cover
+def summed_wave(angle, cos, sin, mass):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
         c, s = _cos_sin(angle[r])
@@ -159,7 +159,7 @@ def _summed_wave(angle, cos, sin, mass):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _summed_double(cos, sin, mass):  # pragma: no cover
+def summed_double(cos, sin, mass):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
         c, s = cos[r], sin[r]

@@ -1,12 +1,14 @@
-"""Frequencies whose cosines and sines average to a Gaussian kernel: random, orthogonal, structured, by quadrature."""
+"""Frequencies whose cosines and sines average to a Gaussian kernel: random, orthogonal, Fastfood's, by quadrature."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["KINDS", "draw_frequencies", "hadamard"]
+from sumwise.distribution.kernels.fastfood import draw_fastfood
 
-KINDS = ("orthogonal", "random", "structured", "quadrature")
+__all__ = ["KINDS", "draw_frequencies"]
+
+KINDS = ("orthogonal", "random", "fastfood", "quadrature")
 
 
 def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -26,10 +28,10 @@ def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Gener
         return _quadrature(n_features, n, rng)
     if kind == "random":
         waves = rng.standard_normal((n_features, n))
+    elif kind == "fastfood":
+        waves = draw_fastfood(n_features, n, rng=rng).dense(n_features, n)
     else:
-        block = _orthogonal_block if kind == "orthogonal" else _structured_block
-        n_blocks = -(-n // n_features)
-        waves = np.hstack([block(n_features, rng) for _ in range(n_blocks)])[:, :n]
+        waves = np.hstack([_orthogonal_block(n_features, rng) for _ in range(-(-n // n_features))])[:, :n]
     return waves, np.full(n, 1.0 / n)
 
 
@@ -37,35 +39,6 @@ def _orthogonal_block(d: int, rng: np.random.Generator) -> np.ndarray:
     """Orthogonal directions with the lengths of normal vectors (Yu et al. 2016)."""
     q, r = np.linalg.qr(rng.standard_normal((d, d)))
     return q * np.sign(np.diag(r)) * np.sqrt(rng.chisquare(d, d))
-
-
-def _structured_block(d: int, rng: np.random.Generator) -> np.ndarray:
-    """Fastfood: S H G P H B with Hadamard matrices H (Le et al. 2013), cut to d rows and columns."""
-    size = 1 << max(0, (d - 1).bit_length())
-    signs, gauss, shuffle = rng.choice([-1.0, 1.0], size), rng.standard_normal(size), rng.permutation(size)
-    rows = hadamard(np.eye(size)[:, :d] * signs[:, None])[shuffle] * gauss[:, None]
-    rows = hadamard(rows) / (np.sqrt(size) * np.linalg.norm(gauss))
-    chosen = rng.permutation(size)[:d]
-    return (rows[chosen] * np.sqrt(rng.chisquare(size, d))[:, None]).T
-
-
-def hadamard(x: np.ndarray) -> np.ndarray:
-    """Product of the Hadamard matrix (entries 1 and -1) with the columns of x (p, k), p a power of two.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise.distribution.kernels.frequencies import hadamard
-    >>> hadamard(np.eye(2))
-    array([[ 1.,  1.], [ 1., -1.]])
-    """
-    out = np.array(x, dtype=np.float64)
-    half = 1
-    while half < len(out):
-        pairs = out.reshape(-1, 2, half, out.shape[1])
-        pairs[:, 0], pairs[:, 1] = pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]
-        half *= 2
-    return out
 
 
 def _quadrature(d: int, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
