@@ -131,7 +131,7 @@ class Part:
         left = solve_triangular(self.lower, matrix, lower=True)
         return solve_triangular(self.lower, left.T, lower=True)
 
-    def _shared(self, penalised: bool) -> np.ndarray:
+    def shared(self, penalised: bool) -> np.ndarray:
         """Directions that a softmax doesn't see: what all classes share, (size, k), orthonormal.
 
         Where they are penalised, only intercepts are free to move together.
@@ -146,7 +146,7 @@ class Part:
         return np.linalg.qr(self.lower.T @ table.reshape(len(free), -1).T)[0]
 
     def _inverted(self, information: np.ndarray) -> np.ndarray:
-        shared = self._shared(bool(self.problem.penalty.any()))
+        shared = self.shared(bool(self.problem.penalty.any()))
         seen = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
         roots, vectors = np.linalg.eigh(seen.T @ information @ seen)
         if roots[0] < FLAT:
@@ -265,7 +265,7 @@ class Part:
         """
         middle = self._unpenalised_step()
         there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)
-        shared = there._shared(penalised=False)
+        shared = there.shared(penalised=False)
         roots, vectors = np.linalg.eigh(there.known)
         seen = roots > LEAST_KNOWN
         inverse = (vectors[:, seen] / roots[seen]) @ vectors[:, seen].T
