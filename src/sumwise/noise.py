@@ -134,7 +134,8 @@ class Exact(Noise):
     def _variance(self, n):
         return np.zeros_like(n)
 
-    def _sample(self, n, _rng):
+    def _sample(self, n, rng):
+        del rng  # nothing is random
         return n.copy()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -39,12 +39,12 @@ class BagKFold(BaseCrossValidator):
     _: KW_ONLY
     random_state: Any = 0
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Number of folds."""
         del X, y, groups
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
         """Yield positions of training and of test bags.
 
         Parameters
@@ -137,7 +137,7 @@ class SpatialBagKFold(BagKFold):
     n_blocks: int | None = None
     buffer: float = 0.0
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
         """Yield positions of training and of test bags.
 
         Parameters

@@ -1,5 +1,8 @@
 """CollectiveEM: the individual model behind noisy counts of a population."""
 
+# Names are bound in loops that run at least once.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 import warnings

@@ -1,5 +1,8 @@
 """DistanceMoves: flows between places from counts over time, where near moves are more likely than far ones."""
 
+# Names are bound in loops that run at least once.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass

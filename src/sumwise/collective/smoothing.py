@@ -1,5 +1,8 @@
 """smooth_counts: weekly counts with gaps and changing totals become a population of constant size."""
 
+# Names are bound in loops that run at least once.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -187,7 +187,7 @@ class DeepSets(BagRegressor):
         checks.choice(name, "name", tuple(PRESETS))
         return cls(**{**PRESETS[name], **changes})
 
-    def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None) -> DeepSets:
+    def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None) -> DeepSets:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Fit to bags and one response each.
 
         Parameters

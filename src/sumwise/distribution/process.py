@@ -106,7 +106,7 @@ class BagGaussianProcess(BagRegressor):
         self.n_inducing = n_inducing
         self.random_state = random_state
 
-    def fit(self, bags: Bags, y: Any, coordinates: Any = None) -> Any:
+    def fit(self, bags: Bags, y: Any, coordinates: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from bags, their responses and, where given, their places.
 
         Parameters

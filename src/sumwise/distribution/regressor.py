@@ -123,7 +123,7 @@ class BagRegressor(RegressorMixin, Estimator):
         """Return (n, n_outputs) numbers in the shape that `fit` was given."""
         return answer[:, 0] if self.flat_ else answer
 
-    def score(self, bags: Bags, y: Any) -> float:
+    def score(self, bags: Bags, y: Any) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return R squared, the mean over outputs."""
         self._fitted("n_outputs_")
         bags, truth = check_response(bags, y, least=2)

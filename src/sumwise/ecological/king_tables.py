@@ -1,5 +1,8 @@
 """King's two strategies for tables larger than 2 x 2."""
 
+# Names are bound in loops that run at least once.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -137,7 +137,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     def _run(self, states, streams):
         """Rounds of draws until the chains agree; the first half of the first round is dropped."""
         parts, means, alphas, course = [], [], [], []
-        done = 0
+        done, kept = 0, np.empty((0, 0))
         while done < self.max_draws:
             runs = [
                 kernel.sample_chain(table, alpha, int(self.n_draws), int(self.thin), self.shape, self.rate, rng)

@@ -17,7 +17,7 @@ MANY = 0.01
 class Unseen(NamedTuple):
     """Values of one column that are no level: how many of how many that are not missing, and the first of them."""
 
-    count: int
+    rows: int
     present: int
     first: Any
     levels: tuple
@@ -33,9 +33,9 @@ def count_unseen(column: Any, unknown: np.ndarray, levels: tuple) -> Unseen:
 
 def report_unseen(found: dict[str, Unseen]) -> None:
     """Warn of columns of which more than 1% is no level of theirs; refuse one of which nothing is."""
-    bad = {n: u for n, u in found.items() if u.present >= FEWEST and u.count > MANY * u.present}
+    bad = {n: u for n, u in found.items() if u.present >= FEWEST and u.rows > MANY * u.present}
     for name, u in bad.items():
-        if u.count == u.present:
+        if u.rows == u.present:
             raise DataError(
                 f"No value of column {name!r} is a level of the tables: it has {u.first!r} "
                 f"({type(u.first).__name__}), they have {checks.plain(u.levels[0])!r} ({type(u.levels[0]).__name__}).",
@@ -43,8 +43,8 @@ def report_unseen(found: dict[str, Unseen]) -> None:
                 "and false as booleans.",
             )
     if bad:
-        worst = max(bad, key=lambda n: bad[n].count / bad[n].present)
-        shares = ", ".join(f"{n!r} {100 * u.count / u.present:.3g}%" for n, u in list(bad.items())[:6])
+        worst = max(bad, key=lambda n: bad[n].rows / bad[n].present)
+        shares = ", ".join(f"{n!r} {100 * u.rows / u.present:.3g}%" for n, u in list(bad.items())[:6])
         warnings.warn(
             f"Values that no table has a level for: {shares}. First of {worst!r}: {bad[worst].first!r}. They are "
             "treated as unknown. Hint: is the column typed as it was when it was counted?",

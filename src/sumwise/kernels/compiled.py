@@ -90,7 +90,8 @@ class _Notice(event.Listener):
             self.given = True
             logging.getLogger("sumwise").warning(self.text)
 
-    def on_end(self, _event: Any) -> None:
+    def on_end(self, event: Any) -> None:
+        del event
         self.depth -= 1
         if self.depth == 0:
             self.spent += time.perf_counter() - self.began

@@ -217,7 +217,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         sizes = np.bincount(rows.bag_index, rows.weights, minlength=len(rows))
         return np.divide(sums, sizes, out=np.full(len(rows), np.nan), where=sizes > 0)
 
-    def score(self, bags: Bags, y: Any) -> float:
+    def score(self, bags: Bags, y: Any) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """R squared of the bags' sums (or means)."""
         given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
         off = given - self.predict_sums(bags)

@@ -263,7 +263,7 @@ class CardinalityClassifier(BagClassifier):
         while n_iter < self.max_iter and change > self.tol:
             curvature = part.information(theta)[0] + information
             move = np.linalg.solve(curvature, gradient)
-            change = float(np.sqrt(max(gradient @ move, 0.0)))
+            change, trial = float(np.sqrt(max(gradient @ move, 0.0))), (total, gradient)
             while n_iter < self.max_iter:
                 n_iter += 1
                 trial = objective(theta + move)

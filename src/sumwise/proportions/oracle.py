@@ -82,7 +82,7 @@ class Oracle(ShareClassifier):
         checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
         super()._check()
 
-    def fit(self, bags: Bags, labels: Any) -> Oracle:
+    def fit(self, bags: Bags, labels: Any) -> Oracle:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Fit to rows and their labels.
 
         Parameters

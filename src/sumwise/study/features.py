@@ -75,7 +75,7 @@ def bags_of(
     Columns that are the same in every row are left out. Of a column of text, or of one that is named in `categorical`,
     the levels beyond the thirty most frequent share one.
     """
-    frame = typed_frame(sheet, columns, categorical)
+    frame: Any = typed_frame(sheet, columns, categorical)
     constant = [c for c in columns if len(pd.unique(frame[c])) < 2]
     used = [c for c in columns if c not in constant]
     if not used:
@@ -95,7 +95,8 @@ def other_bags(sheet: Sheet, bag: str, columns: Sequence[str], levels: Iterable[
 def column_notes(rows: Rows) -> list[str]:
     """What became of columns, in sentences."""
     bags = rows.bags
-    gaps = [n for n, gone in zip(bags.features, np.isnan(bags.values).any(axis=0)) if gone and n not in bags.levels]
+    numbers = [j for j, name in enumerate(bags.features) if name not in bags.levels]
+    gaps = [bags.features[j] for j in numbers if np.isnan(bags.values[:, j]).any()]
     said = [
         (gaps, "Missing values of {} are set to the mean, with an indicator each."),
         (rows.constant, "The same in every row, so left out: {}."),

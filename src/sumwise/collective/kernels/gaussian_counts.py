@@ -33,8 +33,9 @@ class GaussianProblem(CountProblem):
         log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
         return self.start, self._mean + moved, log_z
 
-    def covariance_product(self, _beliefs, _cells, direction):
+    def covariance_product(self, beliefs, cells, direction):
         """The same for every point."""
+        del beliefs, cells
         return super().covariance_product(self.start, self._mean, direction)
 
     def highest(self):
@@ -45,8 +46,9 @@ class GaussianProblem(CountProblem):
         """No bound either: proofs of infeasibility are for the polytope."""
         return np.inf
 
-    def variances(self, _cells):
+    def variances(self, cells):
         """Those of the model itself."""
+        del cells
         return self._mean
 
 

@@ -4,6 +4,9 @@ All of them need the value and gradient of the loss only, so any energy will do.
 also gives a lower bound, ``F(z) - F* <= R(z) + <g, z> - min_z' (R(z') + <g, z'>)``, at the price of one pass.
 """
 
+# Names are bound in loops that run at least once.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -58,7 +58,7 @@ def cells_of_table(rows: np.ndarray, cols: np.ndarray, table: np.ndarray, max_it
     """
     size = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
     shares = np.maximum(table / size, 1e-8)
-    best, least = None, np.inf
+    best, least = rake(rows, cols, np.log(shares / shares.sum(axis=1, keepdims=True))), np.inf
     for _ in range(max_iter):
         shares = shares / shares.sum(axis=1, keepdims=True)
         cells = rake(rows, cols, np.log(shares))
@@ -69,4 +69,4 @@ def cells_of_table(rows: np.ndarray, cols: np.ndarray, table: np.ndarray, max_it
         if gap < tol:
             break
         shares = np.maximum(shares * np.clip(table / np.maximum(total, 1e-300), 0.2, 5.0), 1e-8)
-    return best if best is not None else cells
+    return best

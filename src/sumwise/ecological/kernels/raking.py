@@ -109,6 +109,7 @@ def _polish(x, t, b, max_iter, tol):
     """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
     n_rows, n_cols = b.shape
     total = t.sum()
+    gap = np.inf
     for _ in range(max_iter):
         for c in range(n_cols):
             s = 0.0

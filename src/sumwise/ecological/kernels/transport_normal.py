@@ -102,7 +102,7 @@ def _walk(uniform, mean, root, n_rows, z):
     Returns the log of the product of masses; z holds the draws.
     """
     width = mean.shape[0] // n_rows
-    total = 0.0
+    total, rest = 0.0, 1.0
     for k in range(mean.shape[0]):
         if k % width == 0:
             rest = 1.0

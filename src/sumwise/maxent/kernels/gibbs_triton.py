@@ -1,5 +1,8 @@
 """The inner loops of `gibbs_device` as Triton kernels; used where Triton is installed and there is a GPU."""
 
+# Without Triton the module can be read, not used.
+# pyright: reportPossiblyUnboundVariable=false
+
 # pyright: reportIndexIssue=false
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ CHAINS = 128  # chains that one program takes where it goes through cliques
 
 def jit(kernel: Any) -> Any:
     """Triton's compiler; without Triton the module can be read, not used."""
-    return kernel if find_spec("triton") is None else triton.jit(kernel)  # pyright: ignore[reportPossiblyUnbound]
+    return kernel if find_spec("triton") is None else triton.jit(kernel)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def fill_rows(site: Any, weights: Any) -> None:

@@ -104,7 +104,7 @@ def _tilt_to(logs, outcomes, target, sizes, start, tol, probs):
         decrement = dot(gap, step)
         if decrement <= tol * tol or farthest <= rounding:
             return t, value, cov, True
-        length = 1.0
+        length, new_value = 1.0, value
         for _half in range(40):
             for j in range(d):
                 new[j] = t[j] - length * step[j]
