@@ -37,6 +37,8 @@ SLOW |= {"privacy", "proportions", "report", "study", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
 SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py"}
 
+UNDRAWN = {"cli", "study", "corpus"}
+
 
 def pytest_collection_modifyitems(items):
     """Mark what `make quick` leaves out."""
@@ -58,6 +60,13 @@ def pytest_runtest_call(item):
         if not lacking:
             raise
         pytest.skip(f"the package {lacking[0]!r} isn't installed")
+
+
+@pytest.fixture(autouse=True)
+def undrawn(request, monkeypatch):
+    """Leave the figures of pages out where commands and problems are tested: tests of report/ and plots/ draw them."""
+    if request.path.is_relative_to(HERE) and request.path.relative_to(HERE).parts[0] in UNDRAWN:
+        monkeypatch.setattr("sumwise.report.svg.draw", lambda plot, *numbers: f"<svg><title>{plot}</title></svg>")
 
 
 @pytest.fixture(scope="session")

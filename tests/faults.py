@@ -7,6 +7,7 @@ answers with its exit code and how many file operations it did. Modules are load
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import os
 import signal
@@ -50,7 +51,8 @@ def child(request: dict[str, Any], answer: int) -> None:
     if request.get("memory"):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
+        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + request["memory"], now + request["memory"]))
     count = arm(request.get("fault"), request.get("at", 0))
     from sumwise.cli import main
 
@@ -61,14 +63,25 @@ def child(request: dict[str, Any], answer: int) -> None:
 
 def serve() -> None:
     """Answer requests until standard input ends."""
+    import duckdb  # noqa: F401
+    import jinja2  # noqa: F401
     import matplotlib.figure  # noqa: F401
-    import numba  # noqa: F401
+    import numba
     import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
 
     import sumwise.cli.app
+    import sumwise.collective
+    import sumwise.ecological
+    import sumwise.proportions
+    import sumwise.report.svg
     import sumwise.study.fitting
 
+    sumwise.report.svg.draw = lambda *numbers, **options: "<svg></svg>"  # most of a fit, and no file operation
     sumwise.cli.app.application()
+    if importlib.util.find_spec("pydantic"):  # some versions of typer import it with the first argument
+        import pydantic  # noqa: F401
+    numba.njit(lambda x: x)(1)  # Numba sets itself up once
     for line in sys.stdin:
         read, write = os.pipe()
         process = os.fork()

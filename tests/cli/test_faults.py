@@ -168,7 +168,7 @@ def test_out_of_memory_is_one_line_and_no_defect(commands, place):
     frame = pd.DataFrame({f"x{i}": rng.random(200_000) for i in range(12)})
     frame["y"] = rng.integers(0, 2, len(frame))
     frame.to_parquet(place / "rows.parquet")
-    code, _ = commands.run("init", "rows.parquet", memory=2**20 * 900)
+    code, _ = commands.run("init", "rows.parquet", memory=2**20 * 400)
     assert code in (0, 2), commands.said()
     if code == 2:
         assert "defect" not in commands.said()

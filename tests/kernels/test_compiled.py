@@ -140,6 +140,7 @@ def test_first_fits_compile_few_kernels(tmp_path):
     print(len(Count.names), sum("unicode" in n for n in Count.names))
     """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(SOURCE.parent)}
+    environment["NUMBA_OPT"] = "0"  # counted, and hardly run
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(counting)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     (ecological, its_texts), (proportions, their_texts) = (map(int, line.split()) for line in done.stdout.splitlines())
