@@ -20,7 +20,7 @@ from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
 from sumwise.maxent import MaxEntClassifier
 from sumwise.proportions import CardinalityClassifier
-from sumwise.report import Report, page, report
+from sumwise.report import Report, report
 from sumwise.report.model_report import warned
 from sumwise.study.fitting import fit_problem, read_result
 
