@@ -97,7 +97,7 @@ def test_bags_with_counts_get_the_cardinality_classifier():
 def test_bags_that_identify_too_little_come_with_a_caution():
     bags = bags_of(3, n_features=8)
     advice = advise((bags, [3, 5, 7]))
-    assert "3 bags are enough to estimate 0 of 8 effects" in advice.cautions[0]
+    assert "3 bags are too few to estimate any of the 8 effects" in advice.cautions[0]
 
 
 def test_bags_of_one_are_ordinary_labels():

@@ -31,7 +31,7 @@ def test_data_plot_draws_on_the_axes_it_is_given(name):
 
 
 def test_options_choose_group_and_features():
-    assert DATA["tomography"].plot(row=1, col=0).get_xlabel() == "share of 'row1'"
+    assert DATA["tomography"].plot(row=1, col=0).get_xlabel() == "share of row1 in the unit"
     assert "x1" in DATA["bags"].plot(x=0, y=1).get_ylabel() or "1" in DATA["bags"].plot(x=0, y=1).get_ylabel()
     with pytest.raises(DataError, match="no figure for a list"):
         plot_containers([1])

@@ -27,7 +27,7 @@ def make(n_bags, size, spread, d=2, seed=0):
 
 def test_spread_bags_answer_and_alike_bags_do_not():
     assert identifiability(make(100, 50, 1.0)).answerable.all()
-    with pytest.warns(UserWarning, match="3 bags are enough to estimate 0 of 2 effects"):
+    with pytest.warns(UserWarning, match="3 bags are too few to estimate any of the 2 effects"):
         found = identifiability(make(3, 10, 0.0))
     assert not found.answerable.any()
 

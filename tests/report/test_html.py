@@ -10,7 +10,7 @@ import pytest
 
 from nasty_names import NASTY_LEVELS
 from sumwise.report import Summary, page
-from sumwise.report.html import cell
+from sumwise.report.html import strip
 from sumwise.report.summary import bullets, facts, figure, finding, note, table, text
 
 HOSTILE = [
@@ -121,32 +121,13 @@ def test_several_summaries_share_a_page():
     assert 'href="#s2"' in text_
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "shown"),
-    [
-        (0.5, "share", "50.0%"),
-        (1234.4, "count", "1,234"),
-        (0.4, "count", "0.4"),
-        (3, "number", "3"),
-        (1e-9, "number", "1e-09"),
-        (0.0123456, "number", "0.01235"),
-        (12345678.5, "number", "1.23e+07"),
-        (None, "share", ""),
-        ("a", "share", "a"),
-        (0.0, "number", "0"),
-    ],
-)
-def test_cells_read_well(value, kind, shown):
-    assert cell(value, kind) == shown
-
-
 def test_findings_are_cards_with_interval_bounds_and_confidence():
     found = finding(
         "<i> who chose x", 0.5, low=0.4, high=0.6, level=0.9, lower_bound=0.1, upper_bound=0.95, trust="low"
     )
     text_ = page(Summary("t", "f", "m", ["Verdict.", "Caution."], [found]).to_dict())
     assert "&lt;i&gt; who chose x" in text_
-    for words in ("90% interval", "40.0% to 60.0%", "the data alone imply", "10.0% to 95.0%", "trust-low"):
+    for words in ("90% interval", "40% to 60%", "data alone imply", "10% to 95%", "trust-low"):
         assert words in text_
     assert '<p class="note warning">Caution.</p>' in text_
 
@@ -161,3 +142,35 @@ def test_long_tables_have_a_filter_and_are_cut_on_paper_unless_full():
     assert 'class="sortable long"' not in whole
     assert short.count('<details class="appendix">') == 1
     assert short.count("<caption>") == 2
+
+
+def test_strips_show_what_a_finding_has_and_stay_inside():
+    base = {"kind": "points", "value": -0.4, "low": -0.9, "high": 0.1, "lower_bound": -1.0, "upper_bound": 1.0}
+    whole = str(strip(base))
+    for mark in ("bounds", "interval", "estimate"):
+        assert f'class="{mark}"' in whole
+    assert whole.count('class="axis"') == 2  # the line, and zero
+    assert "truth" not in whole
+    assert 'class="truth"' in str(strip({**base, "truth": 0.2}))
+    assert str(strip({"kind": "number", "value": 3.0})) == ""  # one number has no scale
+    places = [float(x) for x in re.findall(r'(?:x1|x2|cx|x)="([-\d.]+)"', str(strip({"kind": "share", "value": 1.7})))]
+    assert min(places) >= 0
+    assert max(places) <= 260
+
+
+def test_tables_link_to_files_that_lie_beside_the_page():
+    summary = Summary("t", "f", "m")
+    summary.add("estimates", table(pd.DataFrame({"x": [1.5]}), "T", file="estimates.csv", about="x: a <number>."))
+    assert "estimates.csv" not in page(summary.to_dict())
+    linked = page(summary.to_dict(), files_beside=["estimates.csv"])
+    assert '<a href="estimates.csv">' in linked
+    assert "x: a &lt;number&gt;." in linked
+    assert linked.count('class="xlsx"') == linked.count('class="csv"') == 1
+
+
+def test_summaries_of_earlier_versions_are_shown():
+    summary = Summary("t", "f", "m", ["Verdict."], [finding("a", 0.5)])
+    summary.add("estimates", table(pd.DataFrame({"x": [1.5]}), "T"))
+    old = summary.to_dict()
+    del old["checked"], old["findings"][0]["truth"], old["sections"][1]["blocks"][0]["about"]
+    assert "Verdict." in page(old)

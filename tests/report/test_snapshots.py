@@ -115,7 +115,7 @@ CASES = {
 def words(summary):
     """Every sentence of a summary, a line each."""
     yield f"# {summary['title']}"
-    yield from summary["lead"]
+    yield from (*summary["lead"], *summary["checked"])
     for f in summary["findings"]:
         yield f"- {f['line']} {f['because'] or ''}".rstrip()
     for section in summary["sections"]:
@@ -127,6 +127,7 @@ def words(summary):
                 yield f"! {block['text']}"
             if block["kind"] == "table":
                 yield f"| {block['title']}: {', '.join(c['name'] for c in block['columns'])}"
+                yield from [block["about"]] if block["about"] else []
             if block["kind"] == "figure":
                 yield f"[{block['plot']}] {block['caption']}"
 

@@ -23,7 +23,9 @@ def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[
     margins : Margins
         With two groups and two outcomes.
     est : fitted estimator, optional
-        Adds ``points``, for `King` also ``segments`` (80% intervals along the lines) and ``contours``.
+        Adds ``points``, ``segments`` (80% intervals along the lines) and ``contours`` of the distribution of units: for
+        `King` of the fitted normal before truncation, for other methods of the normal with the units' mean and
+        covariance (spread of the estimates plus their uncertainty). `Bounds` adds nothing.
     n_contour : int, default 100
         Points per contour.
 
@@ -46,20 +48,35 @@ def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[
     ends = np.stack([low, high], axis=1)
     lines = np.stack([ends, np.clip((t[:, None] - x[:, None] * ends) / (1 - x[:, None]), 0, 1)], axis=2)
     numbers: dict[str, Any] = {"lines": lines, "axes": margins.row_names, "outcome": margins.col_names[0]}
-    if est is None:
+    if est is None or not hasattr(est, "cells_") or est.interval_kind == "bounds":
         return numbers
     numbers["points"] = est.cells_[both][:, :, 0]
     if hasattr(est, "unit_interval_"):
         ends = est.unit_interval_[both]
-        across = np.clip((t[:, None] - x[:, None] * ends) / (1 - x[:, None]), 0, 1)
-        numbers["segments"] = np.stack([ends, across], axis=2)
-    if hasattr(est, "phi_"):
-        numbers["contours"] = {level: _ellipse(est.phi_, level, n_contour) for level in (0.5, 0.95)}
+    else:
+        ends = np.stack([end[both][:, 0, 0] for end in est.unit_interval(margins, 0.8)], axis=1)
+    across = np.clip((t[:, None] - x[:, None] * ends) / (1 - x[:, None]), 0, 1)
+    numbers["segments"] = np.stack([ends, across], axis=2)
+    shape = natural(est.phi_) if hasattr(est, "phi_") else _unit_normal(numbers["points"], numbers["segments"])
+    if shape is not None:
+        numbers["contours"] = {level: _ellipse(shape, level, n_contour) for level in (0.5, 0.95)}
     return numbers
 
 
-def _ellipse(phi: np.ndarray, level: float, n: int) -> np.ndarray:
-    mean_b, mean_w, sb, sw, rho = natural(phi)
+def _unit_normal(points: np.ndarray, segments: np.ndarray) -> tuple[float, ...] | None:
+    """Means, standard deviations and correlation of the units' shares; None for fewer than three units."""
+    known = np.isfinite(points).all(axis=1) & np.isfinite(segments).all(axis=(1, 2))
+    if known.sum() < 3:
+        return None
+    half = (segments[known, 1] - segments[known, 0]) / (2 * 1.2816)  # of a normal's 80% interval, along the line
+    total = np.cov(points[known].T) + half.T @ half / known.sum()
+    sd = np.sqrt(np.maximum(np.diag(total), 1e-12))
+    rho = float(np.clip(total[0, 1] / (sd[0] * sd[1]), -0.999, 0.999))
+    return (*map(float, points[known].mean(axis=0)), *map(float, sd), rho)
+
+
+def _ellipse(shape: Any, level: float, n: int) -> np.ndarray:
+    mean_b, mean_w, sb, sw, rho = shape
     angle = np.linspace(0, 2 * np.pi, n)
     radius = np.sqrt(-2 * np.log(1 - level))
     first = np.cos(angle)

@@ -31,7 +31,7 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     import numpy as np
 
-    from sumwise.plots.labels import fitted
+    from sumwise.plots.labels import fitted, legend_above, percent_axes
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1)
@@ -40,7 +40,6 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     ax.set(xlabel="predicted share", ylabel="observed share", xlim=(-0.02, 1.02))
     tops = [np.asarray(t["observed"]) + k * 2 * np.asarray(t["error"]) for t in tables.values() for k in (-1, 1)]
     ax.set_ylim(fitted(*tops, least=(0, 1), pad=0.02))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
-    ax.legend()
+    percent_axes(ax.xaxis, ax.yaxis)
+    legend_above(ax)
     return ax

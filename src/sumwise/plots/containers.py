@@ -33,7 +33,7 @@ def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
     --------
     >>> from sumwise import Margins
     >>> Margins([[80, 20], [30, 70]], [[70, 30], [40, 60]], row_names=["a", "b"]).plot().get_xlabel()
-    "share of 'a' for 'col0'"
+    'share of a for col0'
     """
     if isinstance(data, Margins):
         return _margins(data, ax, **options)

@@ -36,28 +36,33 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     't0 to t1'
     """
     import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
 
-    from sumwise.plots.labels import short, tips
+    from sumwise.plots.labels import NARROW, short, tips
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     ax.scatter(*np.asarray(numbers["positions"], dtype=float).T, s=8, color="#a8a8a8", zorder=0)
     starts, moves = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
     counts = np.asarray(numbers["counts"], dtype=float)
     if len(starts):
+        ends = max(float(counts.min()), 0.1), max(float(counts.max()), 0.2)
+        look: dict[str, Any] = {"cmap": "viridis_r", "norm": LogNorm(*ends)}
         arrows = ax.quiver(
             *starts.T,
             *moves.T,
-            np.log10(np.maximum(counts, 0.1)),
+            np.maximum(counts, 0.1),
             angles="xy",
             scale_units="xy",
             scale=1.0,
-            cmap="cool",
             width=0.008,
+            **look,
         )
-        look = {"c": np.log10(np.maximum(counts, 0.1)), "cmap": "cool", "zorder": 2}
-        dots = ax.scatter(*starts.T, s=6 + 60 * counts / counts.max(), **look)
+        dots = ax.scatter(*starts.T, s=6 + 60 * counts / counts.max(), c=np.maximum(counts, 0.1), zorder=2, **look)
         tips(dots, [f"{n:,.1f} individuals; mean move {np.hypot(*m):.3g}" for n, m in zip(counts, moves)])
-        bar = ax.figure.colorbar(arrows, ax=ax, label="individuals at the start (log scale)", shrink=0.7)
-        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.3g}")
+        narrow = float(ax.figure.get_size_inches()[0]) < NARROW
+        side = {"location": "bottom", "aspect": 30} if narrow else {"location": "right", "shrink": 0.7}
+        bar = ax.figure.colorbar(arrows, ax=ax, label="individuals at the start (log scale)", **side)
+        bar.minorticks_off()
+        (bar.ax.xaxis if narrow else bar.ax.yaxis).set_major_formatter(lambda v, _: f"{v:,.3g}")
     ax.set(title=short(numbers["title"]), aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
     return ax

@@ -34,7 +34,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, percent, short, tips
+    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
 
     share = np.asarray(numbers["share"])
     labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
@@ -64,6 +64,6 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     )
     ax.set(xlim=fitted(share, *ends, pad=0.015, least=(0, 1)), yticks=y, yticklabels=labels)
     ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
+    percent_axes(ax.xaxis)
+    legend_above(ax)
     return ax

@@ -1,11 +1,34 @@
-"""Names in figures: long ones are cut, so that the picture stays larger than its labels."""
+"""Names, legends and axes in figures: long names are cut, so that the picture stays larger than its labels."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+_MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
+NARROW = 6.0  # inches: figures below are drawn for phones
+
+
+@contextmanager
+def short_names(most: int) -> Iterator[None]:
+    """Inside, `short` keeps at most so many characters, whatever a figure asks for.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import short, short_names
+    >>> with short_names(9):
+    ...     short("Registered voters")
+    'Regi…ters'
+    """
+    before = _MOST.set(most)
+    try:
+        yield
+    finally:
+        _MOST.reset(before)
 
 
 def short(name: object, most: int = 28) -> str:
@@ -19,6 +42,7 @@ def short(name: object, most: int = 28) -> str:
     """
     text = " ".join(str(name).split())
     text = "".join(c if c.isprintable() else "�" for c in text)
+    most = min(most, _MOST.get())
     if len(text) <= most:
         return text
     half = (most - 1) // 2
@@ -69,3 +93,41 @@ def fitted(*values: Any, pad: float = 0.04, least: tuple[float, float] | None = 
     low, high = float(every.min()), float(every.max())
     edge = pad * ((high - low) or 1.0)
     return low - edge, high + edge
+
+
+def percent_axes(*axes: Any) -> None:
+    """Write the ticks of these axes, shares, in percent.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sumwise.plots.labels import percent_axes
+    >>> ax = plt.subplots()[1]
+    >>> percent_axes(ax.xaxis)
+    >>> ax.xaxis.get_major_formatter()(0.25)
+    '25%'
+    """
+    for axis in axes:
+        axis.set_major_formatter(lambda v, _=None: f"{100 * v:.0f}%")
+
+
+def legend_above(ax: Any, **options: Any) -> Any:
+    """The legend above the picture, in as many columns as its width allows; returns it.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sumwise.plots.labels import legend_above
+    >>> ax = plt.subplots()[1]
+    >>> _ = ax.plot([1, 2], label="a")
+    >>> len(legend_above(ax).get_texts())
+    1
+    """
+    import matplotlib as mpl
+
+    names = ax.get_legend_handles_labels()[1]
+    size = mpl.rcParams["font.size"]
+    entry = (0.52 * max(map(len, names), default=1) + 3.6) * size  # handle, gap and letters, in points
+    columns = max(1, min(len(names), int(0.9 * 72 * ax.figure.get_size_inches()[0] / entry)))
+    place = ("lower center", 0.5) if columns > 1 else ("lower left", 0.0)
+    return ax.legend(ncols=columns, columnspacing=1.5, loc=place[0], bbox_to_anchor=(place[1], 1.0), **options)

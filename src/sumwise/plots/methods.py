@@ -37,7 +37,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, percent, short, tips
+    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
@@ -54,6 +54,6 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])
     ax.set(yticks=y, yticklabels=[short(name) for name in names], xlabel="share of the group")
     ax.set(xlim=fitted(shares, low, high, least=(0, 1), pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
-    ax.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    percent_axes(ax.xaxis)
+    legend_above(ax)
     return ax

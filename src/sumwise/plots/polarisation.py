@@ -28,7 +28,7 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> from sumwise.plots.polarisation import plot_polarisation
     >>> numbers = {"gap": [[0.2]], "low": [[0.1]], "high": [[0.3]], "groups": ["a"], "outcomes": ["x"], "level": 0.95}
     >>> plot_polarisation(numbers).get_xlabel()
-    'share of the group less that of all others'
+    'group less all others (percentage points)'
     """
     import matplotlib.pyplot as plt
 
@@ -49,6 +49,6 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     widest = max(0.1, float(np.abs([low, high]).max()))
     labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
     ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y, yticklabels=labels)
-    ax.set_xlabel("share of the group less that of all others")
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:+.0f}")
+    ax.set_xlabel("group less all others (percentage points)")
+    ax.xaxis.set_major_formatter(lambda v, _: "0" if abs(v) < 0.005 else f"{100 * v:+.0f}".replace("-", "\u2212"))
     return ax

@@ -16,7 +16,7 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``actual``, ``predicted``, ``low`` and ``high`` (or None), ``what``.
+        ``actual``, ``predicted``, ``low`` and ``high`` (or None), ``what``; perhaps ``share``, whether they are shares.
     ax : matplotlib axes, optional
 
     Returns
@@ -32,7 +32,7 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, tips
+    from sumwise.plots.labels import fitted, percent, percent_axes, tips
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     a, p = (np.asarray(numbers[k], dtype=float) for k in ("actual", "predicted"))
@@ -43,6 +43,9 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         ax.vlines(a, numbers["low"], numbers["high"], color="#9a9a9a", alpha=0.6, linewidth=1)
     dots = ax.scatter(a, p, s=22, color="#0072B2", alpha=0.7)
     if a.size <= 2000:
-        tips(dots, [f"actual {x:.4g}, predicted {y:.4g}" for x, y in zip(a, p)])
+        shown = percent if numbers.get("share") else "{:.4g}".format
+        tips(dots, [f"actual {shown(x)}, predicted {shown(y)}" for x, y in zip(a, p)])
     ax.set(xlim=ends, ylim=ends, xlabel=f"actual {numbers['what']}", ylabel=f"predicted {numbers['what']}")
+    if numbers.get("share"):
+        percent_axes(ax.xaxis, ax.yaxis)
     return ax

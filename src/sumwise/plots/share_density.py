@@ -28,18 +28,19 @@ def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> grid = np.linspace(0, 1, 11)
     >>> numbers = {"grid": grid, "density": np.stack([grid, 1 - grid]), "groups": ("a", "b"), "outcome": "yes"}
     >>> plot_share_density(numbers).get_xlabel()
-    "share for 'yes' over all units"
+    'share for yes over all units'
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import legend_above, percent_axes, short
 
     ax = plt.subplots(figsize=(6, 3.5))[1] if ax is None else ax
     for name, density in zip(numbers["groups"], numbers["density"]):
         (line,) = ax.plot(numbers["grid"], density, label=short(name))
         ax.fill_between(numbers["grid"], density, alpha=0.2, color=line.get_color())
     ax.set(
-        xlim=(0, 1), ylim=(0, None), xlabel=f"share for {short(numbers['outcome'])!r} over all units", ylabel="density"
+        xlim=(0, 1), ylim=(0, None), xlabel=f"share for {short(numbers['outcome'])} over all units", ylabel="density"
     )
-    ax.legend(fontsize="small")
+    percent_axes(ax.xaxis)
+    legend_above(ax)
     return ax

@@ -29,13 +29,14 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import percent, short, tips
+    from sumwise.plots.labels import NARROW, percent, short, tips
 
     share = np.asarray(numbers["share"], dtype=float)
     ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
     top = max(float(np.nanmax(share)), 1e-3)
     cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
-    if share.size <= 400:
+    narrow = float(ax.figure.get_size_inches()[0]) < NARROW
+    if share.size <= 400 and not (narrow and share.shape[1] > 9):
         for (r, c), value in np.ndenumerate(share):
             colour = "white" if value > 0.6 * top else "#111111"
             text = ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour)
@@ -44,6 +45,6 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.set_yticks(np.arange(share.shape[0]) + 0.5, [short(g, 22) for g in numbers["groups"]])
     ax.set(xlabel="outcome", ylabel="group")
     ax.invert_yaxis()
-    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.8, label="share of the group (percent)")
-    bar.ax.yaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}")
+    side = {"location": "top", "aspect": 30} if narrow else {"location": "right", "shrink": 0.8}
+    ax.figure.colorbar(cells, ax=ax, label="share of the group", format=lambda v, _: f"{100 * v:.0f}%", **side)
     return ax

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks, frames
+from sumwise.plots.labels import percent_axes
 from sumwise.plots.methods import COLOURS, MARKERS
 
 __all__ = ["plot_share_scatter"]
@@ -54,6 +55,7 @@ def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any
         look = {"color": colour, "marker": marker, "edgecolor": "white", "linewidth": 0.5, "label": name}
         ax.scatter(part["polled"], part["predicted"], s=area[mine], zorder=3, **look)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="polled share", ylabel="predicted share")
+    percent_axes(ax.xaxis, ax.yaxis)
     if by is not None:
-        ax.legend(loc="best", fontsize="small", title=str(by))
+        ax.legend(loc="best", title=str(by))
     return ax

@@ -32,7 +32,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, percent, short, tips
+    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
@@ -45,6 +45,6 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=7, label="truth")
     ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
     ax.set(xlim=fitted(share, low, high, least=(0, 1), pad=0.015), ylim=(-0.6, share.size - 0.4))  # off the frame
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f}%")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
+    percent_axes(ax.xaxis)
+    legend_above(ax)
     return ax

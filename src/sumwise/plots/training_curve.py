@@ -39,5 +39,5 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.ticklabel_format(axis="y", useOffset=False)
     if len(numbers["names"]) > 1:
-        ax.legend(fontsize="small")
+        ax.legend()
     return ax

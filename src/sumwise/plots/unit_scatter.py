@@ -32,11 +32,11 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     >>> from sumwise.plots.unit_scatter import plot_unit_scatter
     >>> m = Margins([[80, 20], [30, 70]], [[70, 30], [40, 60]], row_names=["a", "b"], col_names=["yes", "no"])
     >>> plot_unit_scatter(unit_scatter(m)).get_ylabel()
-    "share of 'yes'"
+    'share of yes in the unit'
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, percent, short, tips
+    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
 
     ax = plt.subplots(figsize=(5.5, 4.5))[1] if ax is None else ax
     if bounds:
@@ -59,8 +59,9 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     ax.set(
         xlim=fitted(numbers["x"], least=(0, 1), pad=0.02),
         ylim=fitted(numbers["t"], numbers["line"], least=(0, 1), pad=0.02),
-        xlabel=f"share of {short(numbers['group'])!r}",
-        ylabel=f"share of {short(numbers['outcome'])!r}",
+        xlabel=f"share of {short(numbers['group'])} in the unit",
+        ylabel=f"share of {short(numbers['outcome'])} in the unit",
     )
-    ax.legend(loc="best", fontsize="small")
+    percent_axes(ax.xaxis, ax.yaxis)
+    legend_above(ax)
     return ax

@@ -69,9 +69,10 @@ class Identifiability:
         if self.n_bags == 1:
             return _one_bag(n)
         few = f", fewer than the {n} features" if self.rank < n else ""
+        able = f"are enough to estimate {k} of {n} effects" if k else f"are too few to estimate any of the {n} effects"
         return (
-            f"{self.n_bags} bags are enough to estimate {k} of {n} effects: their means differ in {self.rank} "
-            f"directions{few}. The penalty decides the rest: read single coefficients with care."
+            f"{self.n_bags} bags {able}: their means differ in {self.rank} directions{few}. The penalty decides "
+            f"{'the rest' if k else 'them'}: read single coefficients with care."
         )
 
     def to_frame(self):
@@ -110,7 +111,7 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     >>> from sumwise.proportions import identifiability
     >>> alike = Bags(np.random.default_rng(0).normal(size=(60, 2)), np.arange(0, 61, 20))
     >>> print(identifiability(alike, warn=False).verdict)
-    3 bags are enough to estimate 0 of 2 effects: their means differ in 2 directions. The penalty decides the rest: ...
+    3 bags are too few to estimate any of the 2 effects: their means differ in 2 directions. The penalty decides ...
     """
     given = None if counts is None else bags.align(counts)[bags.sizes > 0]
     bags = bags.drop_empty()

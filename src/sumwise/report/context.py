@@ -76,31 +76,34 @@ class Context:
 
             what, values = curve
             data = table(pd.DataFrame({"iteration": np.arange(len(values)) + 1, what: values}), "Training curve")
-            numbers = {"names": [self.method], "values": [values], "what": what}
-            caption = f"Training curve: {what} at each iteration. A flat end means that the fit has converged."
-            summary.add("certainty", figure("training_curve", numbers, caption, data))
+            numbers = {"names": [self.method], "values": [values], "what": SHORT.get(what, "objective")}
+            caption = f"{what[0].upper()}{what[1:]}, at each iteration. A flat end means that the fit has converged."
+            summary.add("certainty", figure("training_curve", numbers, caption, data, folded="Training curve"))
 
 
 MEANING = {
     "misfit": "misfit between model and tables, in standard errors (lower is better)",
     "moment_error": "largest difference between model and tables (lower is better)",
-    "objective": "objective",
+    "change": "change of the estimates from the iteration before (lower is better)",
 }
+SHORT = dict(zip(MEANING.values(), ("misfit, in standard errors", "largest difference", "change of the estimates")))
 
 
 def _curve(fit: Any) -> tuple[str, list[float]] | None:
     """The entry of a history that shows convergence, with its meaning and direction."""
-    for key in ("misfit", "moment_error", "objective"):
+    for key in ("misfit", "moment_error", "objective", "change"):
         values = [float(v) for v in fit.history.get(key, ())]
-        if len(values) > 1:
-            if key != "objective":
-                return MEANING[key], values
-            steps = np.diff(values)
-            slack = 1e-9 * max(map(abs, values))
-            if (steps <= slack).all() or (steps >= -slack).all():
-                better = "lower" if values[-1] < values[0] else "higher"
-                return f"objective of the fit ({better} is better)", values
-            return "objective of the fit (it need not improve at every iteration)", values
+        if len(values) < 2:
+            continue
+        if key in MEANING:
+            return MEANING[key], values
+        steps = np.diff(values)
+        slack = 1e-9 * max(map(abs, values))
+        if (np.abs(steps) <= slack).all():
+            continue
+        if (steps <= slack).all() or (steps >= -slack).all():
+            better = "lower" if values[-1] < values[0] else "higher"
+            return f"objective of the fit ({better} is better)", values
     return None
 
 
@@ -109,7 +112,8 @@ def listed(names: Sequence[Any], most: int = 3) -> str:
     words = [str(n) for n in names]
     if len(words) > most:
         words = [*words[: most - 1], f"{len(words) - most + 1} others"]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    between = "; " if any("," in word for word in words) else ", "
+    return words[0] if len(words) == 1 else f"{between.join(words[:-1])} and {words[-1]}"
 
 
 def plural(n: float, word: str, many: str | None = None) -> str:

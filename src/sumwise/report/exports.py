@@ -173,7 +173,7 @@ def _docx(report: Any, sheets: list[Sheet], path: Path) -> None:
     docx = require("docx")
     document = docx.Document()
     document.add_heading(_clean(report.title), 0)
-    for line in (*report.summary["lead"], *report.findings):
+    for line in (*report.summary["lead"], *report.summary["checked"], *report.findings):
         document.add_paragraph(_clean(line))
     for sheet in sheets:
         document.add_heading(_clean(sheet.title), 2)

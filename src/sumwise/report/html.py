@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-import math
+import re
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import Any
 
+from sumwise.report.rounding import NUMERIC, cell, column_digits, finding_digits, span
+
 __all__ = ["page"]
 
-MOST_TWICE = 6  # frames of a figure that are drawn for desktops and for phones
+FAMILIES = {
+    "ecological": "Ecological inference",
+    "proportions": "Learning from label proportions",
+    "distribution": "Distribution regression",
+    "collective": "Movement from counts",
+    "maxent": "Classification from tables",
+    "containers": "Data",
+    "aggregate": "Aggregation",
+    "privacy": "Privacy",
+}
+
+MOST_TWICE = 24  # frames of a figure that are drawn for desktops and for phones
 
 
 def page(
-    *summaries: dict[str, Any], title: str | None = None, intro: list[str] | None = None, full: bool = False
+    *summaries: dict[str, Any],
+    title: str | None = None,
+    intro: list[str] | None = None,
+    full: bool = False,
+    files_beside: Iterable[str] = (),
 ) -> str:
     """Return one offline HTML page of a summary, or of several under one title.
 
@@ -26,6 +44,8 @@ def page(
         Paragraphs above several summaries.
     full : bool, default False
         Print every row of long tables on paper.
+    files_beside : iterable of str, default ()
+        Names of files in the page's folder, to which tables link.
 
     Returns
     -------
@@ -42,13 +62,22 @@ def page(
 
     drawings = _Drawings()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["cell"] = cell
-    environment.globals["draw"] = drawings.draw
+    environment.filters["cell"] = _typographic(cell)
+    environment.globals |= {
+        "draw": drawings.draw,
+        "strip": strip,
+        "span": _typographic(span),
+        "digits": finding_digits,
+        "column_digits": column_digits,
+        "numeric": NUMERIC,
+        "families": FAMILIES,
+    }
     template = environment.from_string(_template("report.html"))
     return template.render(
         title=title or summaries[0]["title"],
         intro=intro or [],
         full=full,
+        files=set(files_beside),
         studies=list(summaries),
         style=_template("report.css"),
         script=_template("report.js"),
@@ -86,34 +115,55 @@ class _Drawings:
         return out
 
 
-def cell(value: Any, kind: str) -> str:
-    """A value as people read it.
+def _typographic(write: Callable[..., str]) -> Callable[..., str]:
+    """Numbers with a minus sign instead of a hyphen."""
+    return lambda *args: re.sub(r"(?<!\w)-(?=\d)", "\u2212", write(*args))
+
+
+STRIP = 260.0  # units across
+
+
+def strip(found: dict[str, Any]) -> Any:
+    """The picture of a finding: bounds as a bar, the interval as a line, the estimate as a dot, the truth as a cross.
 
     Examples
     --------
-    >>> from sumwise.report.html import cell
-    >>> cell(0.1234, "share"), cell(12345.6, "count"), cell(None, "number"), cell(True, "yes")
-    ('12.3%', '12,346', '', 'yes')
+    >>> from sumwise.report.html import strip
+    >>> str(strip({"kind": "share", "value": 0.5, "low": 0.4, "high": 0.6})).count("<circle")
+    1
     """
-    if value is None:
-        return ""
-    if kind == "yes" or isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (int, float)) and kind != "text":
-        return _number(value, kind)
-    return str(value)
+    from markupsafe import Markup
+
+    marks = {k: found.get(k) for k in ("value", "low", "high", "lower_bound", "upper_bound", "truth")}
+    known = [v for v in marks.values() if v is not None]
+    if len(known) < 2 and found["kind"] != "share":
+        return Markup("")
+    low, high = _ends(found["kind"], known)
+    at = {k: 6 + (STRIP - 12) * (v - low) / (high - low) for k, v in marks.items() if v is not None}
+    parts = [f'<line x1="6" x2="{STRIP - 6:g}" y1="8" y2="8" class="axis"/>']
+    if low < 0 < high:
+        zero = 6 - (STRIP - 12) * low / (high - low)
+        parts.append(f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="1" y2="15" class="axis"/>')
+    if "lower_bound" in at and "upper_bound" in at:
+        width = max(at["upper_bound"] - at["lower_bound"], 1.5)
+        parts.append(f'<rect x="{at["lower_bound"]:.1f}" y="4" width="{width:.1f}" height="8" class="bounds"/>')
+    if "low" in at and "high" in at:
+        parts.append(f'<line x1="{at["low"]:.1f}" x2="{at["high"]:.1f}" y1="8" y2="8" class="interval"/>')
+    if "value" in at:
+        parts.append(f'<circle cx="{at["value"]:.1f}" cy="8" r="4.5" class="estimate"/>')
+    if "truth" in at:
+        x = at["truth"]
+        parts.append(f'<path d="M{x - 4:.1f} 4l8 8m0 -8l-8 8" class="truth"/>')
+    shown = f'<svg class="strip" viewBox="0 0 {STRIP:g} 16" aria-hidden="true">{"".join(parts)}</svg>'
+    return Markup(shown)  # noqa: S704  made of numbers
 
 
-def _number(value: float, kind: str) -> str:
-    if kind == "share":
-        return f"{100 * value:.1f}%"
-    if kind == "points":
-        return f"{100 * value:+.1f} points"
-    if kind == "p":
-        return "< 0.001" if value < 0.001 else f"{value:.3f}"
-    if kind == "count":
-        return f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}"
-    if isinstance(value, int) or (value == round(value) and abs(value) < 1e6):
-        return f"{value:,.0f}"
-    digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{digits}f}" if 1e-4 <= abs(value) < 1e6 else f"{value:.3g}"
+def _ends(kind: str, known: list[float]) -> tuple[float, float]:
+    """The ends of a strip: 0 to 100%, -100 to 100 points (where all marks lie inside), else the marks themselves."""
+    low, high = min(known), max(known)
+    if kind == "share" and low >= 0 and high <= 1:
+        return 0.0, 1.0
+    if kind == "points" and low >= -1 and high <= 1:
+        return -1.0, 1.0
+    edge = 0.08 * ((high - low) or abs(high) or 1.0)
+    return low - edge, high + edge

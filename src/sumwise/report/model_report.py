@@ -136,7 +136,8 @@ class Report:
         return json.dumps(self.summary, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def __str__(self) -> str:
-        return "\n".join([self.title, *self.summary["lead"], *(f"- {line}" for line in self.findings)])
+        lead = [*self.summary["lead"], *self.summary["checked"]]
+        return "\n".join([self.title, *lead, *(f"- {line}" for line in self.findings)])
 
     def _repr_html_(self) -> str:
         style = "width:100%;height:44rem;border:1px solid #ccc"

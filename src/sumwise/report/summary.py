@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sumwise.report.rounding import cell, finding_digits, span
+
 __all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "note", "plain", "table", "text"]
 
 FORMAT = 2
@@ -23,7 +25,6 @@ SECTIONS = {
     "appendix": "Appendix: full tables",
     "provenance": "Data and reproducibility",
 }
-KINDS = ("text", "share", "points", "count", "number", "p", "yes")
 MOST_ROWS = 400  # of a table on the page; the files hold all
 
 
@@ -76,7 +77,12 @@ def facts(pairs: Mapping[str, Any], title: str | None = None) -> dict[str, Any]:
 
 
 def table(
-    frame: Any, title: str, kinds: Mapping[Any, str] | None = None, file: str | None = None, folded: bool = False
+    frame: Any,
+    title: str,
+    kinds: Mapping[Any, str] | None = None,
+    file: str | None = None,
+    folded: bool = False,
+    about: str | None = None,
 ) -> dict[str, Any]:
     """A table of a frame; the page lets readers sort, filter and download it.
 
@@ -84,12 +90,14 @@ def table(
     ----------
     frame : pandas.DataFrame
     title : str
-    kinds : mapping of column to {"text", "share", "points", "count", "number", "p", "yes"}, optional
-        How to write its values: points are percentage points, p is a p value. Default: text for text, else number.
+    kinds : mapping of column to str, optional
+        How to write its values, a kind of `sumwise.report.rounding.cell`. Default: text for text, else number.
     file : str, optional
         The file of the result folder that holds all rows.
     folded : bool, default False
         Show the caption alone until the reader opens it.
+    about : str, optional
+        What the columns mean, shown below the title.
 
     Examples
     --------
@@ -116,6 +124,7 @@ def table(
         "n_rows": len(frame),
         "file": file,
         "folded": folded,
+        "about": about,
     }
 
 
@@ -133,7 +142,8 @@ def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = 
     data : dict, optional
         A `table`.
     **more
-        ``labels``: the names of the frames.
+        ``labels``: the names of the frames. ``folded``: the title that shows alone until the reader opens the figure;
+        such figures are left out on paper.
 
     Examples
     --------
@@ -160,26 +170,26 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
         points: percentage points, with a sign.
     **more
         ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model.
-        ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval.
+        ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval. ``truth``:
+        what is true, where it is known.
 
     Examples
     --------
     >>> from sumwise.report.summary import finding
     >>> finding("Young voters who chose yes", 0.61, low=0.55, high=0.67, level=0.95, trust="moderate")["line"]
-    'Young voters who chose yes: 61.0% (95% interval 55.0% to 67.0%). Confidence: moderate.'
+    'Young voters who chose yes: 61% (95% interval 55% to 67%). Confidence: moderate.'
     """
-    from sumwise.report.html import cell
-
     out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **more}
+    digits = finding_digits(out)
     words = []
     if value is not None:
-        words.append(cell(value, kind))
+        words.append(cell(value, kind, digits))
     if out["low"] is not None:
         level = "" if out["level"] is None else f"{100 * out['level']:g}% interval "
-        words.append(f"({level}{cell(out['low'], kind)} to {cell(out['high'], kind)})")
+        words.append(f"({level}{span(out['low'], out['high'], kind, digits)})")
     line = f"{what}: {' '.join(words)}".rstrip(": ")
     if out["lower_bound"] is not None:
-        ends = f"{cell(out['lower_bound'], kind)} to {cell(out['upper_bound'], kind)}"
+        ends = span(out["lower_bound"], out["upper_bound"], kind, digits, outward=True)
         line += f"; the data alone imply {ends}" if words else f": {ends}, whatever the model"
     line += "."
     if out["trust"]:
@@ -187,7 +197,7 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
     return plain({**out, "line": line})
 
 
-FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because")
+FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because", "truth")
 
 
 @dataclass
@@ -200,6 +210,8 @@ class Summary:
     family, method : str
     lead : list of str
         The verdict, in a paragraph that a reader outside the field understands; then what speaks against it.
+    checked : list of str
+        What a comparison with the truth showed, where that is known.
     findings : list of dict
         From `finding`, in order of importance.
     sections : dict of str to list of blocks
@@ -221,6 +233,7 @@ class Summary:
     findings: list[dict[str, Any]] = field(default_factory=list)
     sections: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    checked: list[str] = field(default_factory=list)
 
     def add(self, section: str, *blocks: dict[str, Any] | None) -> None:
         """Put blocks at the end of a section; None is left out."""
@@ -240,6 +253,7 @@ class Summary:
                 "family": self.family,
                 "method": self.method,
                 "lead": self.lead,
+                "checked": self.checked,
                 "findings": self.findings,
                 "record": self.record,
                 "sections": [

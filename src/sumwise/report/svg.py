@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.plots.labels import short_names
 
 __all__ = ["draw"]
 
@@ -32,6 +33,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "share_scatter"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
 DASHES = ["-", "--", ":", "-."]
+NAMES = {"wide": 40, "narrow": 20}  # characters of a name
 WIDTHS = {"wide": (12.0, 13.0), "narrow": (4.9, 12.5)}  # inches at 72 dots, and the size of letters: shown one to one
 
 
@@ -77,13 +79,12 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, widt
         "font.size": WIDTHS[width][1],
     }
     with mpl.rc_context({**SETTINGS, **salt}):
-        figure = Figure(figsize=_size(plot, numbers, width))
+        figure = Figure(figsize=_size(plot, numbers, width), layout="constrained")
         FigureCanvasSVG(figure)
-        function(arrays(numbers), ax=figure.subplots())
+        with short_names(NAMES[width]):
+            function(arrays(numbers), ax=figure.subplots())
         out = io.StringIO()
-        figure.savefig(
-            out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None}
-        )
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     return _element(out.getvalue(), caption)
 
 
@@ -91,12 +92,15 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
     """The page's width, and tall enough for a line per entry; at most about one screen."""
     across = WIDTHS[width][0]
     if plot in LINES:
-        return across, 1.1 + 0.36 * int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
+        return across, (1.5 if width == "wide" else 2.0) + 0.36 * int(
+            np.size(np.array(numbers[LINES[plot]], dtype=float))
+        )
     if plot == "share_heatmap":
         rows, columns = np.shape(np.array(numbers["share"], dtype=float))
-        return max(min(across, 3.0 + 0.9 * columns), 4.0), 1.8 + 0.34 * rows
+        tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)
+        return max(min(across, 4.2 + 0.9 * columns), 4.0) if width == "wide" else across, tall
     if plot in SQUARE:
-        return (7.6, 6.6) if width == "wide" else (across, 4.6)
+        return (8.0, 7.0) if width == "wide" else (across, 5.4)
     return (9.5, 4.2) if width == "wide" else (across, 3.2)
 
 

@@ -12,7 +12,7 @@ from sumwise import diagnostics
 from sumwise.collective import CountsOverTime, interpolation_error
 from sumwise.errors import DataError
 from sumwise.report.context import Context, plural
-from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
+from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table
 
 MOST_FRAMES = 24  # steps that are drawn
 LEAST = 0.05  # individuals of a flow that is listed
@@ -32,9 +32,9 @@ RISKS = [
     "Individuals that keep to routes: counts cannot distinguish two individuals that swap places from two that stay.",
 ]
 EXCHANGE = (
-    "Counts per place do not determine who went where: two individuals that swap places leave no trace. least and "
-    "most: the flow under half and twice the scale of moves. lower and upper bound: the range that the estimated "
-    "counts of the places imply, whatever the model. Neither is a probability statement."
+    "Counts per place do not determine who went where: two individuals that swap places leave no trace. least, most: "
+    "the flow under half and twice the scale of moves. lower bound, upper bound: the range that the estimated counts "
+    "of the places imply, whatever the model. Neither is a probability statement."
 )
 
 
@@ -50,7 +50,7 @@ def write(context: Context) -> Summary:
     flows: Any = _flows(context)
     places = _places(context)
     context.frames |= {"estimates": flows, "places": places}
-    steps = f"{counts.times[0]} to {counts.times[-1]}"
+    steps = f"{_time(counts.times[0])} to {_time(counts.times[-1])}"
     title = context.titled(f"Movement between {plural(len(counts.places), 'place')}, {steps}")
     summary = Summary(title, "collective", context.method)
     stay = np.einsum("tii->t", model.edges_) / model.n_
@@ -63,8 +63,8 @@ def write(context: Context) -> Summary:
     summary.findings = _findings(context, flows)
     summary.lead = [
         f"Individuals were counted at {plural(len(counts.places), 'place')} and {plural(len(counts.times), 'time')}, "
-        f"{_how_many(model, counts)}; who went where was not observed. The most likely movements have "
-        f"{100 * stay.mean():.0f}% of them staying where they are from one time to the next.",
+        f"{_how_many(model, counts)}; who went where was not observed. In the most likely movements, "
+        f"{100 * stay.mean():.0f}% of them stay where they are from one time to the next.",
         *context.cautions,
     ]
     if counts.positions is None:
@@ -75,8 +75,7 @@ def write(context: Context) -> Summary:
     moves = _named(flows[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable"))
     summary.add(
         "estimates",
-        table(moves, "Flows between places, largest first", COUNTS, "estimates.csv"),
-        text(EXCHANGE),
+        table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE),
     )
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
@@ -140,7 +139,8 @@ def _findings(context: Context, frame: Any) -> list[dict[str, Any]]:
         close = row["most"] - row["least"] <= 0.25 * max(row["count"], 1.0)
         out.append(
             finding(
-                f"From {row['from']} to {row['to']}, between {row['time']} and {row['next time']}",
+                f"From {_place(row['from'])} to {_place(row['to'])}, between {_time(row['time'])} and "
+                f"{_time(row['next time'])}",
                 row["count"],
                 "count",
                 low=row["least"],
@@ -152,6 +152,14 @@ def _findings(context: Context, frame: Any) -> list[dict[str, Any]]:
             )
         )
     return out
+
+
+def _place(name: Any) -> str:
+    return f"place {name}" if str(name).isdigit() else str(name)
+
+
+def _time(name: Any) -> str:
+    return f"time {name}" if str(name).isdigit() and len(str(name)) < 4 else str(name)  # 2024 is a year
 
 
 def _flow_figure(context: Context, flows: Any) -> dict[str, Any]:
@@ -170,7 +178,7 @@ def _flow_figure(context: Context, flows: Any) -> dict[str, Any]:
         caption += f" {len(steps)} of {n} steps are drawn."
     frames, labels = [], []
     for t in steps:
-        labels.append(f"{counts.times[t]} to {counts.times[t + 1]}")
+        labels.append(f"{_time(counts.times[t])} to {_time(counts.times[t + 1])}")
         edges = SimpleNamespace(edges={("a", "b"): m.edges_[t]})
         numbers = diagnostics.flow_numbers(edges, ("a", "b"), where)
         frames.append({**numbers, "title": labels[-1], "names": list(map(str, counts.places))})
@@ -185,7 +193,7 @@ def _truth(context: Context, summary: Summary) -> None:
         "The flows are known here and were hidden from the method: "
         f"{100 * error:.1f}% of the individuals are assigned to a wrong flow."
     )
-    summary.lead.append(words)
+    summary.checked.append(words)
     summary.add("certainty", note(words, "good" if error < 0.2 else "warning"))
 
 
@@ -196,8 +204,12 @@ def _scales(context: Context, summary: Summary) -> None:
         middle = counts.times[len(counts.times) // 2]
         summary.add(
             "certainty",
-            table(pd.DataFrame(rows), f"Scale of moves: error at time {middle}, which was left out"),
-            text("scale: a move of this length is e times less likely than staying, before adapting to the counts."),
+            table(
+                pd.DataFrame(rows),
+                f"Scale of moves: error at {_time(middle)}, which was left out",
+                about="scale: a move of this length is e times less likely than staying, before adapting to the "
+                "counts. mean error: per count; lower is better.",
+            ),
         )
         baseline = interpolation_error(counts)
         if baseline is not None:

@@ -62,8 +62,8 @@ def write(context: Context) -> Summary:
     else:
         _classification(context, summary, y, predicted, classes)
     summary.lead = [
-        f"{plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} of {plural(bags.n_features, 'feature')}, and "
-        f"one {response} per bag. {_verdict(summary.record)}",
+        f"The data are {plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} in all, "
+        f"{plural(bags.n_features, 'feature')} per sample and one {response} per bag. {_verdict(summary.record)}",
         *context.cautions,
     ]
     summary.record |= {"bags": len(bags), "samples": bags.n_rows}
@@ -155,11 +155,14 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     summary.add("found", figure("predicted", numbers, caption, data))
     summary.add(
         "estimates",
-        table(frame, "Every bag, predicted by a fit that has not seen it", {"samples": "count"}, "estimates.csv"),
-        text(
-            "Intervals are conformal: their width is the quantile of the held-out errors. They have the same width for "
-            "all bags, so that small bags are covered less often and large bags more often than stated."
-            + (" The model's own predict_interval depends on the bag." if own else "")
+        table(
+            frame,
+            "Every bag, predicted by a fit that has not seen it",
+            {"samples": "count"},
+            "estimates.csv",
+            about="low, high: a conformal interval, whose width is a quantile of the held-out errors. It is the same "
+            "for all bags, so that small bags are covered less often and large bags more often than stated."
+            + (" The model's own predict_interval depends on the bag." if own else ""),
         ),
     )
 
@@ -225,26 +228,35 @@ def _classification(
     summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv"))
 
 
+def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
+    y = np.asarray(context.data[1], dtype=float)
+    rows = []
+    for name, other in context.compare.items():
+        found = context.step(
+            f"predict held-out bags by {name}",
+            lambda other=other: diagnostics.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
+        )
+        rows.append({"method": name, "mean absolute error": float(np.abs(found - y).mean())})
+    if rows:
+        about = "On bags that the fit has not seen; lower is better."
+        summary.add("certainty", table(pd.DataFrame(rows), "Other methods on the same data", about=about))
+
+
 def _certainty(context: Context, summary: Summary, bags: Any) -> None:
     if context.selection is not None:
         chosen = context.selection
         frame = chosen.frame().drop(columns="CPU seconds")
         summary.add(
             "certainty",
-            table(frame, "All methods, by cross-validation over bags"),
-            text(
-                "The simplest method within one standard error of the best was selected. Because it was selected and "
-                "scored on the same bags, its score is slightly optimistic."
+            table(
+                frame,
+                "All methods, by cross-validation over bags",
+                about="The simplest method within one standard error of the best was selected. Because it was selected "
+                "and scored on the same bags, its score is slightly optimistic.",
             ),
             bullets(list(chosen.reasons)) if chosen.reasons else None,
         )
-    for name, other in context.compare.items():
-        found = context.step(
-            f"predict held-out bags by {name}",
-            lambda other=other: diagnostics.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
-        )
-        gap = float(np.abs(found - np.asarray(context.data[1], dtype=float)).mean())
-        summary.add("certainty", text(f"{name}: mean absolute error in cross-validation {gap:.4g}."))
+    _other_methods(context, summary, bags)
     if context.not_compared:
         summary.add("certainty", text(*context.not_compared))
     sizes = bags.sizes

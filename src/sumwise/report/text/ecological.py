@@ -33,7 +33,7 @@ CALIBRATION = (
     "Intervals of EcologicalEM allow for sampling error, for the choice between two variants of the method, and for "
     "model error, whose size was estimated on real elections. Its few tuning constants were chosen on 176 contests of "
     "three elections with known results; on 210 contests of three other elections, 95% intervals covered 97.3% of "
-    "the true cells (benchmarks/ecological.py). The coverage carries over to these data only as far as they resemble "
+    "the true cells. The coverage carries over to these data only as far as they resemble "
     "those contests."
 )
 ASSUMED = {
@@ -114,14 +114,13 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    phrase = "; ".join(f"{f['what']}, an estimated {100 * f['value']:.0f}%" for f in best)
+    phrase = " and ".join(f"{100 * f['value']:.0f}% of {f['what'].replace(' who ', ' ', 1)}" for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
-    sure = (
-        f"the {context.percent} intervals are at most {100 * widest:.0f} percentage points wide"
-        if widest < 0.15
-        else f"but the {context.percent} intervals are up to {100 * widest:.0f} percentage points wide"
-    )
-    return f"{known} Estimates by {context.method} fill the gap: {phrase}; {sure}."
+    if widest < 0.15:
+        sure = f"The {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
+    else:
+        sure = f"The {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
+    return f"{known} {context.method} estimates that {phrase}. {sure}"
 
 
 def _phrase(group: Any, outcome: Any) -> str:
@@ -154,6 +153,8 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             continue
         trust, because = _trust(context, r, c, low, high, curved)
         inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
+        if context.truth is not None:
+            inside["truth"] = float(np.asarray(context.truth, dtype=float)[r, c])
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         out.append(_difference(context, order, real, curved))
@@ -255,21 +256,26 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
     est = context.model
     summary.add(
         "estimates",
-        table(_named(frame), "Shares of every group", SHARES, "estimates.csv"),
-        text(
-            f"low and high: {context.percent} interval. lower and upper bound: the range that the totals of all units "
-            "imply, whatever the model. count: the number of people that the share amounts to."
+        table(
+            _named(frame),
+            "Shares of every group",
+            SHARES,
+            "estimates.csv",
+            about=f"low, high: the {context.percent} interval. lower bound, upper bound: the range that the totals of "
+            "all units imply, whatever the model. count: the number of people that the share amounts to.",
         ),
     )
     if context.method != "Bounds" and min(est.shares_.shape) > 1:
         chosen = diagnostics.first_choices(est, context.level, context.random_state)
-        kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share")
+        kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share") | {"probability": "chance"}
         summary.add(
             "estimates",
-            table(chosen, "First choice of every group", kinds),
-            text(
-                "probability: that this outcome has the group's largest share. support: that share, with its interval "
-                "(low, high). support elsewhere: the share of everybody else who chose the same."
+            table(
+                chosen,
+                "First choice of every group",
+                kinds,
+                about="probability: that this outcome has the group's largest share. support: that share, with its "
+                f"{context.percent} interval (low, high). support elsewhere: its share among everybody else.",
             ),
         )
         _polarisation(context, summary)
@@ -288,9 +294,13 @@ def _turnout(context: Context, summary: Summary) -> None:
     shown = dict.fromkeys(("turnout", "share", "low", "high"), "share")
     summary.add(
         "estimates",
-        table(found.turnout.to_frame(), "Turnout by group", shown),
-        table(found.choice.to_frame(), "Choice among voters", shown),
-        text(f"Not voting: {', '.join(map(str, found.abstention))}. Shares of candidates are among those who voted."),
+        table(
+            found.turnout.to_frame(),
+            "Turnout by group",
+            shown,
+            about=f"Counted as not voting: {', '.join(map(str, found.abstention))}.",
+        ),
+        table(found.choice.to_frame(), "Choice among voters", shown, about="Shares are of those who voted."),
     )
 
 
@@ -344,18 +354,17 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     candidates = [name for name in context.data.col_names if not diagnostics.is_abstention(name)]
     if context.method == "Bounds" or len(candidates) < 2 or context.data.n_rows < 2:
         return
-    kinds = dict.fromkeys(("gap", "isolation", "tipping"), "share")
-    summary.add(
-        "certainty",
-        table(sensitivity(context.model, context.data), "Sensitivity to dependence on composition", kinds),
-        text(
-            "tipping: by how much a group's support for its first choice would have to be higher (and for the "
-            "runner-up lower) in units that consist of the group than in units without it, in a way that margins don't "
-            "show, for the two to be level. isolation: the mean share of the own group in a member's unit. robust: the "
-            "bounds settle it, or tipping is 20 points or more; of such findings 99% were right on contests with known "
-            "truth that this limit was not chosen on."
-        ),
+    kinds = {"gap": "distance", "isolation": "share", "tipping": "distance"}
+    about = (
+        "How much aggregation bias would it take to change a group's first choice? gap: its lead over the runner-up. "
+        "tipping: how many points more support the first choice (and less the runner-up) would need in units made up "
+        "of the group alone than in units without it, unnoticed in the totals, for the lead to vanish. isolation: the "
+        "mean share of the group in its members' units. bounds settle: the totals alone decide it. robust: they do, or "
+        "tipping is at least 20 points; 99% of such findings were right on contests with known results that the limit "
+        "was not chosen on."
     )
+    frame = sensitivity(context.model, context.data)
+    summary.add("certainty", table(frame, "Sensitivity to dependence on composition", kinds, about=about))
 
 
 def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray) -> None:
@@ -366,7 +375,7 @@ def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray
         f"cover it ({context.percent} expected); the mean error is "
         f"{100 * np.abs(context.model.shares_ - true).mean():.1f} percentage points."
     )
-    summary.lead.append(words)
+    summary.checked.append(words)
     frame = context.frames["estimates"].assign(truth=true.ravel(), covered=inside.ravel())
     context.frames["estimates"] = frame
     columns = ["group", "outcome", "share", "low", "high", "truth", "covered"]
@@ -377,7 +386,8 @@ def _other_methods(context: Context, summary: Summary) -> None:
     fits = {context.method: context.model, **{n: m for n, m in context.compare.items() if hasattr(m, "shares_")}}
     if len(fits) > 1:
         rows = diagnostics.share_differences(fits, context.level)
-        kinds = dict.fromkeys(("mean difference", "largest difference"), "points") | {"inside the intervals": "share"}
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
+        kinds |= {"inside the intervals": "share"}
         numbers = diagnostics.method_numbers(fits, context.level)
         own = context.model
         changed = [
@@ -393,10 +403,12 @@ def _other_methods(context: Context, summary: Summary) -> None:
         changed += [f"{name} did not converge and is left out of this comparison." for name in unconverged]
         summary.add(
             "certainty",
-            table(pd.DataFrame(rows), "Other methods on the same data", kinds),
-            text(
-                f"Differences from {context.method}, and how many of the other method's shares lie inside its "
-                "intervals. Methods that share an assumption can agree and still be wrong."
+            table(
+                pd.DataFrame(rows)[1:],
+                "Other methods on the same data",
+                kinds,
+                about=f"How far their shares are from those of {context.method}, and how many lie inside its "
+                "intervals. Methods that share an assumption can agree and still be wrong.",
             ),
             bullets(changed),
         )
@@ -437,12 +449,15 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     p = frame["p value"].to_numpy()
     summary.add(
         "certainty",
-        table(frame, "Does behaviour vary with composition?", {"p value": "p"}),
-        text(
-            "If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
-            f"group's share. Curvature is evidence against it: {int((p < 0.05).sum())} of {len(frame)} p values are "
-            f"below 0.05 (about {0.05 * len(frame):.1f} expected by chance). Linearity is no proof: some aggregation "
-            "bias leaves no trace in totals."
+        table(
+            frame,
+            "Does behaviour vary with composition?",
+            {"p value": "p"},
+            about="If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
+            "group's share. curvature: the coefficient of the square in a regression that allows for it. "
+            f"{int((p < 0.05).sum())} of {plural(len(frame), 'p value')} {'is' if len(frame) == 1 else 'are'} below "
+            f"0.05; chance alone would give about {0.05 * len(frame):.1f}. A straight line proves nothing: some "
+            "aggregation bias leaves no trace in totals.",
         ),
     )
     if not (p < 0.01 / len(frame)).any():  # Bonferroni: pairs depend on each other
@@ -454,6 +469,18 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     ]
 
 
+_SPREAD = (
+    "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves enclose 50% and 95% of units "
+    "by a normal distribution with the mean and the covariance of the units' shares: spread of the estimates plus their "
+    "uncertainty."
+)
+_TOMOGRAPHY = {
+    "Bounds": "Without a model, every point on a line is possible.",
+    "King": "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves are contours of the "
+    "fitted truncated normal distribution before truncation.",
+}
+
+
 def _unit_figures(context: Context, summary: Summary) -> None:
     m, est = context.data, context.model
     if (m.n_rows, m.n_cols) == (2, 2) and m.n_units <= 2000:
@@ -462,7 +489,7 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         ends.columns = [f"{name}, {end}" for end in ("from", "to") for name in m.row_names]
         caption = (
             f"Tomography plot. Each grey line holds all pairs of shares for {m.col_names[0]} that the totals of one "
-            "unit allow; dots are the estimates, blue curves contours of their distribution over units."
+            f"unit allow. {_TOMOGRAPHY.get(context.method, _SPREAD)}"
         )
         kinds = dict.fromkeys(ends.columns, "share")
         summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))

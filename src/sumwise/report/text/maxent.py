@@ -64,7 +64,10 @@ def write(context: Context) -> Summary:
     if "share by model" in frame:
         summary.add("found" if scores is None else "certainty", _agreement(frame))
     title = "Class shares at every level: counted, and by the model" if "share by model" in frame else "Class shares"
-    summary.add("estimates", table(frame, title, KINDS, "estimates.csv"))
+    about = "count: people at the level; share: the part of them in the class."
+    if "share by model" in frame:
+        about += " By the model: what the fitted distribution implies for the same."
+    summary.add("estimates", table(frame, title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
@@ -75,7 +78,7 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
     start = (
         f"{context.method} learned to predict {label} from {plural(size[0], 'contingency table')} over "
         f"{plural(len(context.model.domain_), 'attribute')} of {plural(size[1], 'individual')}; "
-        f"{100 * share:.1f}% of them are {label}."
+        f"{100 * share:.1f}% of them {'have' if ' = ' in label else 'are'} {label}."
     )
     if scores is None:
         words = "No individual rows are at hand: its agreement with the tables can be checked, its predictions cannot."
@@ -98,10 +101,8 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     own, common, n = scores
     low, high = wilson_interval(own["accuracy"] * n, n, context.level)
     better = low > common
-    because = (
-        f"Always predicting the most common class gives {100 * common:.1f}%, "
-        + ("below" if better else "within reach of")
-        + " the interval."
+    because = f"Always predicting the most common class gives {100 * common:.1f}%; the interval " + (
+        "excludes it." if better else "includes it: the model may be no better."
     )
     out = [
         finding(
@@ -144,7 +145,7 @@ def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
                 float(top["share"]),
                 trust="high" if exact else "moderate",
                 because=(
-                    f"Counted, not estimated; the lowest share is {100 * bottom['share']:.1f}%, where {attribute} is "
+                    f"Counted, not estimated. The lowest share is {100 * bottom['share']:.1f}%, where {attribute} is "
                     f"{bottom['level']}." + ("" if exact else " The counts are noisy.")
                 ),
             )
@@ -187,8 +188,13 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], flo
         summary.add("found", figure("calibration", numbers, caption, table(shown, "Calibration")))
     summary.add(
         "certainty",
-        table(pd.DataFrame(found), "Scores on held-out rows", {"accuracy": "share"}),
-        text("normalised log-likelihood: 0 for a constant, 1 for perfect predictions."),
+        table(
+            pd.DataFrame(found),
+            "Scores on held-out rows",
+            {"accuracy": "share"},
+            about="Higher is better. normalised log-likelihood: 0 for a constant, 1 for perfect predictions. AUC: 0.5 "
+            "is chance.",
+        ),
     )
     return own, float(np.bincount(labels).max() / len(labels)), len(labels)
 
@@ -196,6 +202,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], flo
 def _agreement(frame: Any) -> dict[str, Any]:
     part = frame.dropna(subset=["share", "share by model"])
     numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "class share at a level")
+    numbers["share"] = True
     caption = (
         "Agreement with the tables: the share of every class at every level, counted and by the model. The mean "
         f"difference is {100 * numbers['error']:.2f} percentage points."

@@ -71,7 +71,7 @@ def write(context: Context) -> Summary:
     if known is not None and not known.answerable.all():
         summary.lead.append(f"Read with caution: {known.verdict}")
     if labels is not None:
-        summary.lead.append(_coverage(context, frame))
+        summary.checked.append(_coverage(context, frame))
     _figures(context, summary, frame, classes)
     _coefficients(context, summary, classes)
     if context.survey is not None:
@@ -125,10 +125,11 @@ def _true_shares(frame: Any, bags: Bags, labels: np.ndarray, groups: Any, classe
 def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame: Any) -> str:
     overall = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
     return (
-        f"For {plural(len(bags), 'bag')} of {plural(bags.n_rows, 'individual')} the data say how many belong to each "
-        f"of {listed(classes, 4)}, but not who. {context.method} estimates each individual's probability from "
+        f"The data give {plural(bags.n_rows, 'individual')} in {plural(len(bags), 'bag')} and, for each bag, how many "
+        f"are {' or '.join([', '.join(classes[:-1]), classes[-1]]) if len(classes) < 5 else 'in each class'}, but not "
+        f"which ones. {context.method} estimates the probability of every individual from "
         f"{plural(bags.n_features, 'feature')}. Overall, {100 * overall['share']:.1f}% are {focus}"
-        + ("; the findings show how this share differs between subgroups." if context.groups else ".")
+        + ("; the findings show how far subgroups differ." if context.groups else ".")
     )
 
 
@@ -152,8 +153,7 @@ def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) 
         weak = known is not None and not known.answerable.any()
         trust = "low" if weak or not apart else "moderate"
         for row in (top, bottom):
-            true = f" The true share is {100 * row['truth']:.1f}%." if "truth" in row else ""
-            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because + true))
+            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
@@ -162,6 +162,8 @@ def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
     inside: dict[str, Any] = {"low": float(row["low"]), "high": float(row["high"]), "level": context.level}
+    if "truth" in row:
+        inside["truth"] = float(row["truth"])
     return finding(what, float(row["share"]), **inside, trust=trust, because=because)
 
 
@@ -181,7 +183,8 @@ def _figures(context: Context, summary: Summary, frame: Any, classes: list[str])
     truth = "; crosses are the true shares" if "truth" in frame else ""
     caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
     summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
-    summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv"))
+    about = f"low, high: the {context.percent} interval of the share. people: the size of the subgroup."
+    summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv", about=about))
 
 
 def _coefficients(context: Context, summary: Summary, classes: list[str]) -> None:
@@ -203,8 +206,12 @@ def _coefficients(context: Context, summary: Summary, classes: list[str]) -> Non
     frame = frame.iloc[np.argsort(-frame["coefficient"].abs().to_numpy(), kind="stable")]
     summary.add(
         "estimates",
-        table(frame, "Coefficients (log-odds)"),
-        text("Per unit of the feature as it was given to the model. The penalty shrinks coefficients towards zero."),
+        table(
+            frame,
+            "Coefficients",
+            about="The change of the log-odds per unit of the feature, as it was given to the model. The penalty "
+            "shrinks coefficients towards zero.",
+        ),
     )
 
 
@@ -222,11 +229,13 @@ def _survey(context: Context, summary: Summary, frame: Any) -> None:
     columns = [*keys, "share", "low", "high", "survey", "difference", "inside"]
     summary.add(
         "estimates",
-        table(both[columns], "Comparison with the survey", KINDS),
-        text(
-            f"The survey's share lies inside the interval in {int(both['inside'].sum())} of {len(both)} subgroups; the "
-            f"mean absolute difference is {100 * both['difference'].abs().mean():.1f} percentage points. Surveys have "
-            "sampling errors of their own."
+        table(
+            both[columns],
+            "Comparison with the survey",
+            {**KINDS, "difference": "points"},
+            about=f"The survey's share lies inside the interval in {int(both['inside'].sum())} of {len(both)} "
+            f"subgroups; the mean absolute difference is {100 * both['difference'].abs().mean():.1f} percentage "
+            "points. Surveys have sampling errors of their own.",
         ),
     )
 
@@ -246,11 +255,14 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
     summary.add(
         "certainty",
         note(found.verdict, "good" if found.answerable.all() else "warning"),
-        table(shown, "Is the model identifiable? Feature by feature", kinds),
-        text(
-            "standard error: of the effect in log-odds per standard deviation, from the counts alone. between bags: "
-            "the part of the feature's variance that lies between bags, the only part that counts reflect. relative "
-            "efficiency: compared with knowing every individual's label."
+        table(
+            shown,
+            "Is the model identifiable? Feature by feature",
+            kinds,
+            about="standard error: of the effect in log-odds per standard deviation, from the counts alone; empty "
+            "where they do not determine it. between bags: the part of the feature's variance that lies between bags, the "
+            "only part that counts reflect. relative efficiency: compared with knowing every individual's label. "
+            "answerable: whether these bags can estimate the effect.",
         ),
     )
     return found
@@ -268,7 +280,7 @@ def _held_out(
     )
     sums = counts.sum(axis=1)
     actual = np.divide(counts[:, c], sums, out=np.zeros(len(sums)), where=sums > 0)
-    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of {focus} in a bag")
+    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of {focus} in a bag") | {"share": True}
     constant = float(np.abs(actual - actual.mean()).mean())
     caption = (
         f"Cross-validation over bags ({FOLDS} folds): predicted and actual share of {focus} in bags that the fit has "
@@ -294,9 +306,9 @@ def _other_methods(context: Context, summary: Summary, bags: Bags, frame: Any, c
         gap = np.abs(pd.concat(parts)["share"].to_numpy() - frame["share"].to_numpy())
         rows.append({"method": name, "mean difference": gap.mean(), "largest difference": gap.max()})
     if rows:
-        kinds = dict.fromkeys(("mean difference", "largest difference"), "points")
-        title = f"Subgroup shares by other methods: differences from {context.method}"
-        summary.add("certainty", table(pd.DataFrame(rows), title, kinds))
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
+        about = f"How far their shares of subgroups are from those of {context.method}."
+        summary.add("certainty", table(pd.DataFrame(rows), "Other methods on the same data", kinds, about=about))
     if context.not_compared:
         summary.add("certainty", text(*context.not_compared))
 
