@@ -92,9 +92,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
     """The page's width, and tall enough for a line per entry; at most about one screen."""
     across = WIDTHS[width][0]
     if plot in LINES:
-        return across, (1.5 if width == "wide" else 2.0) + 0.36 * int(
-            np.size(np.array(numbers[LINES[plot]], dtype=float))
-        )
+        lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
+        return across, (1.5 if width == "wide" else 2.0) + 0.36 * lines
     if plot == "share_heatmap":
         rows, columns = np.shape(np.array(numbers["share"], dtype=float))
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)

@@ -28,7 +28,7 @@ def test_flows_come_with_their_limits():
         assert words in text
     figure = found.summary["sections"][0]["blocks"][0]
     assert figure["plot"] == "flows"
-    assert figure["labels"] == ["0 to 1", "1 to 2", "2 to 3", "3 to 4"]
+    assert figure["labels"] == ["time 0 to 1", "time 1 to 2", "time 2 to 3", "time 3 to 4"]
 
 
 def test_places_without_coordinates_are_drawn_on_a_circle_and_the_reader_is_warned():
@@ -42,7 +42,7 @@ def test_true_flows_give_the_share_in_a_wrong_flow():
     data = counts(3)
     model = DistanceMoves(scale=1.0).fit(data)
     found = report(model, data, truth=model.edges_)
-    assert any("0.0% of the individuals are assigned to a wrong flow" in line for line in found.summary["lead"])
+    assert any("0.0% of the individuals are assigned to a wrong flow" in line for line in found.summary["checked"])
 
 
 def test_other_data_are_refused():

@@ -84,7 +84,7 @@ def test_names_of_candidates_are_not_abstention(name):
 def test_bounds_alone_make_no_estimate():
     m = Margins([[60, 40]], [[80, 20]], row_names=["a", "b"], col_names=["y", "n"])
     found = report(Bounds().fit(m), m)
-    assert found.findings[0] == "a who chose y: 66.7% to 100.0%, whatever the model."
+    assert found.findings[0] == "a who chose y: 66.6% to 100.0%, whatever the model."
     assert any("single unit" in line for line in found.summary["lead"])
 
 
@@ -92,7 +92,7 @@ def test_truth_is_set_beside_the_estimates():
     made = synthetic.precincts(60, random_state=0)
     est = EcologicalEM().fit(made.margins)
     found = report(est, made.margins, truth=made.shares)
-    assert "intervals cover it (95% expected)" in " ".join(found.summary["lead"])
+    assert "intervals cover it (95% expected)" in " ".join(found.summary["checked"])
     assert {"truth", "covered"} <= set(found.frames["estimates"])
 
 

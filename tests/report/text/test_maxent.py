@@ -28,7 +28,7 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
     )
     found = _contrasts(frame, "yes", split()[0])
     assert [f["what"] for f in found] == ["yes where b is y", "yes where a is y"]
-    assert "the lowest share is 10.0%, where b is x" in found[0]["because"]
+    assert "The lowest share is 10.0%, where b is x" in found[0]["because"]
 
 
 def test_without_rows_nothing_is_claimed_about_predictions():

@@ -28,9 +28,9 @@ def test_findings_contrast_subgroups_and_check_against_labels():
     model = CardinalityClassifier(penalty=1.0).fit(*data)
     found = report(model, data, truth=labels, compare=[MeanMap()], **options)
     assert found.title == "Share of yes by sex"
-    assert "but not who" in found.summary["lead"][0]
+    assert "but not which ones" in found.summary["lead"][0]
     assert found.findings[0].startswith("yes where sex is f: ")
-    assert "labels are known here" in " ".join(found.summary["lead"])
+    assert "labels are known here" in " ".join(found.summary["checked"])
     text = str(found.summary["sections"])
     for words in ("Is the model identifiable?", "Cross-validation over bags", "MeanMap", "against the labels", "AUC"):
         assert words in text

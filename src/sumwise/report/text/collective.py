@@ -50,7 +50,7 @@ def write(context: Context) -> Summary:
     flows: Any = _flows(context)
     places = _places(context)
     context.frames |= {"estimates": flows, "places": places}
-    steps = f"{_time(counts.times[0])} to {_time(counts.times[-1])}"
+    steps = f"{_time(counts.times[0])} to {counts.times[-1]}"
     title = context.titled(f"Movement between {plural(len(counts.places), 'place')}, {steps}")
     summary = Summary(title, "collective", context.method)
     stay = np.einsum("tii->t", model.edges_) / model.n_
@@ -140,7 +140,7 @@ def _findings(context: Context, frame: Any) -> list[dict[str, Any]]:
         out.append(
             finding(
                 f"From {_place(row['from'])} to {_place(row['to'])}, between {_time(row['time'])} and "
-                f"{_time(row['next time'])}",
+                f"{row['next time']}",
                 row["count"],
                 "count",
                 low=row["least"],
@@ -178,7 +178,7 @@ def _flow_figure(context: Context, flows: Any) -> dict[str, Any]:
         caption += f" {len(steps)} of {n} steps are drawn."
     frames, labels = [], []
     for t in steps:
-        labels.append(f"{_time(counts.times[t])} to {_time(counts.times[t + 1])}")
+        labels.append(f"{_time(counts.times[t])} to {counts.times[t + 1]}")
         edges = SimpleNamespace(edges={("a", "b"): m.edges_[t]})
         numbers = diagnostics.flow_numbers(edges, ("a", "b"), where)
         frames.append({**numbers, "title": labels[-1], "names": list(map(str, counts.places))})

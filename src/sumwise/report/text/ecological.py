@@ -471,8 +471,8 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
 
 _SPREAD = (
     "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves enclose 50% and 95% of units "
-    "by a normal distribution with the mean and the covariance of the units' shares: spread of the estimates plus their "
-    "uncertainty."
+    "by a normal distribution with the mean and the covariance of the units' shares: spread of the estimates plus "
+    "their uncertainty."
 )
 _TOMOGRAPHY = {
     "Bounds": "Without a model, every point on a line is possible.",

@@ -260,8 +260,8 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
             "Is the model identifiable? Feature by feature",
             kinds,
             about="standard error: of the effect in log-odds per standard deviation, from the counts alone; empty "
-            "where they do not determine it. between bags: the part of the feature's variance that lies between bags, the "
-            "only part that counts reflect. relative efficiency: compared with knowing every individual's label. "
+            "where they do not determine it. between bags: the part of the feature's variance that lies between bags, "
+            "the only part that counts reflect. relative efficiency: compared with knowing every individual's label. "
             "answerable: whether these bags can estimate the effect.",
         ),
     )
