@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brute_sets
-from sumwise.distribution.set_network import ACTIVATIONS, Plan, embed, forward, fresh_weights, make_plan, peaks
+from sumwise.distribution.set_network import ACTIVATIONS, Plan, embed, forward, fresh_weights, make_plan
 from sumwise.errors import DataError
 from sumwise.networks.pooling import POOLS, Segments
 
@@ -96,20 +96,6 @@ def test_dropout_keeps_the_expectation_and_leaves_predictions_alone():
     plain = forward(plan, weights, pooled, {})
     assert draws.std() > 0.01
     assert float((draws.mean(dim=0) - plain).abs().max()) < 4 * float(draws.std()) / 2000**0.5
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("activation", ["silu", "relu"])
-def test_peaks_alone_give_the_same_answer(shape, activation):
-    plan = make_plan(2, 1, {**shape, "pool": "max", "activation": activation})
-    arrays, (x, _) = network(plan), bags_of([40, 25])
-    weights = tensors(arrays["weights"])
-    kept = peaks(plan, weights, torch.from_numpy(x), Segments(np.array([40, 25])))
-    sizes = [int(kept[:40].sum()), int(kept[40:].sum())]
-    assert all(0 < n < m for n, m in zip(sizes, (40, 25)))
-    np.testing.assert_allclose(
-        said(plan, arrays, x[kept], sizes, None), said(plan, arrays, x, [40, 25], None), rtol=1e-6, atol=1e-7
-    )
 
 
 def test_the_first_prediction_is_the_mean():

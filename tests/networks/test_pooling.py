@@ -59,3 +59,20 @@ def test_single_precision_sums_of_large_bags_keep_their_digits():
     pooled = Segments(sizes).pool(rows, "mean").double()
     exact = torch.stack([p.double().mean(dim=0) for p in rows.split(sizes.tolist())])
     assert float((pooled / exact - 1).abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("sizes", [[2, 2], [1, 3, 2]])
+def test_attention_is_a_softmax_over_each_bag_times_weights(sizes):
+    rng = np.random.default_rng(0)
+    n = sum(sizes)
+    rows, scores, weights = rng.normal(size=(n, 3)), rng.normal(size=(n, 1)) * 50, rng.uniform(0.5, 2.0, n)
+    bags = Segments(np.array(sizes), weights)
+    pooled, shares = bags.attend(torch.from_numpy(rows).float(), torch.from_numpy(scores).float())
+    begin = 0
+    for b, size in enumerate(sizes):
+        part = slice(begin, begin + size)
+        alone = np.exp(scores[part, 0] - scores[part, 0].max()) * weights[part]
+        alone = alone / alone.sum()
+        np.testing.assert_allclose(shares[part, 0], alone, atol=1e-6)
+        np.testing.assert_allclose(pooled[b], alone @ rows[part], atol=1e-5)
+        begin += size

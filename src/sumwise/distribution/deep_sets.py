@@ -13,6 +13,7 @@ from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.regressor import BagRegressor, as_classifier
+from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
 from sumwise.distribution.set_response import TASKS, Response
@@ -43,8 +44,9 @@ NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activatio
 class DeepSets(BagRegressor):
     """Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
-    phi reads each row, the pool is a weighted mean, a sum or a maximum over the rows of a bag, rho turns it into the
-    answer; no row of any bag is padded. Part of the bags is held out to choose the epoch.
+    phi reads each row, the pool is a mean, a sum or a maximum over the rows of a bag, or a mean with learned weights
+    (attention); rho turns it into the answer; no row of any bag is padded. Part of the bags is held out to choose the
+    epoch.
 
     Parameters
     ----------
@@ -52,8 +54,9 @@ class DeepSets(BagRegressor):
         Widths of the layers that read a row.
     rho : tuple of int, default (64,)
         Widths of the hidden layers that read the pool.
-    pool : {"mean", "sum", "max"}, default "mean"
-        Weights count in means and sums; a maximum only needs them above zero.
+    pool : {"mean", "sum", "max", "attention"}, default "mean"
+        Weights count in means, sums and attention; a maximum only needs them above zero. Attention (Ilse et al. 2018)
+        is for bags in which few rows matter: `instance_weights` says which.
     embedding : int or None, default None
         Width of a last layer of phi without activation.
     equivariant : bool, default False
@@ -307,18 +310,57 @@ class DeepSets(BagRegressor):
         -------
         array of shape (n_rows,) of bool
         """
-        self._fitted()
-        if self.pool != "max":
-            raise DataError(f"pool is {self.pool!r}: every row counts.", hint="pool='max' has critical sets.")
-        source = self._source(bags)
-        found = np.zeros(source.bags.n_rows, dtype=bool)
-        with threads(self.n_jobs):
-            for arrays in self.members_:
-                network = Network(self._plan(), arrays, source.device)
-                found |= network.peaks(source)
+        self._refuse_other_pool("max", "critical sets", "every row counts")
         out = np.zeros(bags.n_rows, dtype=bool)
-        out[np.flatnonzero(bags.weights > 0)[found]] = True
+        out[bags.weights > 0] = np.any(self._explained(bags, critical_rows), axis=0)
         return out
+
+    def upper_set(self, bags: Bags, rows: Any) -> np.ndarray:
+        """Return which of other rows each bag could hold as well without a change of its answer (Qi et al. 2017).
+
+        The critical set is the smallest bag with the same pool when the pool is a maximum; with all rows of the upper
+        set added it is the largest. Give a grid of rows to see the shape of that set.
+
+        Parameters
+        ----------
+        bags : Bags
+        rows : array of shape (n_candidates, n_features), or Bags
+            Rows to try, each with every bag.
+
+        Returns
+        -------
+        array of shape (n_bags, n_candidates) of bool
+        """
+        self._refuse_other_pool("max", "upper sets", "every further row changes it")
+        if not isinstance(rows, Bags):
+            rows = Bags.from_arrays([rows], features=bags.features)
+        source = self._source(rows)
+        candidates = source.take(np.arange(len(rows)))[0]
+        return np.all(self._explained(bags, unchanged_by, candidates), axis=0)
+
+    def instance_weights(self, bags: Bags) -> np.ndarray:
+        """Return how much each row counts in the answer of its bag, by attention: which instance is responsible.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            They sum to one over each bag; rows of weight zero have none. Means over the members.
+        """
+        self._refuse_other_pool("attention", "instance weights", "rows have no weights of their own")
+        out = np.zeros(bags.n_rows)
+        out[bags.weights > 0] = np.mean(self._explained(bags, attention), axis=0)
+        return out
+
+    def _refuse_other_pool(self, pool: str, what: str, why: str) -> None:
+        self._fitted()
+        if self.pool != pool:
+            raise DataError(f"pool is {self.pool!r}: {why}.", hint=f"pool={pool!r} has {what}.")
+
+    def _explained(self, bags: Bags, function: Any, *given: Any) -> list:
+        """Return what a function of a network and rows says, one answer per member."""
+        source = self._source(bags)
+        with threads(self.n_jobs):
+            return [function(Network(self._plan(), arrays, source.device), source, *given) for arrays in self.members_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

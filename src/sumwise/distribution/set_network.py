@@ -12,11 +12,12 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.networks.pooling import POOLS, Segments
+from sumwise.networks.pooling import POOLS
 
-__all__ = ["ACTIVATIONS", "Plan", "embed", "forward", "fresh_weights", "make_plan", "peaks"]
+__all__ = ["ACTIVATIONS", "Plan", "embed", "forward", "fresh_weights", "make_plan"]
 
 ACTIVATIONS = ("silu", "elu", "relu", "tanh")
+ATTENTION_WIDTH = 32  # of the layer that scores a row's weight
 MOMENTUM = 0.1  # of the running statistics of the pool
 
 
@@ -64,7 +65,7 @@ def make_plan(n_features: int, n_outputs: int, given: Mapping[str, Any]) -> Plan
     (8, 4)
     """
     kept: dict[str, Any] = dict(given)
-    checks.choice(kept.get("pool", "mean"), "pool", POOLS)
+    checks.choice(kept.get("pool", "mean"), "pool", (*POOLS, "attention"))
     checks.choice(kept.get("activation", "silu"), "activation", ACTIVATIONS)
     for name in ("phi", "local", "rho"):
         if name in kept:
@@ -108,6 +109,10 @@ def fresh_weights(plan: Plan, rng: np.random.Generator) -> dict[str, np.ndarray]
         layer(f"local{k}", n_in, n_out)
     if plan.embedding is not None:
         layer("embedding", (*plan.phi, *plan.local)[-1], plan.embedding)
+    if plan.pool == "attention":
+        n_in = (*plan.phi, *plan.local)[-1]
+        layer("attention", n_in, ATTENTION_WIDTH)
+        weights["attention.score"] = np.zeros((ATTENTION_WIDTH, 1))  # begins as a mean
     if plan.normalise:
         weights["pool.scale"], weights["pool.bias"] = np.ones(plan.pool_width), np.zeros(plan.pool_width)
     widths = [plan.pool_width, *plan.rho, plan.n_outputs]
@@ -119,10 +124,17 @@ def fresh_weights(plan: Plan, rng: np.random.Generator) -> dict[str, np.ndarray]
     return {name: array.astype(np.float32) for name, array in weights.items()}
 
 
-def embed(plan: Plan, weights: Mapping[str, Any], rows: Any, bags: Segments, seen: list | None = None) -> Any:
-    """Return the pooled phi of each bag, (n_bags, pool_width).
+def embed(
+    plan: Plan,
+    weights: Mapping[str, Any],
+    rows: Any,
+    bags: Any,
+    seen: list | None = None,
+    attended: list | None = None,
+) -> Any:
+    """Return the pooled phi of each bag, (n_bags, pool_width); bags are `Segments`.
 
-    `seen`, where given, collects every matrix that was pooled by maxima.
+    `seen`, where given, collects every matrix that was pooled by maxima, `attended` the weights of rows (n_rows, 1).
     """
     torch = require("torch")
     active = _activation(torch, plan.activation)
@@ -130,7 +142,7 @@ def embed(plan: Plan, weights: Mapping[str, Any], rows: Any, bags: Segments, see
     def pool(x: Any, how: str) -> Any:
         if seen is not None and how == "max":
             seen.append(x)
-        return bags.pool(x, how)
+        return _attended(weights, x, bags, attended) if how == "attention" else bags.pool(x, how)
 
     for k in range(len(plan.phi)):
         out = torch.addmm(weights[f"phi{k}.bias"], rows, weights[f"phi{k}.weight"])
@@ -146,7 +158,7 @@ def embed(plan: Plan, weights: Mapping[str, Any], rows: Any, bags: Segments, see
     weight, bias = weights["embedding.weight"], weights["embedding.bias"]
     if plan.pool == "max":
         return pool(torch.addmm(bias, rows, weight), "max")
-    # a layer without activation commutes with sums: done once per bag, not once per row
+    # a layer without activation commutes with sums and means: done once per bag, not once per row
     return pool(rows, plan.pool) @ weight + (bias * bags.totals if plan.pool == "sum" else bias)
 
 
@@ -185,18 +197,13 @@ def forward(
     return pooled
 
 
-def peaks(plan: Plan, weights: Mapping[str, Any], rows: Any, bags: Segments) -> np.ndarray:
-    """Return rows that suffice for every maximum that is taken, one per bag and coordinate: (n_rows,) bool."""
-    torch = require("torch")
-    seen: list = []
-    embed(plan, weights, rows, bags, seen)
-    found = torch.zeros(len(rows), dtype=torch.bool)
-    for pooled in seen:
-        begin = 0
-        for part in pooled.cpu().split(bags.sizes):
-            found[begin + part.argmax(dim=0)] = True
-            begin += len(part)
-    return found.numpy()
+def _attended(weights: Mapping[str, Any], rows: Any, bags: Any, attended: list | None) -> Any:
+    """Means of rows with weights of a softmax over the bag; w' tanh(V h + b) scores a row (Ilse et al. 2018)."""
+    hidden = require("torch").tanh(rows @ weights["attention.weight"] + weights["attention.bias"])
+    pooled, shares = bags.attend(rows, hidden @ weights["attention.score"])
+    if attended is not None:
+        attended.append(shares)
+    return pooled
 
 
 def _activation(torch: Any, name: str) -> Any:

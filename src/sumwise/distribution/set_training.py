@@ -11,7 +11,7 @@ import numpy as np
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint
 from sumwise.distribution.columns import Columns
-from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights, peaks
+from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.networks.optimiser import adamw, rate_at, restore, state_arrays
@@ -86,6 +86,11 @@ class RowSource:
             return self.resident[torch.from_numpy(rows).to(self.device)], segments
         return self._tensor(rows), segments
 
+    def blocks(self):
+        """Yield rows and segments of all bags, some at a time."""
+        for which in blocks_of(self.bags.sizes):
+            yield self.take(which)
+
     def _tensor(self, rows):
         values = self.bags.values[rows]
         parts = [self.columns.numbers(values)]
@@ -117,16 +122,10 @@ class Network:
         """Return what the network says of every bag, (n_bags, n_outputs) float64."""
         with self.torch.no_grad():
             said = [
-                forward(self.plan, self.weights, embed(self.plan, self.weights, *source.take(which)), self.statistics)
-                for which in blocks_of(source.bags.sizes)
+                forward(self.plan, self.weights, embed(self.plan, self.weights, *block), self.statistics)
+                for block in source.blocks()
             ]
         return self.torch.cat(said).cpu().numpy().astype(np.float64)
-
-    def peaks(self, source: RowSource) -> np.ndarray:
-        """Return rows that suffice for every maximum, (n_rows,) bool."""
-        with self.torch.no_grad():
-            blocks = blocks_of(source.bags.sizes)
-            return np.concatenate([peaks(self.plan, self.weights, *source.take(which)) for which in blocks])
 
     def measure_pool(self, source: RowSource, which: np.ndarray) -> None:
         """Begin the pool's running statistics at those of some bags."""

@@ -53,6 +53,13 @@ class Segments:
         sums = self._reduce(rows if self.weights is None else rows * self.weights, "sum")
         return sums if how == "sum" else sums / self.totals
 
+    def attend(self, rows: Any, scores: Any) -> tuple[Any, Any]:
+        """Return means of rows weighted by the softmax of scores (n_rows, 1) over each bag, and these weights."""
+        shares = self.torch.exp(scores - self.spread(self._reduce(scores, "max")))
+        shares = shares if self.weights is None else shares * self.weights
+        shares = shares / self.spread(self._reduce(shares, "sum"))
+        return self._reduce(rows * shares, "sum"), shares
+
     def spread(self, pooled: Any) -> Any:
         """Return what belongs to a bag once for each of its rows, (n_rows, width)."""
         if self.equal is not None:
