@@ -25,8 +25,9 @@ extensions = [
     "reference_pages",  # docs/_ext: a page per public module, names from __all__
     "bibliography",  # docs/_ext: references.bib as a list
     "gallery",  # docs/_ext: figures drawn by the scripts of docs/gallery
+    "executed",  # docs/_ext: output and figures of the blocks of tutorials and how-to guides
 ]
-exclude_patterns = ["_build", "_ext", "_static"]
+exclude_patterns = ["_build", "_ext", "_static", "outputs"]
 
 html_theme = "furo"
 html_title = "sumwise"

@@ -4,80 +4,35 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import importlib.util
 import inspect
 import os
 import pkgutil
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
 import traceback
 import types
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import public_data
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from page_blocks import Block, PageFailed, fences, missing_needs, python_blocks  # noqa: E402
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists() and not {"_build", "generated"} & set(page.parts)]
 
 # Blocks that may be shown without being run: (page, first line of the block), and why.
 NOT_RUN: dict[tuple[str, str], str] = {}
 
-FENCE = re.compile(r"^(?P<indent>[ ]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`\n]*)$")
-PYTHON = re.compile(r"\b(python|python3|py|pycon|code-cell)\b")
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 # --- blocks of pages ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Block:
-    """The Python in one fence."""
-
-    line: int  # of the first line of code in its file, from 1
-    info: str  # what stands behind the ticks
-    code: str
-
-    @property
-    def is_session(self) -> bool:
-        return self.code.lstrip().startswith(">>>")
-
-
-class PageFailed(AssertionError):
-    """A block of a page doesn't do what the page says."""
-
-
-def fences(text: str) -> list[Block]:
-    """All fenced blocks of a Markdown text, of any language, those inside lists too."""
-    blocks, opened, body = [], None, []
-    for number, line in enumerate(text.splitlines(), start=1):
-        match = FENCE.match(line)
-        if opened is None:
-            if match:
-                opened, body = (match, number + 1), []
-            continue
-        fence, first = opened
-        if match and match["ticks"].startswith(fence["ticks"]) and not match["info"].strip():
-            blocks.append(Block(first, fence["info"].strip(), textwrap.dedent("\n".join(body)) + "\n"))
-            opened = None
-        else:
-            body.append(line)
-    if opened is not None:
-        raise PageFailed(f"the fence opened in line {opened[1] - 1} is never closed")
-    return blocks
-
-
-def python_blocks(text: str) -> list[Block]:
-    """The blocks of a page that hold Python, in whatever way they are marked."""
-    return [block for block in fences(text) if PYTHON.search(block.info)]
 
 
 def run_page(path: Path, name: str | None = None) -> None:
@@ -117,21 +72,6 @@ def run_session(block: Block, where: str, filename: str, namespace: dict) -> Non
     namespace.update(test.globs)
     if report:
         raise PageFailed(f"{where}: " + "".join(report))
-
-
-def missing_needs(text: str) -> list[str]:
-    """What a page says it needs beyond the core (``<!-- needs: data, torch -->``) and isn't here."""
-    needs = re.findall(r"^<!-- needs: ([\w, ]+) -->$", text, re.MULTILINE)
-    return [need for line in needs for need in re.split(r",\s*", line) if not is_present(need)]
-
-
-def is_present(need: str) -> bool:
-    """Whether the public data, Java or an importable package is here."""
-    if need == "java":
-        return shutil.which("java") is not None
-    if need == "data":
-        return public_data.present()
-    return importlib.util.find_spec(need) is not None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
