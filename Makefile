@@ -24,7 +24,7 @@ $(shell mkdir -p $(TMPDIR))
 test quick fuzz matrix dist: export OMP_NUM_THREADS := 1
 test quick fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format bench browser pyspark-env cluster docs clean
+.PHONY: help demo test check format bench book browser pyspark-env cluster docs clean
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
@@ -72,8 +72,12 @@ format: $(VENV)/.dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results; one: ONLY=maxent ARGS=table4
+	@for script in $(if $(ONLY),benchmarks/$(ONLY).py,benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+book: $(VENV)/.core  ## docs/book from the JSON in benchmarks/results, and the figures that pages quote
+	$(BIN)/python docs/write_book.py
+	$(BIN)/python tests/test_quoted_figures.py
 
 browser: export SUMWISE_BROWSER := $(CACHE)/browser
 browser: export SUMWISE_SHOTS := $(CACHE)/browser

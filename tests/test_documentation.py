@@ -8,6 +8,7 @@ import inspect
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -21,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from page_blocks import Block, PageFailed, fences, missing_needs, python_blocks  # noqa: E402
+from page_blocks import FILES, Block, PageFailed, fences, missing_needs, run_commands, runnable_blocks  # noqa: E402
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists() and not {"_build", "generated"} & set(page.parts)]
@@ -39,8 +40,11 @@ def run_page(path: Path, name: str | None = None) -> None:
     """Run the blocks of a page in order in one namespace; raise PageFailed with file and line otherwise."""
     name = name or path.name
     module = types.ModuleType("__main__")
-    for block in python_blocks(path.read_text("utf-8")):
+    for block in runnable_blocks(path.read_text("utf-8")):
         where = f"{name}:{block.line}"
+        if block.info == "console":
+            run_commands(block)
+            continue
         if (name, block.code.splitlines()[0]) in NOT_RUN:
             continue
         if block.info != "python":
@@ -79,6 +83,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
     missing = missing_needs(page.read_text("utf-8"))
     if missing:
         pytest.skip(f"this page needs {', '.join(missing)}")
+    if "<!-- run: console -->" in page.read_text("utf-8"):
+        shutil.copytree(FILES, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     try:

@@ -18,14 +18,14 @@ TITLE, HEADING = 15, 5  # Sphinx scores titles 15 and terms of the text 5; headi
 FIRST = 3
 
 QUERIES = {
-    "racially polarized voting": ["how-to/infer-cells-from-margins", "glossary", "tutorials/from-a-file-to-a-report"],
+    "racially polarized voting": ["how-to/infer-cells-from-margins", "glossary", "tutorials/without-python"],
     "RPV": ["glossary", "how-to/infer-cells-from-margins"],
-    "voting rights": ["index", "glossary", "tutorials/from-a-file-to-a-report"],
+    "voting rights": ["index", "glossary", "tutorials/without-python"],
     "ecological fallacy": ["explanation/identification", "glossary"],
     "ecological inference": ["explanation/ecological-inference"],
     "confidence interval": ["glossary", "how-to/infer-cells-from-margins"],
     "credible interval": ["glossary"],
-    "excel": ["how-to/read-your-files", "tutorials/from-a-file-to-a-report"],
+    "excel": ["how-to/read-your-files", "tutorials/without-python"],
     "differential privacy": ["explanation/privacy", "glossary", "how-to/release-tables"],
     "epsilon": ["explanation/privacy", "glossary", "how-to/release-tables"],
     "LLP": ["glossary", "explanation/label-proportions", "how-to/learn-from-bag-counts"],

@@ -40,7 +40,7 @@ def library_digest(root: Path) -> str:
 
 def code_digest(text: str) -> str:
     """A checksum of a page's code."""
-    return digest(*(block.code for block in page_blocks.python_blocks(text)))
+    return digest(*(block.code for block in page_blocks.runnable_blocks(text)))
 
 
 def read_outputs(folder: Path) -> list[dict] | None:
@@ -74,15 +74,17 @@ def pages_to_run(source: Path) -> list[Path]:
 def outputs_of(page: Path, source: Path, library: str) -> dict | None:
     """Where a page's output is and what it is, run now if need be; None if it can't be had here."""
     text = page.read_text("utf-8")
-    missing = page_blocks.missing_needs(text)
+    blocks, missing = page_blocks.runnable_blocks(text), page_blocks.missing_needs(text)
     if missing:
         folder = source / OUTPUTS / page.stem
         shown = read_outputs(folder)
-        current = shown is not None and [one["code"] for one in shown] == [b.code for b in page_blocks.python_blocks(text)]
-        return {"folder": folder, "blocks": shown, "missing": missing} if current else None
-    folder = source / "_build" / "executed" / page.stem / digest(code_digest(text), library)
-    shown = read_outputs(folder)
-    return {"folder": folder, "blocks": run(page, folder) if shown is None else shown, "missing": []}
+        if shown is None or [one["code"] for one in shown] != [block.code for block in blocks]:
+            return None
+    else:
+        folder = source / "_build" / "executed" / page.stem / digest(code_digest(text), library)
+        shown = read_outputs(folder) or run(page, folder)
+    languages = {block.info for block in blocks}
+    return {"folder": folder, "blocks": shown, "languages": languages, "missing": missing}
 
 
 def run_pages(app):
@@ -107,7 +109,7 @@ def show_outputs(app, doctree):
     target = Path(app.outdir) / "_static" / "executed"
     target.mkdir(parents=True, exist_ok=True)
     up = "../" * app.env.docname.count("/")
-    blocks = [node for node in doctree.findall(nodes.literal_block) if node.get("language") == "python"]
+    blocks = [node for node in doctree.findall(nodes.literal_block) if node.get("language") in outputs["languages"]]
     for node, shown in zip(blocks, outputs["blocks"], strict=True):
         parent, place = node.parent, node.parent.index(node) + 1
         added = [output_block(shown["text"])] if shown["text"].strip() else []

@@ -1,6 +1,7 @@
 """The Python blocks of a Markdown page, and running them: shared by the build, which shows output, and by the tests.
 
-``python docs/_ext/page_blocks.py PAGE FOLDER`` runs a page's blocks in one namespace, in an empty working folder, and
+On a page with the comment ``<!-- run: console -->`` the commands of console blocks are run too, with the files of
+``docs/tutorials/files`` in the working folder. ``python docs/_ext/page_blocks.py PAGE FOLDER`` runs a page's blocks in one namespace, in an empty working folder, and
 writes what each printed and drew to FOLDER: ``outputs.json`` and PNG files.
 """
 
@@ -14,7 +15,9 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent>[ ]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`\n]*)$")
+FILES = Path(__file__).parents[1] / "tutorials" / "files"  # that readers download
 PYTHON = re.compile(r"\b(python|python3|py|pycon|code-cell)\b")
 
 
@@ -70,6 +74,28 @@ def python_blocks(text: str) -> list[Block]:
     return [block for block in fences(text) if PYTHON.search(block.info)]
 
 
+def runnable_blocks(text: str) -> list[Block]:
+    """The blocks of a page that are run: Python, and commands where the page asks for it."""
+    console = "<!-- run: console -->" in text
+    return [block for block in fences(text) if PYTHON.search(block.info) or (console and block.info == "console")]
+
+
+def run_commands(block: Block) -> str:
+    """Run each line that begins with ``$`` and return what all printed; a command that fails is an error."""
+    printed = []
+    for line in block.code.splitlines():
+        if not line.startswith("$ "):
+            continue
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        words = [sys.executable, "-m", *words] if words[0] == "sumwise" else words
+        environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(words, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise PageFailed(f"{line}: exit code {done.returncode}: {done.stderr}")
+        printed.append(done.stdout)
+    return "".join(printed)
+
+
 def missing_needs(text: str) -> list[str]:
     """What a page says it needs beyond the core (``<!-- needs: data, torch -->``) and isn't here."""
     needs = re.findall(r"^<!-- needs: ([\w, ]+) -->$", text, re.MULTILINE)
@@ -88,7 +114,7 @@ def is_present(need: str) -> bool:
 
 def shows_more_than_written(text: str) -> bool:
     """Whether running a page adds to it: output of a block that isn't a session, or a figure."""
-    return any(not block.is_session or "plot" in block.code for block in python_blocks(text))
+    return any(not block.is_session or "plot" in block.code for block in runnable_blocks(text))
 
 
 def run_block(block: Block, filename: str, namespace: dict) -> str:
@@ -96,6 +122,8 @@ def run_block(block: Block, filename: str, namespace: dict) -> str:
 
     Of a session nothing is returned: its output stands on the page, and the tests compare it.
     """
+    if block.info == "console":
+        return run_commands(block)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         if block.is_session:
@@ -147,7 +175,7 @@ def run_page(page: Path, folder: Path) -> list[dict]:
     """Run all blocks of a page and keep what they printed and drew under a folder."""
     module = types.ModuleType("__main__")
     shown = []
-    for number, block in enumerate(python_blocks(page.read_text("utf-8"))):
+    for number, block in enumerate(runnable_blocks(page.read_text("utf-8"))):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -166,6 +194,7 @@ def main(page: str, folder: str) -> None:
     logging.getLogger("sumwise").setLevel(logging.ERROR)  # that kernels are compiled is no output of a page
     path, out = Path(page).resolve(), Path(folder).resolve()
     with tempfile.TemporaryDirectory() as work:
+        shutil.copytree(FILES, work, dirs_exist_ok=True)
         os.chdir(work)
         shown = run_page(path, out)
         os.chdir(out)

@@ -1,0 +1,173 @@
+"""Write the reproduction book and the comparison book, docs/book/*.md, from docs/book/*.toml and benchmarks/results.
+
+    python docs/write_book.py            # all pages, in seconds
+    python docs/write_book.py --check    # exit 1 if a page is out of date
+
+A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` with `what`, `shows`, `command`, and
+- `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results;
+- `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"};
+- `bars`: labels and cells, drawn as a figure;
+- `differ`: where we differ and why; `missing`: which data or run is not there.
+An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BOOK = HERE / "book"
+RESULTS = HERE.parent / "benchmarks" / "results"
+HEADER = "<!-- written by docs/write_book.py from {name}.toml and benchmarks/results; do not edit -->\n\n"
+SHOWN = ("commit", "seed", "seeds", "machine", "cpu_s", "CPU seconds")
+
+
+class MissingResult(Exception):
+    """A file of results, or a part of it, isn't there."""
+
+
+@cache
+def results(file: str):
+    """A file of benchmarks/results."""
+    path = RESULTS / file
+    if not path.exists():
+        raise MissingResult(file)
+    return json.loads(path.read_text("utf-8"))
+
+
+def value_at(file: str, path: str):
+    """A value by keys and positions separated by slashes."""
+    value, keys = results(file), [part for part in path.split("/") if part]
+    if keys and keys[0] not in value:
+        raise MissingResult(f"{file} {keys[0]}")  # a part that was not run; a wrong path within one is an error
+    for key in keys:
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def formatted(value, form: str) -> str:
+    """A value as a page shows it; one that isn't there is a dash."""
+    if value is None or value != value:
+        return "–"
+    return format(value, form) if form and not isinstance(value, str) else str(value)
+
+
+def number(cell) -> float:
+    """The number behind a cell of a figure."""
+    if isinstance(cell, str) and cell.startswith("@"):
+        file, _, rest = cell[1:].partition(" ")
+        return float(value_at(file, rest.rpartition(" ")[0]))
+    return float(cell)
+
+
+def shown(cell) -> str:
+    """The text of a cell of a table."""
+    if isinstance(cell, str) and cell.startswith("@"):
+        file, _, rest = cell[1:].partition(" ")
+        path, _, form = rest.rpartition(" ")
+        return formatted(value_at(file, path), form)
+    return str(cell)
+
+
+def table(rows: list[list]) -> str:
+    """A Markdown table; the first row is its head."""
+    lines = [[shown(cell) for cell in row] for row in rows]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def rows_of(item: dict) -> list[list]:
+    """The rows of an item: written out, or one per record of the results."""
+    if "rows" in item:
+        return item["rows"]
+    file, _, path = item["each"].partition(" ")
+    keys = {name: spec.rpartition(" ")[::2] for name, spec in item["columns"].items()}
+    records = value_at(file, path)
+    return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
+
+
+def bar_figure(item: dict) -> str:
+    """A bar chart as SVG."""
+    bars = [(label, number(cell), shown(cell)) for label, cell in item["bars"]]
+    most = max(abs(value) for _, value, _ in bars) or 1.0
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {26 * len(bars) + 30}" role="img" '
+        'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="white"/>'
+    ]
+    for k, (label, value, text) in enumerate(bars):
+        colour = "#0072B2" if label.startswith("sumwise") else "#9a9a9a"
+        width = 300 * abs(value) / most
+        parts.append(
+            f'<text x="250" y="{26 * k + 22}" text-anchor="end">{html.escape(label)}</text>'
+            f'<rect x="258" y="{26 * k + 8}" width="{width:.1f}" height="18" fill="{colour}"/>'
+            f'<text x="{264 + width:.1f}" y="{26 * k + 22}">{html.escape(text)}</text>'
+        )
+    parts.append(f'<text x="258" y="{26 * len(bars) + 22}">{html.escape(item.get("unit", ""))}</text></svg>\n')
+    return "\n".join(parts)
+
+
+def provenance(item: dict) -> str:
+    """What the results say about how they were made."""
+    name, _, path = item["source"].partition(" ")
+    made = value_at(name, path)
+    words = [f"{key} {made[key]}" for key in SHOWN if key in made]
+    return f"`benchmarks/results/{name}`" + (f" ({', '.join(words)})" if words else "")
+
+
+def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
+    """The Markdown of one item, and its figures."""
+    text, figures = [f"## {item['what']}\n", f"{item['shows']}\n"], {}
+    if "command" in item:
+        text.append(f"```console\n$ {item['command']}\n```\n")
+    try:
+        body = [table(rows_of(item))] if "rows" in item or "each" in item else []
+        if "bars" in item:
+            figure = f"figures/{name}-{k}.svg"
+            figures[figure] = bar_figure(item)
+            body.append(f"![{item['what']}: {item.get('unit', 'values of the table')}]({figure})\n")
+        if "source" in item:
+            body.append(f"Ours: {provenance(item)}.\n")
+        text += body
+    except MissingResult as error:
+        text.append(f"*Not run: no committed result (`{error}` of `benchmarks/results`).*\n")
+    for key, words in (("differ", "Where we differ"), ("missing", "What is missing"), ("note", "Note")):
+        if key in item:
+            text.append(f"**{words}.** {item[key]}\n")
+    return "\n".join(text), figures
+
+
+def page(path: Path) -> dict[str, str]:
+    """The files of one page: the Markdown and its figures."""
+    spec = tomllib.loads(path.read_text("utf-8"))
+    text, files = [HEADER.format(name=path.stem) + f"# {spec['title']}\n", spec["intro"].strip() + "\n"], {}
+    for k, item in enumerate(spec["item"]):
+        words, figures = entry(item, path.stem, k)
+        text.append(words)
+        files |= figures
+    return {f"{path.stem}.md": "\n".join(text), **files}
+
+
+def pages() -> dict[str, str]:
+    """All files of the books."""
+    return {name: text for path in sorted(BOOK.glob("*.toml")) for name, text in page(path).items()}
+
+
+def out_of_date() -> list[str]:
+    """Files that are not what the results say."""
+    return [n for n, text in pages().items() if not (BOOK / n).exists() or (BOOK / n).read_text("utf-8") != text]
+
+
+if __name__ == "__main__":
+    stale = out_of_date()
+    if "--check" in sys.argv:
+        sys.stdout.write("".join(f"docs/book/{name} is out of date. Hint: make book\n" for name in stale))
+        sys.exit(bool(stale))
+    (BOOK / "figures").mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (BOOK / name).write_text(text, "utf-8")
+    sys.stdout.write(f"{len(pages())} files, {len(stale)} changed\n")

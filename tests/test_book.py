@@ -1,0 +1,69 @@
+"""The books are what the committed results say, and a missing or mistyped result is not passed over."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import write_book  # noqa: E402
+
+
+def test_pages_are_those_of_the_results():
+    assert write_book.out_of_date() == [], "Hint: make book"
+
+
+def test_every_paper_has_a_page():
+    assert {f"{number:03}.md" for number in range(5)} | {"comparison.md"} <= set(write_book.pages())
+
+
+def test_commands_name_scripts_that_exist():
+    commands = [
+        line.split()[2] for text in write_book.pages().values() for line in text.splitlines() if line[:9] == "$ python "
+    ]
+    assert commands
+    assert [name for name in commands if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text(json.dumps({"part": [{"x": 1.25, "y": None}], "commit": "abc"}), "utf-8")
+    monkeypatch.setattr(write_book, "RESULTS", tmp_path)
+    write_book.results.cache_clear()
+    yield
+    write_book.results.cache_clear()
+
+
+ITEM = {"what": "Table 1", "shows": "A number."}
+
+
+def test_entry_shows_values_and_where_they_come_from(made):
+    text, figures = write_book.entry(
+        ITEM
+        | {"rows": [["x"], ["@a.json part/0/x .1f"]], "bars": [["ours", "@a.json part/0/x .2f"]], "source": "a.json "},
+        "p",
+        0,
+    )
+    assert "| 1.2 |" in text
+    assert "(commit abc)" in text
+    assert ">1.25</text>" in figures["figures/p-0.svg"]
+
+
+def test_entry_says_what_was_not_run(made):
+    assert "Not run" in write_book.entry(ITEM | {"each": "none.json part", "columns": {"x": "x .1f"}}, "p", 0)[0]
+    assert "Not run" in write_book.entry(ITEM | {"each": "a.json other", "columns": {"x": "x .1f"}}, "p", 0)[0]
+
+
+def test_entry_refuses_a_path_that_leads_nowhere(made):
+    with pytest.raises(KeyError):
+        write_book.entry(ITEM | {"rows": [["x"], ["@a.json part/0/z .1f"]]}, "p", 0)
+
+
+def test_each_record_becomes_a_row_and_nothing_a_dash(made):
+    text, _ = write_book.entry(ITEM | {"each": "a.json part", "columns": {"of x": "x .2f", "of y": "y .2f"}}, "p", 0)
+    assert "| 1.25 | – |" in text
