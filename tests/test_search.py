@@ -18,9 +18,9 @@ TITLE, HEADING = 15, 5  # Sphinx scores titles 15 and terms of the text 5; headi
 FIRST = 3
 
 QUERIES = {
-    "racially polarized voting": ["how-to/infer-cells-from-margins", "glossary", "tutorials/without-python"],
-    "RPV": ["glossary", "how-to/infer-cells-from-margins"],
-    "voting rights": ["index", "glossary", "tutorials/without-python"],
+    "racially polarized voting": ["tutorials/racially-polarised-voting", "glossary"],
+    "RPV": ["glossary", "tutorials/racially-polarised-voting"],
+    "voting rights": ["tutorials/racially-polarised-voting", "glossary"],
     "ecological fallacy": ["explanation/identification", "glossary"],
     "ecological inference": ["explanation/ecological-inference"],
     "confidence interval": ["glossary", "how-to/infer-cells-from-margins"],

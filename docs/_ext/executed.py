@@ -56,7 +56,7 @@ def run(page: Path, folder: Path) -> list[dict]:
     partial.mkdir(parents=True)
     command = [sys.executable, str(HERE / "page_blocks.py"), str(page), str(partial)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     if done.returncode:
         shutil.rmtree(partial)
         raise ExtensionError(f"{page.name} can't be run: {done.stderr.strip().splitlines()[-1]}")

@@ -1,8 +1,10 @@
 """The Python blocks of a Markdown page, and running them: shared by the build, which shows output, and by the tests.
 
 On a page with the comment ``<!-- run: console -->`` the commands of console blocks are run too, with the files of
-``docs/tutorials/files`` in the working folder. ``python docs/_ext/page_blocks.py PAGE FOLDER`` runs a page's blocks in one namespace, in an empty working folder, and
-writes what each printed and drew to FOLDER: ``outputs.json`` and PNG files.
+``docs/tutorials/files`` in the working folder.
+
+``python docs/_ext/page_blocks.py PAGE FOLDER`` runs a page's blocks in one namespace, in a working folder of their own,
+and writes what each printed and drew to FOLDER: ``outputs.json`` and PNG files.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def run_commands(block: Block) -> str:
         words = shlex.split(line.removeprefix("$ "), comments=True)
         words = [sys.executable, "-m", *words] if words[0] == "sumwise" else words
         environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run(words, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            words, check=False, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL
+        )
         if done.returncode:
             raise PageFailed(f"{line}: exit code {done.returncode}: {done.stderr}")
         printed.append(done.stdout)
