@@ -125,3 +125,41 @@ def convex_reference(domain, groups, potentials, tables, n):
     joint = np.zeros(domain.size())
     joint[allowed] = n * q.value
     return float(problem.value), joint.reshape(domain.shape)
+
+
+def bethe_free_energy(domain, edges, potentials, tables, n, counts):
+    """Minus log-potentials, minus the Bethe entropy, minus the log-likelihood, by plain loops over all cells.
+
+    counts: {(a,): array, (a, b): array} of every node and edge.
+    """
+    degree = {a: sum(a in e for e in edges) for a in domain}
+    value = 0.0
+    for name, table in counts.items():
+        z = np.asarray(table, dtype=float)
+        theta = np.asarray(potentials.get(name if len(name) > 1 else name[0], np.zeros(z.shape)), dtype=float)
+        entropy = -sum(x * np.log(x) for x in z.ravel() if x > 0)
+        value -= float((theta * z).sum()) + (1 - degree[name[0]] if len(name) == 1 else 1) * entropy
+    for table in tables:
+        value -= float(np.sum(table.noise.log_density(table.counts, counts[table.attributes])))
+    return value
+
+
+def feasible_directions(domain, edges):
+    """Changes of all tables that keep margins and totals: (keys, null space of the constraints, one per column)."""
+    keys = [*((a,) for a in domain), *edges]
+    shapes = [tuple(domain[a] for a in k) for k in keys]
+    starts = np.concatenate([[0], np.cumsum([int(np.prod(s)) for s in shapes])])
+    place = {k: np.arange(starts[i], starts[i + 1]).reshape(shapes[i]) for i, k in enumerate(keys)}
+    rows = []
+    for a in domain:
+        rows.append(np.isin(np.arange(starts[-1]), place[(a,)]).astype(float))
+    for e in edges:
+        for axis, a in enumerate(e):
+            for level in range(domain[a]):
+                row = np.zeros(starts[-1])
+                row[np.take(place[e], level, axis=axis)] = 1.0
+                row[place[(a,)][level]] = -1.0
+                rows.append(row)
+    _, values, axes = np.linalg.svd(np.array(rows))
+    rank = int((values > 1e-10).sum())
+    return place, axes[rank:].T

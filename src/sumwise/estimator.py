@@ -7,6 +7,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sumwise.memory import one_line
+
 __all__ = ["Estimator"]
 
 
@@ -27,6 +29,11 @@ class Estimator(BaseEstimator):
     >>> Mean().fit(Margins([[1, 1]], [[2, 0]])).mean_
     array([1., 0.])
     """
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "fit" in vars(cls):
+            cls.fit = one_line(cls.fit)  # type: ignore[attr-defined]
 
     def report(self, data: Any, **options: Any) -> Any:
         """Return the report on this fitted model and its data: what `sumwise.report.report` returns.

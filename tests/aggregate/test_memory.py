@@ -17,20 +17,16 @@ def test_large_tables_of_few_rows_are_counted_by_their_filled_cells():
 
 
 def test_what_does_not_fit_is_refused_with_its_size(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 2**30)
+    monkeypatch.setattr("sumwise.memory.available_bytes", lambda: 2**30)
     memory.check_memory([(0, 1)], [200_000, 100_000], ["site", "user"], 400_000)
     with pytest.raises(
-        DataError, match=r"37.3 GiB of memory, and 1.0 GiB are free. .*'site' x 'user', has 1,000,000,000"
+        DataError, match=r"37.3 GiB of memory, and 1.0 GiB are free. .*'site' x 'user': 1,000,000,000 cells"
     ):
         memory.check_memory([(0, 1)], [100_000, 10_000], ["site", "user"], 400_000_000)
     rows = {"a": np.arange(9), "b": np.arange(9)}
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    with pytest.raises(DataError, match="Counting the 1 tables would take 0 MiB"):
+    monkeypatch.setattr("sumwise.memory.available_bytes", lambda: 1000)
+    with pytest.raises(DataError, match="Counting the 1 tables would take about 0 MiB"):
         aggregate(rows, ["a", "b"])
-
-
-def test_free_memory_is_known():
-    assert memory.available_bytes() > 2**20
 
 
 @pytest.fixture

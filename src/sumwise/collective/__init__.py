@@ -12,6 +12,7 @@ from sumwise.collective.free_tables import FreeTables
 from sumwise.collective.graph_model import GraphModel
 from sumwise.collective.intervals import count_intervals
 from sumwise.collective.log_linear import LogLinear
+from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.measurements import tables_from_measurements
 from sumwise.collective.movement import Movement
@@ -35,6 +36,7 @@ __all__ = [
     "FreeTables",
     "GraphModel",
     "LogLinear",
+    "LoopyModel",
     "Movement",
     "Places",
     "SmoothedCounts",

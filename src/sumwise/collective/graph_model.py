@@ -16,10 +16,11 @@ from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.kernels.junction import junction_tree
+from sumwise.memory import check_fits
 
 __all__ = ["GraphModel"]
 
-LARGEST_CLIQUE = 20_000_000  # cells: 160 MB in double precision
+PER_CELL = 5  # numbers for every cell of the junction tree that a model holds while it is made
 
 
 class GraphModel(PopulationModel):
@@ -82,12 +83,15 @@ class GraphModel(PopulationModel):
         self.layout().problem()
 
     def _check_size(self):
-        largest = max(self.cliques, key=self.domain.size)
-        if self.domain.size(largest) > LARGEST_CLIQUE:
-            raise DataError(
-                f"The junction tree needs a table of {self.domain.size(largest):,} cells over {' x '.join(largest)}.",
-                hint="drop some interactions, or merge levels.",
-            )
+        """Refuse a junction tree that memory won't hold, before it is made."""
+        sizes = [self.domain.size(c) for c in self.cliques]
+        largest = self.cliques[sizes.index(max(sizes))]
+        check_fits(
+            8 * PER_CELL * sum(sizes),
+            "The junction tree",
+            f"a table of {max(sizes):,} cells over {' x '.join(largest[:6])}{' x ...' if len(largest) > 6 else ''}",
+            "drop some interactions, merge levels, or use a LoopyModel, which needs no junction tree.",
+        )
 
     def _home(self, names):
         """Number of the smallest clique that holds `names`."""

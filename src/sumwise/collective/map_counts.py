@@ -11,14 +11,18 @@ from sumwise import checks
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.energy import Energy
 from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
 from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
 from sumwise.collective.kernels.generic_counts import generic_counts
+from sumwise.collective.kernels.loopy_bp import loopy_counts
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
+from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
+from sumwise.memory import check_fits
 
 __all__ = ["map_counts"]
 
@@ -30,7 +34,8 @@ GRADIENT = {
     "accelerated-rda": accelerated_rda,
     "mirror": mirror_descent,
 }
-METHODS = ("dual", *GRADIENT, "generic", "gaussian", "exact")
+METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
+PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
 
 
 def map_counts(
@@ -54,7 +59,7 @@ def map_counts(
 
     Parameters
     ----------
-    model : TreeModel or GraphModel
+    model : TreeModel, GraphModel or LoopyModel
     tables : Tables or None
         What was observed of single attributes, edges or subsets of cliques, each table with its noise. NaN cells were
         not observed (bounds on them are kept to), and several tables may cover the same cells.
@@ -63,6 +68,8 @@ def map_counts(
     method : str, default "dual"
         - ``"dual"``: Newton's method on the multipliers of the counts; proves its gap. Any noise of `sumwise.noise`.
         - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
+        - ``"nlbp-loopy"``: non-linear belief propagation on a `LoopyModel`, a graph with cycles: a stationary point of
+          the Bethe approximation, without a gap; stops when no count would move by more than `tol` times n.
         - ``"rda"``, ``"rda-tuned"``, ``"accelerated-rda"``, ``"mirror"``: dual averaging and mirror descent.
         - ``"generic"``: scipy's trust-constr on the primal, a slow reference.
         - ``"gaussian"``: the Gaussian approximation of the model; its counts may be negative.
@@ -72,7 +79,7 @@ def map_counts(
     max_gap : float, default 0.0
         ``"dual"`` also stops when the gap is at most this, in units of the objective: no need to know better than that.
     max_iter : int, optional
-        Default: 1000 Newton steps, 2000 steps of the others.
+        Default: 1000 Newton steps, 5000 rounds of messages on a `LoopyModel`, 2000 steps of the others.
     start : CountsFit, optional
         An earlier fit of the dual with tables of the same shapes, for a warm start.
     energy : Energy or list of Energy, optional
@@ -82,8 +89,9 @@ def map_counts(
     smoothing : float, default 0.0
         Those methods take Laplace and geometric noise by a subgradient; above zero, by Nesterov's smoothing.
     damping : float, optional
-        Fixed share of the way that ``"nlbp"`` moves in every step (the damping of Algorithm 2), above 0 and at most 1.
-        Default: chosen at every step so that the objective falls.
+        Fixed share of the way that ``"nlbp"`` moves in every step (the damping of Algorithm 2), or that the messages of
+        ``"nlbp-loopy"`` do, above 0 and at most 1. Default: chosen at every step so that the objective falls, or
+        lowered where messages make no progress.
 
     Returns
     -------
@@ -111,9 +119,20 @@ def map_counts(
     checks.positive(tol, "tol")
     checks.at_least(max_gap, "max_gap", 0, whole_number=False)
     checks.at_least(smoothing, "smoothing", 0, whole_number=False)
-    if damping is not None and (method != "nlbp" or not 0 < damping <= 1):
-        raise DataError(f"damping is {damping!r} with method {method!r}.", hint="give 0 < damping <= 1 with 'nlbp'.")
+    if damping is not None and (method not in ("nlbp", "nlbp-loopy") or not 0 < damping <= 1):
+        raise DataError(
+            f"damping is {damping!r} with method {method!r}.",
+            hint="give 0 < damping <= 1 with 'nlbp' or 'nlbp-loopy'.",
+        )
+    if isinstance(model, LoopyModel) != (method == "nlbp-loopy"):
+        raise DataError(
+            f"Method {method!r} doesn't take a {type(model).__name__}.",
+            hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
+        )
     seen = observe(model, tables, n, energy)
+    if isinstance(model, LoopyModel):
+        return _by_messages(model, seen, tol, 5000 if max_iter is None else max_iter, damping)
+    _check_size(seen, method)
     if method in GRADIENT:
         return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing, damping)
     if seen.extras:
@@ -129,6 +148,19 @@ def map_counts(
         found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
         return _from_solution(seen, found, method, tol)
     return _by_enumeration(seen)
+
+
+def _check_size(seen: Observed, method: str) -> None:
+    """Refuse a problem whose solution memory won't hold, before it is begun."""
+    sizes = seen.problem.forest.sizes
+    cells = PER_CELL * sum(sizes)
+    moves = sum(int(np.prod(op.shape)) for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge)
+    check_fits(
+        8 * (cells + (PER_MOVE * moves if method in GRADIENT else 0)),
+        f"map_counts by {method!r}",
+        f"tables of {sum(sizes):,} cells, the largest of {max(sizes):,}, and {moves:,} moves between them",
+        "merge levels, observe smaller tables, or use method='dual', which makes no tables of moves.",
+    )
 
 
 def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
@@ -178,6 +210,21 @@ def _by_gaussian(seen, tol, max_iter) -> CountsFit:
     tables = gaussian_edge_tables(problem, result.g)
     counts = seen.layout.counts(result.cells, tables.__getitem__, problem.total)
     return _fit(seen, counts, result, "gaussian", dual=result.dual)
+
+
+def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
+    """Messages on a graph with cycles; the answer has no gap."""
+    if len(seen.problem.observations.low):
+        raise DataError(
+            "Method 'nlbp-loopy' takes noise with a smooth density: Poisson, Gaussian, or one of your own.",
+            hint="state a Gaussian noise of the same variance, or use a GraphModel and method='dual'.",
+        )
+    total = seen.problem.total
+    problem = model.problem(seen.layout, seen.problem.base, seen.loss, total)
+    found = loopy_counts(problem, tol, max_iter, damping)
+    if not found.converged:
+        warn_not_converged(found.n_iter, found.distance, tol, stacklevel=4, what="a stationary point away by")
+    return _fit(seen, model.counts(seen.layout, found, total), found, "nlbp-loopy")
 
 
 def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> CountsFit:

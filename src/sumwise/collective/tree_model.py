@@ -16,8 +16,11 @@ from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+from sumwise.memory import check_fits
 
 __all__ = ["TreeModel"]
+
+PER_CELL = 3  # numbers for every cell of a dense edge that a model holds
 
 
 class TreeModel(PopulationModel):
@@ -64,9 +67,22 @@ class TreeModel(PopulationModel):
         self.device = device
         potentials = read_potentials(log_potentials, domain)
         self.log_potentials = self._arrange(potentials)
+        self._check_size()
         self._operators = {pair: self._operator(pair) for pair in self.edges}
         self._layouts: dict[frozenset, Layout] = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
+
+    def _check_size(self):
+        """Refuse dense tables of moves that memory won't hold, before they are made."""
+        sizes = {p: self.domain.size(p) for p in self.edges if not sparse.issparse(self.log_potentials.get(p))}
+        if sizes:
+            largest = max(sizes, key=sizes.__getitem__)
+            check_fits(
+                8 * PER_CELL * sum(sizes.values()),
+                f"A model with {len(sizes):,} dense edges",
+                f"a table of {sizes[largest]:,} cells over {' x '.join(largest)}",
+                "give potentials as scipy sparse matrices, which hold the moves that are possible and no others.",
+            )
 
     def _arrange(self, potentials):
         """Potentials by node and by edge as listed; one on another pair is an error."""

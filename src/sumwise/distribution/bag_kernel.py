@@ -16,11 +16,13 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.memory import check_fits
 
 __all__ = ["BagKernel", "EmbeddingKernel"]
 
 N_PAIRS = 500  # bags among which the median distance is taken
 BLOCK = 2**25  # distances held at once: 256 MiB
+MATRICES, PER_PART = 6, 3  # matrices of similarities held at the peak of a fit, and of distances for every part
 
 
 class BagKernel(Estimator):
@@ -167,6 +169,24 @@ class BagKernel(Estimator):
         a = self._represent(self.columns_.check(bags))
         b = a if others is None else self._represent(self.columns_.check(others))
         return self._compared(a, b)
+
+
+def check_gram(kernel: BagKernel, kept: Any, n_tuning: int, n_reference: int, n_pool: int = 0) -> None:
+    """Refuse a Gram matrix of all bags and `n_reference` of them that memory won't hold, before it is made.
+
+    n_tuning: bags among which widths are compared, with the distances of every part at hand; n_pool: those that the
+    reference bags are picked from.
+    """
+    n, parts = len(kept), len(kernel._distances(kept[:1], kept[:1]))
+    tuning = min(n, n_tuning) ** 2 * (PER_PART * parts + MATRICES)
+    compared = [(n, n_reference), (min(n, n_pool), min(n, n_pool))]
+    needed = max(tuning, *(MATRICES * a * b + PER_PART * min(BLOCK, parts * a * b) for a, b in compared))
+    check_fits(
+        8 * needed,
+        f"Comparing {n:,} bags",
+        f"matrices of {n:,} x {n_reference:,} similarities, and distances of {parts} parts",
+        "lower n_tuning, or max_bags so that landmarks or inducing bags take the place of all; or give fewer bags.",
+    )
 
 
 class EmbeddingKernel(BagKernel):

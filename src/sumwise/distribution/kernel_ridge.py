@@ -10,7 +10,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.parts import fresh
@@ -101,8 +101,12 @@ class BagKernelRidge(BagRegressor):
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
-        history, kept, whole = self._tune(kept, y, groups, rng)
         many = len(bags) > self.max_bags
+        landmarks = int(self.n_landmarks)
+        check_gram(
+            self.kernel_, kept, self.n_tuning, *((landmarks, N_CANDIDATES * landmarks) if many else (len(bags),))
+        )
+        history, kept, whole = self._tune(kept, y, groups, rng)
         path = self._learn_landmarks(kept, y, groups, rng) if many else self._learn_gram(kept, y, groups, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top

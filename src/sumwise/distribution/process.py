@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
 from sumwise.distribution.parts import fresh
@@ -130,13 +130,15 @@ class BagGaussianProcess(BagRegressor):
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
         kept = self.kernel_._fit_represent(bags)
+        m, many = int(self.n_inducing), len(y) > self.max_bags
+        check_gram(self.kernel_, kept, self.n_tuning, *((m, N_CANDIDATES * m) if many else (len(y),)))
         self.level_ = y.mean(axis=0)
         centred, sizes = y - self.level_, total_weights(bags)
         some = rng.permutation(len(y))[: int(self.n_tuning)] if len(y) > self.n_tuning else np.arange(len(y))
         some.sort()
         kept, tried = self._tune(kept, centred, sizes, widths, some)
         inflation = _inflation(sizes, self.rows_)
-        learn = self._learn_all if len(y) <= self.max_bags else self._learn_inducing
+        learn = self._learn_inducing if many else self._learn_all
         learn(kept, centred, inflation, rng)
         self.n_bags_, self.settings_ = len(y), []
         if len(y) <= FEW and not self.n_inducing_:

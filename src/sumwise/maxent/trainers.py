@@ -27,6 +27,7 @@ from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import CALM, SETTLED, StepOptions, TrainingState, by_lbfgs, by_steps, start
+from sumwise.memory import check_fits
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
 from sumwise.sparse_table import SparseTable
@@ -159,32 +160,20 @@ def _train_as_in_the_paper(
     )
 
 
-def check_memory(tables: Tables, sparse: bool, free: int | None = None) -> None:
+def check_memory(tables: Tables, sparse: bool) -> None:
     """Refuse tables whose training wouldn't fit into memory, before anything is made of them, naming the largest.
 
-    sparse: whether tables that list their cells are used so. free: bytes that may be used; None: what the system has.
+    sparse: whether tables that list their cells are used so.
     """
     cells = [len(t.filled()[0]) if sparse and isinstance(t, SparseTable) else math.prod(t.shape) for t in tables]
     n_classes = len(tables.classes or ())
-    needed = 8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes))
-    free = available_bytes() if free is None else free
-    if free is None or needed <= free:
-        return
     largest = max(range(len(cells)), key=cells.__getitem__)
-    raise DataError(
-        f"Training would take about {needed / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} are free. Most is the "
-        f"table over {title(list(tables)[largest].attributes)}: {cells[largest]:,} cells.",
-        hint="count it by its filled cells (SparseTable) for engine='gibbs', or merge_levels.",
+    check_fits(
+        8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes)),
+        "Training",
+        f"the table over {title(list(tables)[largest].attributes)}: {cells[largest]:,} cells",
+        "count it by its filled cells (SparseTable) for engine='gibbs', or merge_levels.",
     )
-
-
-def available_bytes() -> int | None:
-    """Memory that the system has left; None where it doesn't say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return None
 
 
 def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, aware: bool = True) -> Moments:

@@ -1,0 +1,286 @@
+"""How each family grows: CPU seconds and memory of a fit with its defaults at four sizes, and fitted exponents.
+
+    python benchmarks/growth.py                    # all, about six CPU minutes
+    python benchmarks/growth.py ecological maxent  # some; the others keep what the file says
+    python benchmarks/growth.py --show             # the table of the page, from the file
+
+Every size runs in a process of its own on one thread, after a small fit of the same kind that loads what was compiled;
+where it had to compile, it runs again.
+Memory is the largest resident size during the fit, less what was resident before it (data, packages): `VmHWM` of
+/proc/self/status after a reset, so that it needs Linux. Exponents are slopes of log seconds (bytes) on the log of the
+size over the larger three sizes. Writes benchmarks/results/growth.json, from which docs/explanation/scale.md quotes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results" / "growth.json"
+
+
+def ecological(n: int) -> Callable[[], Any]:
+    """Precincts with three groups and three parties: the default method of the family."""
+    from sumwise import synthetic
+    from sumwise.ecological import EcologicalEM
+
+    margins = synthetic.precincts(n, n_rows=3, n_cols=3, random_state=0).margins
+    return lambda: EcologicalEM(random_state=0).fit(margins)
+
+
+def king(n: int) -> Callable[[], Any]:
+    """Precincts with two groups and two parties."""
+    from sumwise import synthetic
+    from sumwise.ecological import King
+
+    margins = synthetic.precincts(n, random_state=0).margins
+    return lambda: King(random_state=0).fit(margins)
+
+
+def proportions(n: int) -> Callable[[], Any]:
+    """Bags of 100 with 11 features, a penalty chosen by the data."""
+    from sumwise.proportions import CardinalityClassifier
+
+    bags, counts = labelled_bags(n, 100)
+    return lambda: CardinalityClassifier().fit(bags, counts)
+
+
+def bag_size(n: int) -> Callable[[], Any]:
+    """One hundred bags of n individuals."""
+    from sumwise.proportions import CardinalityClassifier
+
+    bags, counts = labelled_bags(100, n)
+    return lambda: CardinalityClassifier(penalty=1.0).fit(bags, counts)
+
+
+def ridge(n: int) -> Callable[[], Any]:
+    """Bags of 100 with two columns."""
+    from sumwise.distribution import BagRidge
+
+    bags, y = bags_with_response(n)
+    return lambda: BagRidge().fit(bags, y)
+
+
+def kernel_ridge(n: int) -> Callable[[], Any]:
+    """The same bags."""
+    from sumwise.distribution import BagKernelRidge
+
+    bags, y = bags_with_response(n)
+    return lambda: BagKernelRidge(random_state=0).fit(bags, y)
+
+
+def process(n: int) -> Callable[[], Any]:
+    """The same bags."""
+    from sumwise.distribution import BagGaussianProcess
+
+    bags, y = bags_with_response(n)
+    return lambda: BagGaussianProcess(random_state=0).fit(bags, y)
+
+
+def flows(n: int) -> Callable[[], Any]:
+    """A year of 52 weeks on n cells, moves to the eight neighbours."""
+    from sumwise.collective import Movement, Places
+    from sumwise.collective.flow_problem import FlowProblem
+    from sumwise.noise import Gaussian
+
+    side, weeks, people = round(np.sqrt(n)), 52, 1e7
+    places = Places.grid(side, side, reach=1.5)
+    y, x = np.mgrid[:side, :side] / side
+    counts = []
+    for t in range(weeks):
+        centre = 0.4 + 0.1 * (0.5 - 0.5 * np.cos(2 * np.pi * t / weeks))
+        density = np.exp(-((y - (1 - centre)) ** 2 + 0.3 * (x - 0.5) ** 2) / 0.02) + 1e-4
+        counts.append((people * density / density.sum()).ravel())
+    seen = np.array(counts) + np.random.default_rng(0).normal(size=(weeks, side**2)) * 20
+    return lambda: FlowProblem(places, places.moves(), seen, Gaussian(20.0), people, tol=1e-4).solve(Movement(1, 1))
+
+
+def dense_flows(n: int) -> Callable[[], Any]:
+    """Ten times with n states each, any move allowed."""
+    from sumwise import synthetic
+    from sumwise.collective import TreeModel, map_counts
+
+    season = synthetic.birds(round(np.sqrt(n)), 10, 100_000, random_state=0)
+
+    def fit() -> list:
+        found = map_counts(TreeModel(season.domain, season.edges, season.log_potentials), season.tables)
+        return [found.edges[edge] for edge in season.edges]
+
+    return fit
+
+
+def levels(n: int) -> Callable[[], Any]:
+    """Two features of n levels and four of ten, in 400,000 rows: 30 steps."""
+    from sumwise.aggregate import aggregate
+    from sumwise.maxent import MaxEntClassifier
+    from sumwise.maxent.options import SolverOptions
+
+    counted = aggregate(parquet(400_000, [n, n, 10, 10, 10, 10]), [f"x{i}" for i in range(6)], label="label", threads=1)
+    return lambda: MaxEntClassifier(options=SolverOptions(max_iter=30), random_state=0).fit(counted)
+
+
+def features(n: int) -> Callable[[], Any]:
+    """n features of ten levels, in 200,000 rows."""
+    from sumwise import synthetic
+    from sumwise.maxent import MaxEntClassifier
+
+    counted = synthetic.rows(200_000, sizes=[10] * n, rate=0.1, random_state=0).tables()
+    return lambda: MaxEntClassifier(random_state=0).fit(counted)
+
+
+def rows(n: int) -> Callable[[], Any]:
+    """n rows of ten attributes in a Parquet file: all pairs with label sums."""
+    from sumwise.aggregate import aggregate
+
+    path = parquet(n, [10, 10, 20, 20, 30, 30, 50, 50, 100, 100])
+    return lambda: aggregate(path, [f"x{i}" for i in range(10)], label="label", threads=1)
+
+
+def order(n: int) -> Callable[[], Any]:
+    """n attributes of four levels in 50,000 rows: all triples."""
+    from sumwise.aggregate import aggregate
+
+    path = parquet(50_000, [4] * n)
+    return lambda: aggregate(path, [f"x{i}" for i in range(n)], label="label", order=3, threads=1)
+
+
+def labelled_bags(n: int, size: int) -> tuple[Any, Any]:
+    """Bags whose intercepts vary, ten features."""
+    from sumwise import Bags
+
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n * size, 10)) + np.repeat(rng.normal(0, 0.5, (n, 10)), size, axis=0)
+    labels = rng.random(n * size) < 1 / (1 + np.exp(-values @ np.linspace(-1, 1, 10)))
+    return Bags(values, np.arange(0, n * size + 1, size)), labels.reshape(n, size).sum(axis=1)
+
+
+def bags_with_response(n: int) -> tuple[Any, Any]:
+    """Two columns; the response is their correlation, with noise."""
+    from sumwise import Bags
+
+    rng = np.random.default_rng(0)
+    y = rng.uniform(-0.9, 0.9, n)
+    values = rng.normal(size=(n, 100, 2))
+    values[..., 1] = y[:, None] * values[..., 0] + np.sqrt(1 - y[:, None] ** 2) * values[..., 1]
+    return Bags(values.reshape(-1, 2), np.arange(0, 100 * n + 1, 100)), y + rng.normal(0, 0.05, n)
+
+
+def parquet(n: int, sizes: list[int]) -> str:
+    """Independent uniform columns x0, x1, ... and a label, in a temporary file."""
+    import tempfile
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    columns = {f"x{i}": rng.integers(0, s, n, dtype=np.int32) for i, s in enumerate(sizes)}
+    columns["label"] = (rng.random(n) < 0.1).astype(np.int32)
+    path = os.path.join(tempfile.mkdtemp(), "rows.parquet")
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ...]]] = {
+    "ecological": (ecological, "precincts", (2_000, 8_000, 32_000, 128_000)),
+    "king": (king, "precincts", (500, 2_000, 8_000, 32_000)),
+    "proportions": (proportions, "bags of 100", (250, 1_000, 4_000, 16_000)),
+    "bag_size": (bag_size, "members of each of 100 bags", (250, 1_000, 4_000, 16_000)),
+    "ridge": (ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
+    "kernel_ridge": (kernel_ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
+    "process": (process, "bags of 100", (500, 2_000, 8_000, 32_000)),
+    "flows": (flows, "places", (400, 1_600, 6_400, 25_600)),
+    "dense_flows": (dense_flows, "places, any move", (64, 256, 576, 1_024)),
+    "features": (features, "features of 10 levels", (5, 10, 20, 40)),
+    "levels": (levels, "levels of two features", (300, 1_000, 3_000, 10_000)),
+    "rows": (rows, "rows", (125_000, 500_000, 2_000_000, 8_000_000)),
+    "order": (order, "attributes, all triples", (10, 20, 30, 40)),
+}
+
+
+def measure(name: str, size: int) -> dict[str, float]:
+    """CPU seconds and bytes of one fit in this process."""
+    make, _, sizes = FAMILIES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make(max(sizes[0] // 4, 4) if name != "dense_flows" else 16)()  # loads what was compiled
+        fit = make(size)
+        resident = status("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5", "ascii")
+        began = process_time()
+        kept = fit()
+        seconds = process_time() - began
+    del kept
+    return {"size": size, "cpu_s": round(seconds, 3), "bytes": status("VmHWM") - resident, "before": resident}
+
+
+def status(field: str) -> int:
+    """A size of this process in bytes."""
+    with open("/proc/self/status", encoding="ascii") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+
+
+def alone(name: str, size: int) -> dict[str, float]:
+    """Measure one size in a process of its own, on one thread."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    command = [sys.executable, __file__, "--one", name, str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **one}, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} at {size} failed:\n{done.stderr[-3000:]}")
+    if "compiles its kernels" in done.stderr:  # this size needs others than the small fit; they are kept now
+        return alone(name, size)
+    return json.loads(done.stdout.strip().split("\n")[-1])
+
+
+def exponent(found: list[dict[str, float]], what: str) -> float:
+    """Slope of log `what` on log size over the larger three sizes."""
+    x, y = (np.log([max(f[key], 1e-3) for f in found[-3:]]) for key in ("size", what))
+    return round(float(np.polyfit(x, y, 1)[0]), 2)
+
+
+def show(results: dict[str, Any]) -> None:
+    """Print the table."""
+    for name, found in results["families"].items():
+        times = " / ".join(f"{m['cpu_s']:.2g}" for m in found["measured"])
+        memory = " / ".join(f"{m['bytes'] / 2**20:,.0f}" for m in found["measured"])
+        sizes = " / ".join(f"{m['size']:,}" for m in found["measured"])
+        grown = f"{times:<24} ^{found['time']:<5} {memory} MiB ^{found['memory']}"
+        print(f"{name:<13} {found['grows']:<28} {sizes:<32} {grown}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", choices=[[], *FAMILIES], default=[])
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(given.one[0], int(given.one[1]))))
+        return
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"families": {}}
+    for name in () if given.show else given.names or FAMILIES:
+        _, grows, sizes = FAMILIES[name]
+        found = [alone(name, size) for size in sizes]
+        print(name, found, flush=True)
+        results["families"][name] = {
+            "grows": grows,
+            "measured": found,
+            "time": exponent(found, "cpu_s"),
+            "memory": exponent(found, "bytes"),
+        }
+        results |= {"command": "python benchmarks/growth.py", "seed": 0, "threads": 1}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    show(results)
+
+
+if __name__ == "__main__":
+    main()

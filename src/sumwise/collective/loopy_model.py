@@ -1,0 +1,181 @@
+"""LoopyModel: pairs of attributes on a graph with cycles, by messages instead of a junction tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sumwise import checks
+from sumwise.collective.counts import Counts, LazyTables
+from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.loopy_bp import Edges, LoopyProblem, LoopySolution, loopy_counts
+from sumwise.collective.layout import Layout
+from sumwise.collective.potentials import read_potentials
+from sumwise.domain import Domain
+from sumwise.errors import DataError
+from sumwise.fit import warn_not_converged
+from sumwise.memory import check_fits
+
+__all__ = ["LoopyModel"]
+
+PER_CELL = 8  # numbers for every cell of an edge that a fit holds
+
+
+class LoopyModel:
+    """An individual's states on a graph of pairs with cycles, by loopy belief propagation.
+
+    For graphs whose junction tree doesn't fit in memory, such as a 20 x 20 grid. What is computed with it rests on the
+    Bethe approximation (Yedidia et al. 2000): exact on a tree, close where interactions are weak or cycles long, and
+    without a bound on its error. `GraphModel` is exact; use it wherever it isn't refused.
+
+    Parameters
+    ----------
+    domain : Domain
+    edges : sequence of (str, str)
+        Pairs of attributes that interact; cycles are welcome.
+    log_potentials : mapping, optional
+        ``{("a", "b"): (L_a, L_b) array, "a": (L_a,) array}``; what is missing is zero and ``-inf`` forbids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Domain
+    >>> from sumwise.collective import LoopyModel
+    >>> domain = Domain({"a": 2, "b": 2, "c": 2, "d": 2})
+    >>> square = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+    >>> alike = np.array([[0.5, 0.0], [0.0, 0.5]])
+    >>> model = LoopyModel(domain, square, {pair: alike for pair in square})
+    >>> model.marginals(8).table("a", "b").round(2)  # GraphModel's are 2.65 and 1.35
+    array([[2.49, 1.51],
+           [1.51, 2.49]])
+    """
+
+    batch = None  # one model at a time
+
+    def __init__(self, domain: Domain, edges: Sequence[tuple[str, str]], log_potentials: Mapping | None = None) -> None:
+        if not isinstance(domain, Domain):
+            raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+        self.domain = domain
+        self.edges = _read_edges(edges, domain)
+        check_fits(
+            8 * PER_CELL * sum(domain.size(e) for e in self.edges),
+            f"A graph of {len(self.edges):,} edges",
+            f"tables of {max((domain.size(e) for e in self.edges), default=0):,} cells",
+            "merge levels, or leave out edges.",
+        )
+        self.log_potentials = self._arrange(read_potentials(log_potentials, domain))
+
+    def __repr__(self) -> str:
+        return f"LoopyModel({len(self.domain)} nodes, {len(self.edges)} edges)"
+
+    def _arrange(self, potentials: dict) -> dict:
+        out = {}
+        for name, table in potentials.items():
+            full = np.asarray(table)
+            if sparse.issparse(table):  # moves that aren't stored can't be made
+                listed, full = sparse.coo_array(table), np.full(table.shape, -np.inf)
+                full[listed.row, listed.col] = listed.data
+            if full.ndim != len(name):
+                raise DataError("A LoopyModel is one model, not a batch.", hint="build one for each.")
+            if len(name) > 1 and name not in self.edges and name[::-1] not in self.edges:
+                raise DataError(
+                    f"There is a potential over {' x '.join(name)}, which is no edge.", hint="add the edge."
+                )
+            turned = len(name) > 1 and name not in self.edges
+            out[name[::-1] if turned else name] = full.T if turned else full
+        return out
+
+    def holds(self, attributes: Sequence[str]) -> bool:
+        """Whether some table of the model covers these attributes."""
+        names = tuple(attributes)
+        return len(names) == 1 or names in self.edges or names[::-1] in self.edges
+
+    def layout(self, tables: Iterable = ()) -> Layout:
+        """Return where observations lie: the nodes, then every edge that is observed, none of them joined."""
+        wide = {e for e in self.edges for t in tables if sorted(t) == sorted(e)}
+        labels = [*((a,) for a in self.domain), *(e for e in self.edges if e in wide)]
+        shapes = tuple(tuple(self.domain[a] for a in label) for label in labels)
+        sizes = tuple(int(np.prod(s)) for s in shapes)
+        own = (self.log_potentials.get(label) if len(label) == 1 else None for label in labels)
+        base = tuple(np.zeros(size) if table is None else table for table, size in zip(own, sizes))
+        return Layout(tuple(labels), shapes, Forest(sizes, ()), base, {})
+
+    def problem(self, layout: Layout, base: np.ndarray, loss: Any, total: float) -> LoopyProblem:
+        """The problem of the kernels: nodes and edges as arrays, edges of one shape together."""
+        offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+        number = {label: i for i, label in enumerate(layout.labels)}
+        made = []
+        for shape, members in self._groups().items():
+            ends = [
+                np.array([offsets[number[(e[k],)]] + np.arange(shape[k]) for e in members]).reshape(-1, shape[k])
+                for k in (0, 1)
+            ]
+            theta = np.array([np.broadcast_to(self.log_potentials.get(e, 0.0), shape) for e in members], dtype=float)
+            inside = np.arange(shape[0] * shape[1]).reshape(shape)
+            cells = np.array([offsets[number[e]] + inside if e in number else np.full(shape, -1) for e in members])
+            made.append(Edges(ends[0], ends[1], theta, cells))
+        self._check_possible(base, made)
+        return LoopyProblem(base, layout.forest.sizes, made, loss, total)
+
+    def _groups(self) -> dict[tuple[int, ...], list]:
+        """Edges by the shape of their tables."""
+        groups: dict[tuple[int, ...], list] = {}
+        for edge in self.edges:
+            groups.setdefault(tuple(self.domain[a] for a in edge), []).append(edge)
+        return groups
+
+    def _check_possible(self, base: np.ndarray, groups: list[Edges]) -> None:
+        for g in groups:
+            open_ = (base[g.first] > -np.inf)[:, :, None] & (base[g.second] > -np.inf)[:, None, :] & (g.theta > -np.inf)
+            if not open_.any(axis=(1, 2)).all():
+                raise DataError("An edge allows no pair of states.", hint="the potentials rule everything out.")
+
+    def tables_of(self, found: LoopySolution) -> LazyTables:
+        """The tables of all edges by their names."""
+        named = {}
+        for members, tables in zip(self._groups().values(), found.tables):
+            named |= {e: (lambda t=t: t) for e, t in zip(members, tables)}
+        return LazyTables(named)
+
+    def marginals(self, n: float = 1.0, tol: float = 1e-8, max_iter: int = 5000) -> Counts:
+        """Return the expected tables of a population of `n` by loopy belief propagation; n = 1 gives probabilities.
+
+        Parameters
+        ----------
+        n : float, default 1.0
+        tol : float, default 1e-8
+            Messages are sent until no count changes by more than this share of `n`.
+        max_iter : int, default 5000
+        """
+        n = checks.positive(n, "n", ndim=0)
+        layout = self.layout()
+        base = np.concatenate(layout.base)
+        problem = self.problem(layout, base, lambda cells: (0.0, np.zeros_like(cells)), float(n))
+        found = loopy_counts(problem, tol, max_iter)
+        if not found.converged:
+            warn_not_converged(found.n_iter, found.distance, tol, stacklevel=3, what="a fixed point away by")
+        return self.counts(layout, found, float(n))
+
+    def counts(self, layout: Layout, found: LoopySolution, n: float) -> Counts:
+        """Counts of nodes and edges from a solution."""
+        offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+        nodes = {a: found.cells[offsets[i] : offsets[i + 1]] for i, a in enumerate(self.domain)}
+        tables = self.tables_of(found)
+        return Counts(nodes, tables, n, LazyTables({}))
+
+
+def _read_edges(edges: Any, domain: Domain) -> tuple[tuple[str, str], ...]:
+    out: list[tuple[str, str]] = []
+    for edge in edges:
+        names = tuple(edge)
+        if isinstance(edge, str) or len(names) != 2 or names[0] == names[1]:
+            raise DataError(f"Edge {edge!r} doesn't join two attributes.", hint="edges are pairs: ('a', 'b').")
+        for a in names:
+            checks.known(a, domain, "attribute")
+        if names in out or names[::-1] in out:
+            raise DataError(f"Edge {names[0]!r} - {names[1]!r} is given twice.")
+        out.append((names[0], names[1]))
+    return tuple(out)

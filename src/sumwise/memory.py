@@ -1,0 +1,138 @@
+"""Memory foreseen: what work would take is compared with what is free before it starts, and refused with the number."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sumwise.errors import DataError
+
+__all__ = ["available_bytes", "check_fits", "in_words", "one_line"]
+
+ASKED_FOR = re.compile(r"Unable to allocate ([\d.]+ [KMGTPE]iB)")
+
+
+def check_fits(n_bytes: float, doing: str, driver: str, hint: str) -> None:
+    """Refuse work that free memory won't hold.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What the work takes at its peak, beyond what is held already.
+    doing : str
+        What would take it, as a sentence begins: ``"Counting 3 tables"``.
+    driver : str
+        What takes most, with its size: ``"the table over 'site' x 'user': 1,000,000 cells"``.
+    hint : str
+        What to change.
+
+    Examples
+    --------
+    >>> from sumwise.memory import check_fits
+    >>> check_fits(2**10, "Counting", "one table: 32 cells", "count fewer.")
+    >>> check_fits(2**60, "Counting", "one table: 2^55 cells", "merge levels.")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Counting would take about 1,073,741,824.0 GiB of memory, and ... are free. Most is ...
+    """
+    free = available_bytes()
+    if free is not None and n_bytes > free:
+        raise DataError(
+            f"{doing} would take about {in_words(n_bytes)} of memory, and {in_words(free)} are free. Most is {driver}.",
+            hint=hint,
+        )
+
+
+def available_bytes() -> int | None:
+    """Memory that this process may still take: of the system, its container and its own limit; None if none says.
+
+    Examples
+    --------
+    >>> from sumwise.memory import available_bytes
+    >>> free = available_bytes()
+    >>> free is None or free > 0
+    True
+    """
+    known = [found for found in (_meminfo(), _cgroup(), _rlimit()) if found is not None]
+    return min(known) if known else None
+
+
+def in_words(n_bytes: float) -> str:
+    """A size in MiB, or in GiB from half a one.
+
+    Examples
+    --------
+    >>> from sumwise.memory import in_words
+    >>> in_words(3 * 2**20), in_words(3 * 2**30)
+    ('3 MiB', '3.0 GiB')
+    """
+    return f"{n_bytes / 2**30:,.1f} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:,.0f} MiB"
+
+
+def one_line(fit: Callable) -> Callable:
+    """Let a fit that runs out of memory after all say so in one line, with the size where it is known.
+
+    Examples
+    --------
+    >>> from sumwise.memory import one_line
+    >>> class Large:
+    ...     @one_line
+    ...     def fit(self, data):
+    ...         raise MemoryError("Unable to allocate 7.45 GiB for an array")
+    >>> Large().fit(None)
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Large ran out of memory: 7.45 GiB more were asked for. Hint: ...
+    """
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *given: Any, **options: Any) -> Any:
+        try:
+            return fit(self, *given, **options)
+        except MemoryError as error:
+            asked = ASKED_FOR.search(str(error))
+            amount = f": {asked[1]} more were asked for" if asked else ""
+            raise DataError(
+                f"{type(self).__name__} ran out of memory{amount}.",
+                hint="give fewer units, rows, levels or features, or use a machine with more memory.",
+            ) from error
+
+    return fitted
+
+
+def _meminfo() -> int | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _cgroup() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+            most = int(limit.read())
+        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
+            return max(most - int(used.read()), 0)
+    except (OSError, ValueError):
+        return None
+
+
+def _rlimit() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit: Any = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        with open("/proc/self/statm", encoding="ascii") as pages:
+            return max(int(limit) - int(pages.read().split()[0]) * resource.getpagesize(), 0)
+    except (OSError, ValueError):
+        return int(limit)
