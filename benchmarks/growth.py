@@ -120,13 +120,13 @@ def dense_flows(n: int) -> Callable[[], Any]:
 
 
 def levels(n: int) -> Callable[[], Any]:
-    """Two features of n levels and four of ten, in 400,000 rows: 30 steps."""
+    """Two features of n levels and four of ten, in 400,000 rows: ten steps."""
     from sumwise.aggregate import aggregate
     from sumwise.maxent import MaxEntClassifier
     from sumwise.maxent.options import SolverOptions
 
     counted = aggregate(parquet(400_000, [n, n, 10, 10, 10, 10]), [f"x{i}" for i in range(6)], label="label", threads=1)
-    return lambda: MaxEntClassifier(options=SolverOptions(max_iter=30), random_state=0).fit(counted)
+    return lambda: MaxEntClassifier(options=SolverOptions(max_iter=10), random_state=0).fit(counted)
 
 
 def features(n: int) -> Callable[[], Any]:

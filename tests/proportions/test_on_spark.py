@@ -95,6 +95,67 @@ def test_what_spark_does_not_do_is_refused(options):
         CardinalityClassifier(engine="spark", **options).fit(*example())
 
 
+class Session:
+    """A session whose driver is lost after some evaluations."""
+
+    def __init__(self, evaluations=None):
+        self.sparkContext, self.left = Context(), evaluations
+
+    def counted(self, evaluate):
+        def work(problem, method, theta):
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    raise KeyboardInterrupt
+            return evaluate(problem, method, theta)
+
+        return work
+
+
+@pytest.mark.parametrize(("n_classes", "multiclass"), [(2, "auto"), (3, "ovr")])
+def test_a_lost_driver_goes_on_with_the_same_bits(n_classes, multiclass, tmp_path, monkeypatch):
+    pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
+    from sumwise.proportions import on_spark as module
+
+    bags, counts = example(n_classes)
+    options = {"penalty": 1.0, "multiclass": multiclass, "engine": "spark"}
+    real, made = module.SparkProblem._all, []
+
+    def fit(evaluations, **more):
+        session = Session(evaluations)
+
+        def counted(problem, method, theta):
+            made.append(method)
+            return session.counted(real)(problem, method, theta)
+
+        monkeypatch.setattr(module.SparkProblem, "_all", counted)
+        monkeypatch.setattr(module, "spark_session", lambda master: (session, lambda: None))
+        monkeypatch.setattr(Rdd, "unpersist", lambda self: None, raising=False)
+        made.clear()
+        return CardinalityClassifier(**options, **more).fit(bags, counts)
+
+    whole = fit(None)
+    n_whole = len(made)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        fit(n_whole - 3, checkpoint=path)
+    assert path.exists()
+    Context.defaultParallelism, before = 5, Context.defaultParallelism  # another cluster: parts stay as they were
+    try:
+        again = fit(None, checkpoint=path)
+    finally:
+        Context.defaultParallelism = before
+    assert len(made) == 3
+    np.testing.assert_array_equal(again.coef_, whole.coef_)
+    np.testing.assert_array_equal(again.intercept_, whole.intercept_)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_needs_spark(tmp_path):
+    with pytest.raises(DataError, match="checkpoint is for engine='spark'"):
+        CardinalityClassifier(penalty=1.0, checkpoint=tmp_path / "a").fit(*example())
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_a_fit_on_spark_is_that_of_one_machine():

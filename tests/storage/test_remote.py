@@ -1,10 +1,13 @@
 """Files behind an address, on fsspec's file system in memory."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sumwise.aggregate import aggregate
 from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
+from sumwise.readers.files import open_sheet
 from sumwise.storage.remote import RemoteFile, is_remote
 
 fsspec = pytest.importorskip("fsspec", reason="the extra 'remote' isn't installed")
@@ -60,3 +63,52 @@ def test_what_is_damaged_or_unknown_is_an_error():
         RemoteFile("nowhere://x")
     with pytest.raises(DataError, match="can't be reached"), RemoteFile("memory://runs/none").fetched():
         pass
+
+
+def test_an_address_without_its_package_says_which():
+    try:
+        import s3fs  # noqa: F401
+    except ImportError:
+        with pytest.raises(DataError, match=r"s3a://b/x.parquet.*can't be reached.*Hint: pip install s3fs"):
+            RemoteFile("s3a://b/x.parquet")
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.integers(0, 3, 50), "b": rng.choice(["x", "y"], 50), "label": rng.integers(0, 2, 50)})
+
+
+def put(address, frame, write):
+    file = RemoteFile(address)
+    with file.replaced() as local:
+        write(frame, local)
+    return file
+
+
+def test_files_behind_an_address_are_read(rows):
+    file = put("memory://data/rows.csv", rows, lambda frame, path: frame.to_csv(path, index=False))
+    sheet = open_sheet("memory://data/rows.csv")
+    assert sheet.columns == ("a", "b", "label")
+    assert sheet.name == "'memory://data/rows.csv'"
+    with pytest.raises(DataError, match=r"memory://data/rows.csv.*is none"):
+        open_sheet("memory://data/rows.csv", table="t")
+    with pytest.raises(DataError, match=r"memory://data/none.csv.*can't be reached"):
+        open_sheet("memory://data/none.csv")
+    file.remove()
+
+
+def test_parquet_behind_an_address_is_counted_in_place(rows):
+    parts = [
+        put(f"memory://data/part-{i}.parquet", half, lambda f, p: f.to_parquet(p))
+        for i, half in enumerate((rows[:30], rows[30:]))
+    ]
+    here = aggregate(rows, ["a", "b"], "label")
+    assert aggregate("memory://data/part-*.parquet", ["a", "b"], "label") == here
+    assert aggregate("memory://data", ["a", "b"], "label") == here
+    with pytest.raises(DataError, match=r"no file 'memory://data/none.parquet'"):
+        aggregate("memory://data/none.parquet", ["a", "b"])
+    with pytest.raises(DataError, match=r"memory://data/rows.csv.*Parquet or Arrow only.*engine='spark'"):
+        aggregate("memory://data/rows.csv", ["a", "b"])
+    for file in parts:
+        file.remove()

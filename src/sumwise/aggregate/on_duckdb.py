@@ -17,6 +17,7 @@ from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 from sumwise.readers.files import arrow_batches
+from sumwise.storage.remote import is_remote
 
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -72,6 +73,8 @@ class DuckDBEngine:
             config["memory_limit"] = memory_limit
         self.what = "the query" if sources.is_query(source) else "the frame"
         try:
+            if is_remote(source):
+                self.what, source = f"the remote file {source!r}", sources.remote_dataset(source)
             self._open(duckdb, source, columns, table, config)
         except BaseException:
             self.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 from sumwise import checks, frames
 from sumwise.errors import DataError
+from sumwise.storage.remote import RemoteFile
 
 FORMATS = {
     ".parquet": "parquet",
@@ -77,6 +78,29 @@ def file_format(path: Any) -> str:
             f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {', '.join(FORMATS)}."
         )
     return FORMATS[ending.lower()]
+
+
+def remote_dataset(address: str) -> Any:
+    """Parquet or Arrow files behind an address (``s3a://``, ``hdfs://``, ...) as a dataset, read as it is counted.
+
+    The address is that of a file, of a folder of Parquet files, or a pattern with ``*``.
+    """
+    from pyarrow import dataset
+
+    name = address.rstrip("/").rpartition("/")[2]
+    form = FORMATS.get(Path(name).suffix.lower(), "parquet" if "." not in name else "other")
+    if form not in ("parquet", "arrow"):
+        raise DataError(
+            f"{address!r} is read in place as Parquet or Arrow only.",
+            hint="write it as Parquet, copy it to this machine, or use engine='spark'.",
+        )
+    file = RemoteFile(address)
+    with file.reached():
+        places = file.system.glob(file.place) if "*" in address else [file.place]
+        if not places or not file.system.exists(places[0]):
+            raise DataError(f"There is no file {address!r}.", hint="look at the address.")
+        paths = places if len(places) > 1 or "*" in address else places[0]
+        return dataset.dataset(paths, filesystem=file.system, format="ipc" if form == "arrow" else form)
 
 
 def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:

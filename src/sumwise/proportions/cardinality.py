@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
@@ -94,6 +96,9 @@ class CardinalityClassifier(BagClassifier):
         gradient; it needs ``solver="direct"`` and a number as penalty.
     master : str, optional
         Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
+    checkpoint : path, optional
+        For "spark": a file, or an address such as ``"s3://bucket/fit.checkpoint"`` (extra ``remote``), from which a fit
+        whose driver was lost goes on, and ends with the same bits. One-vs-rest fits keep one file each.
     warm_start : bool, default False
         Begin where the last fit ended.
     verbose : int, default 0
@@ -144,6 +149,7 @@ class CardinalityClassifier(BagClassifier):
         tol=1e-4,
         engine="local",
         master: str | None = None,
+        checkpoint: Any = None,
         warm_start=False,
         verbose=0,
         random_state: Any = 0,
@@ -162,6 +168,7 @@ class CardinalityClassifier(BagClassifier):
         self.tol = tol
         self.engine = engine
         self.master = master
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
@@ -204,7 +211,9 @@ class CardinalityClassifier(BagClassifier):
             likelihood = BagLikelihood(bags.offsets, observed)
         else:
             task = _Task(values, likelihood, observed.n_classes, self.random_intercept)
-            self._store([self._fit_task(task, self._penalty_of(0, 1), rng, before)])
+            self._store([self._fit_task(task, self._penalty_of(0, 1), rng, before, self._checkpoint_of(0))])
+        for c in range(observed.n_classes if self.checkpoint is not None else 0):
+            Checkpoint(self._checkpoint_of(c)).clear()
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
@@ -294,6 +303,8 @@ class CardinalityClassifier(BagClassifier):
                 "On Spark the likelihood is climbed directly, with a given penalty.",
                 hint="solver='direct', classifier=None, and a number as penalty (choose it on fewer bags).",
             )
+        if self.checkpoint is not None and self.engine != "spark":
+            raise DataError("checkpoint is for engine='spark'.", hint="leave it out, or fit on Spark.")
         if self.random_intercept and (self.solver == "em" or self.classifier is not None):
             raise DataError("A random intercept is fitted directly only.", hint="solver='direct', classifier=None.")
 
@@ -369,7 +380,9 @@ class CardinalityClassifier(BagClassifier):
             )
         return self.penalty[number]
 
-    def _fit_task(self, task: _Task, own, rng, before=None) -> tuple[Solution, PenaltySearch | None, Any, list]:
+    def _fit_task(
+        self, task: _Task, own, rng, before=None, checkpoint=None
+    ) -> tuple[Solution, PenaltySearch | None, Any, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
         auto = isinstance(own, str)
         first = reference_shape(task.values) if auto else _as_penalty(own, task.values.shape[1])
@@ -389,7 +402,7 @@ class CardinalityClassifier(BagClassifier):
             start, penalty = found.theta, search.best * first
         problem = task.problem(task.likelihood, penalty)
         solutions, solver = [], em_linear if self.solver == "em" else maximise
-        with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master) as spread:
+        with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master, checkpoint) as spread:
             for number, name in enumerate(names[: self.n_starts]):
                 theta = start if number == 0 else self._start_at(task, penalty, name, rng, before)
                 solutions.append((name, solver(spread, theta, self.tol, self.max_iter)))
@@ -399,6 +412,12 @@ class CardinalityClassifier(BagClassifier):
             _refuse_separable(problem, best)
         return best, search, penalty, starts
 
+    def _checkpoint_of(self, task: int) -> str | None:
+        """The file that keeps the evaluations of one of the fits: that which was given, and others beside it."""
+        if self.checkpoint is None:
+            return None
+        return os.fspath(self.checkpoint) + (f".{task}" if task else "")
+
     def _fit_rest(self, values, likelihood, rng, before):
         """One model per class against the rest."""
         found, observed = [], likelihood.observed
@@ -406,7 +425,8 @@ class CardinalityClassifier(BagClassifier):
             part = BagLikelihood(likelihood.offsets, observed.of_class(c), "auto", likelihood.temper)
             last = None if before is None else before[c]
             task = _Task(values, part, 2, self.random_intercept)
-            found.append(self._fit_task(task, self._penalty_of(c, observed.n_classes), rng, last))
+            own = self._penalty_of(c, observed.n_classes)
+            found.append(self._fit_task(task, own, rng, last, self._checkpoint_of(c)))
         self._store(found)
 
     def _store(self, found):

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.checkpoint import fingerprint
 from sumwise.extras import require
+from sumwise.proportions.journal import Journal
 from sumwise.proportions.linear import LinearProblem
 from sumwise.spark import broken_workers, spark_session
 
@@ -39,16 +41,18 @@ class SparkProblem(LinearProblem):
     local : LinearProblem
         The problem with all bags.
     session : SparkSession
-    n_parts : int, optional
-        Default: as many as Spark runs at once.
+    checkpoint : path, optional
+        Where evaluations are kept, so that a lost driver goes on from there.
     """
 
-    def __init__(self, local: LinearProblem, session: Any, n_parts: int | None = None) -> None:
+    def __init__(self, local: LinearProblem, session: Any, checkpoint: Any = None) -> None:
         n_classes = 2 if local.n_logits == 1 else local.n_logits
         super().__init__(local.values, local.likelihood, local.penalty, n_classes, local.random_intercept)
         self.session = session
         context = session.sparkContext
-        parts = cut(local, n_classes, n_parts or context.defaultParallelism)
+        key = None if checkpoint is None else _key(local)
+        self.journal = Journal(checkpoint, key, context.defaultParallelism)
+        parts = cut(local, n_classes, self.journal.n_parts)
         storage = require("pyspark", extra="spark").StorageLevel
         self.rdd = context.parallelize(parts, len(parts)).map(_kept).persist(storage.MEMORY_AND_DISK)
 
@@ -59,10 +63,14 @@ class SparkProblem(LinearProblem):
         sent.destroy()
         return found
 
+    def _summed(self, theta: np.ndarray) -> list[Any]:
+        found = self._all("value_and_gradient", theta)
+        return [sum(f[0] for f in found), np.sum([f[1] for f in found], axis=0)]
+
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """The penalised total to maximise, and its gradient: one pass over the executors."""
-        found = self._all("value_and_gradient", theta)
-        total, gradient = sum(f[0] for f in found), np.sum([f[1] for f in found], axis=0)
+        summed, gradient = self.journal.evaluated("value_and_gradient", theta, self._summed)
+        total, gradient = float(summed), gradient.copy()
         coef = self.split(theta)[0]
         pull = self.pull(coef)
         gradient[: self.n_logits * self.width].reshape(self.n_logits, self.width)[:, :-1] -= pull
@@ -70,7 +78,9 @@ class SparkProblem(LinearProblem):
 
     def information(self, theta: np.ndarray) -> list[np.ndarray]:
         """As the local problem's: parts' blocks added up, then the penalty."""
-        blocks = [np.sum(b, axis=0) for b in zip(*self._all("information", theta))]
+        blocks = self.journal.evaluated(
+            "information", theta, lambda at: [np.sum(b, axis=0) for b in zip(*self._all("information", at))]
+        )
         return [block + self.penalty_block for block in blocks]
 
 
@@ -88,15 +98,29 @@ def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProb
     return parts
 
 
+def _key(problem: LinearProblem) -> str:
+    """What evaluations depend on: rows, bags, what was observed of them, and the penalty."""
+    likelihood = problem.likelihood
+    seen = getattr(likelihood, "observed", None)
+    known = [] if seen is None else [*(seen.evidence or ()), seen.counts, seen.multiplicity]
+    shape = [problem.n_logits, problem.random_intercept]
+    temper = getattr(likelihood, "temper", None)
+    return fingerprint(np.asarray(problem.values), likelihood.offsets, known, temper, problem.penalty, shape)
+
+
 @contextmanager
-def on_spark(problem: LinearProblem, master: str | None = None) -> Iterator[SparkProblem]:
-    """The problem on Spark, for the time of one fit; a session that is made here is stopped."""
+def on_spark(problem: LinearProblem, master: str | None = None, checkpoint: Any = None) -> Iterator[SparkProblem]:
+    """The problem on Spark, for the time of one fit; a session that is made here is stopped.
+
+    With a checkpoint evaluations are kept while it runs and when it ends; whoever gave the file removes it.
+    """
     session, stop = spark_session(master)
     try:
-        spread = SparkProblem(problem, session)
+        spread = SparkProblem(problem, session, checkpoint)
         try:
             yield spread
         finally:
+            spread.journal.save()
             spread.rdd.unpersist()
     finally:
         stop()

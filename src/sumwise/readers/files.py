@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypedDict
@@ -22,6 +23,7 @@ from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import check_rows
 from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
+from sumwise.storage.remote import RemoteFile, is_remote
 
 __all__ = ["Opening", "open_sheet"]
 
@@ -58,7 +60,8 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
     source : path, SQL text, DuckDB connection, data frame, or Sheet
         A ``.csv``, ``.tsv`` or ``.txt`` file (plain or gzip), ``.parquet``, ``.arrow`` or ``.feather``, ``.xlsx``,
         ``.dta``, ``.sav``, ``.geojson`` or ``.gpkg``, a ``.duckdb`` database with ``query`` or ``table``; a query on
-        its own; a pandas, polars or pyarrow frame.
+        its own; a pandas, polars or pyarrow frame. A file may lie behind an address (``s3://``, ``s3a://``, ``gs://``,
+        ``hdfs://``; extra ``remote``): it is copied first.
     columns : sequence of names, optional
         Which columns to load (default: all).
     ids : sequence of names, or None
@@ -79,6 +82,8 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
         )
     if isinstance(source, Sheet):
         sheet = source
+    elif is_remote(source):
+        sheet = _open_remote(source, columns, ids, opening)
     elif _is_path(source):
         sheet = _open_path(Path(fspath(source)), columns, ids, opening)
     elif isinstance(source, str) or hasattr(source, "extract_statements"):
@@ -99,6 +104,16 @@ def _with_decimal(sheet: Sheet, decimal: str | None) -> Sheet:
 
 def _is_path(source: Any) -> bool:
     return isinstance(source, PathLike) or (isinstance(source, str) and not SQL.match(source))
+
+
+def _open_remote(address: str, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    """A file behind an address: a copy is opened, and messages speak of the address."""
+    with RemoteFile(address).fetched() as local:
+        try:
+            sheet = _open_path(local, columns, ids, opening)
+        except DataError as error:
+            raise DataError(error.message.replace(str(local), address), hint=error.hint) from error
+    return replace(sheet, name=repr(address))
 
 
 def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:

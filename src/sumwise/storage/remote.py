@@ -13,6 +13,9 @@ from typing import Any
 from sumwise.errors import DataError
 from sumwise.extras import require
 
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs"}
+"""What fsspec needs beside it, by the beginning of an address."""
+
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -27,7 +30,8 @@ class RemoteFile:
     Parameters
     ----------
     address : str
-        What fsspec knows: ``s3://`` needs s3fs beside it, ``gs://`` gcsfs, ``abfs://`` adlfs, ``hdfs://`` pyarrow.
+        What fsspec knows: ``s3://`` and ``s3a://`` need s3fs beside it, ``gs://`` gcsfs, ``abfs://`` adlfs, ``hdfs://``
+        pyarrow and Hadoop's client.
     """
 
     def __init__(self, address: str) -> None:
@@ -36,30 +40,30 @@ class RemoteFile:
         try:
             self.system, self.place = fsspec.core.url_to_fs(address)
         except (ImportError, ValueError) as error:
-            raise DataError(
-                f"{address!r} can't be reached: {error}.", hint="install what fsspec needs for that kind of address."
-            ) from None
+            kind = address.partition("://")[0].lower()
+            needed = f"pip install {PACKAGES[kind]}" if kind in PACKAGES else "look at the beginning of the address"
+            raise DataError(f"{address!r} can't be reached: {error}.", hint=f"{needed}.") from None
 
     def __str__(self) -> str:
         return self.address
 
     def exists(self) -> bool:
         """Return whether there is such a file."""
-        with self._reached():
+        with self.reached():
             return bool(self.system.exists(self.place))
 
     def remove(self) -> None:
         """Remove the file; no error where there is none."""
-        with self._reached():
+        with self.reached():
             if self.system.exists(self.place):
                 self.system.rm_file(self.place)
 
     @contextmanager
     def fetched(self) -> Iterator[Path]:
-        """Give a local copy for the time of the block."""
+        """Give a local copy, with the same ending, for the time of the block."""
         with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
-            local = Path(folder) / "file"
-            with self._reached():
+            local = Path(folder) / f"file{''.join(Path(self.place).suffixes[-2:])}"
+            with self.reached():
                 self.system.get_file(self.place, os.fspath(local))
             yield local
 
@@ -69,7 +73,7 @@ class RemoteFile:
         with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
             local = Path(folder) / "file"
             yield local
-            with self._reached():
+            with self.reached():
                 parent = self.place.rpartition("/")[0]
                 if parent:
                     self.system.makedirs(parent, exist_ok=True)
@@ -77,7 +81,8 @@ class RemoteFile:
                 self.system.mv(f"{self.place}.new", self.place)
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
+    def reached(self) -> Iterator[None]:
+        """Say of what goes wrong in the block that the address can't be reached."""
         try:
             yield
         except DataError:
