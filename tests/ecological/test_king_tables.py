@@ -6,6 +6,7 @@ import pytest
 from sumwise import Margins
 from sumwise.ecological import King, king_tables
 from sumwise.ecological.kernels.king import KingPriors
+from sumwise.ecological.kernels.king_multivariate import natural
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
 from sumwise.errors import DataError, NotConverged
 
@@ -62,6 +63,33 @@ def test_multivariate_on_two_by_two_is_king():
     assert (np.abs(done.draws.mean(axis=0) - two.draws_.mean(axis=0)) < error).all()
     assert error.max() < 0.02
     np.testing.assert_allclose(done.draws.std(axis=0), two.draws_.std(axis=0), rtol=0.3)
+
+
+def test_a_full_covariance_finds_what_one_correlation_cannot():
+    rng = np.random.default_rng(1)
+    sd = np.array([0.15, 0.12, 0.15])
+    cov = np.array([[1, 0.75, -0.5], [0.75, 1, -0.2], [-0.5, -0.2, 1]]) * np.outer(sd, sd)
+    shares = rng.multivariate_normal([0.6, 0.4, 0.3], cov, 600)
+    shares = shares[((shares > 0) & (shares < 1)).all(axis=1)][:400]
+    x = rng.dirichlet([1.2] * 3, len(shares))
+    t = (x * shares).sum(axis=1)
+    m = Margins(1000 * x, 1000 * np.column_stack([t, 1 - t]))
+    errors, found = {}, {}
+    for full in (False, True):
+        done = fit_multivariate(m, KingPriors(), 40, 160, np.random.default_rng(0), full)
+        _, sds, made = natural(done.fit.answer, 3, 2)
+        found[full] = (made / np.outer(sds, sds))[np.triu_indices(3, 1)]
+        errors[full] = float(np.sqrt((x * (done.cells[:, :, 0] - shares) ** 2).sum() / x.sum()))
+    assert np.ptp(found[False]) < 1e-12
+    assert found[True][0] - found[True][1] > 0.3  # of .75 and -.5: margins show them weakly
+    assert errors[True] < errors[False]
+
+
+def test_a_full_covariance_needs_units():
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), 40) * 100
+    m = Margins(rows, rows @ [[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
+    with pytest.raises(DataError, match="of 3 shares has 9 parameters; there are 40 units. Hint: covariance='equal'"):
+        fit_multivariate(m, KingPriors(), 20, 10, None, full=True)
 
 
 def test_multivariate_refuses_tables_that_it_cannot_integrate():

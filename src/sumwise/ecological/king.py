@@ -48,6 +48,9 @@ class King(EcologicalEstimator):
         For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
         the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
         shares at once, for tables of up to 20 free shares, R (C - 1). See Notes.
+    covariance : {"equal", "full"}, default "equal"
+        Of the multivariate strategy: one correlation between rows and one between outcomes, or one for every two
+        shares, which takes at least five units for each parameter.
     n_draws : int, default 1000
     proposal_scale : float, default 0.5
         Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
@@ -77,12 +80,12 @@ class King(EcologicalEstimator):
     -----
     The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal, truncated
     to the rows' simplices, with a mean and a standard deviation each, one correlation between rows and one between
-    outcomes. The mode of the margins' posterior is found by scoring on units' tables that are sampled exactly, cycle by
-    cycle; parameters are then drawn from the normal about it. Only the truncation constant is estimated, on fixed
-    quasi-random points. Standard deviations are held between 0.05 and 1 and correlations on King's scale between -1
-    and 1; a prior keeps means near [0, 1]. Estimates are often good, but intervals take the model for true and are
-    narrow: where there is truth to compare with (senc) they cover 3 of 9. `MultinomialDirichlet` and `EcologicalEM`
-    have intervals that are meant to be used.
+    outcomes (``covariance="equal"``) or one for every two shares (``"full"``). The mode of the margins' posterior is
+    found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters are then drawn from the
+    normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
+    held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
+    Estimates are often good, but intervals take the model for true and are narrow: where there is truth to compare with
+    (senc) they cover 3 of 9. `MultinomialDirichlet` and `EcologicalEM` have intervals that are meant to be used.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class King(EcologicalEstimator):
         covariates_b=None,
         covariates_w=None,
         strategy="iterated",
+        covariance="equal",
         n_draws=1000,
         proposal_scale=0.5,
         max_iter=500,
@@ -114,6 +118,7 @@ class King(EcologicalEstimator):
         self.covariates_b = covariates_b
         self.covariates_w = covariates_w
         self.strategy = strategy
+        self.covariance = covariance
         self.n_draws = n_draws
         self.proposal_scale = proposal_scale
         self.max_iter = max_iter
@@ -142,6 +147,7 @@ class King(EcologicalEstimator):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.proposal_scale, "proposal_scale")
         checks.choice(self.strategy, "strategy", ("iterated", "multivariate"))
+        checks.choice(self.covariance, "covariance", ("equal", "full"))
 
     def _priors(self) -> kernel.KingPriors:
         return kernel.KingPriors(float(self.erho), float(self.esigma), float(self.ebeta))
@@ -208,7 +214,8 @@ class King(EcologicalEstimator):
         if self.covariates_b or self.covariates_w:
             raise DataError("Covariates are for 2 x 2 tables.", hint="merge groups and outcomes, or leave them out.")
         if self.strategy == "multivariate":
-            done = fit_multivariate(margins, self._priors(), self.n_draws, self.max_iter, rng)
+            full = self.covariance == "full"
+            done = fit_multivariate(margins, self._priors(), self.n_draws, self.max_iter, rng, full)
             self.integration_error_ = done.integration_error
         else:
             done = fit_iterated(margins, self._priors(), self.n_draws, self.proposal_scale, self.max_iter, rng)

@@ -17,6 +17,7 @@ from sumwise.fit import Fit
 from sumwise.margins import Margins
 
 LARGEST = 20  # free shares in the multivariate strategy
+FEWEST = 5  # units for each parameter of a full covariance
 STEPS, TRIES = 160, 3  # of the climb to the mode, and how often it may begin
 DISTANCE, UNCERTAIN = 1.0, 2.0  # from the mode in standard errors; a standard deviation of the log posterior
 
@@ -98,7 +99,7 @@ def _rake_each(rows, cols, guide):
     return out
 
 
-def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng) -> TableResult:
+def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng, full: bool = False) -> TableResult:
     """A truncated normal of all shares at once, its mode found by scoring and every unit's table sampled.
 
     The largest outcome is the one whose share is left out as the rest of the row: the others are less correlated. It
@@ -123,23 +124,27 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng)
             f"its estimate of the truncation constant is trusted up to {LARGEST}.",
             hint="strategy='iterated', EcologicalEM(), or merge groups and outcomes.",
         )
-    full = margins[margins.totals > 0]
-    order = _largest_last(full)
+    units = margins[margins.totals > 0]
+    if full:
+        _refuse_few_units(units)
+    order = _largest_last(units)
     scales = (priors.erho, priors.esigma, priors.ebeta)
     for _ in range(TRIES):
-        data = table_kernel.table_data(full.row_shares, full.col_shares[:, order], full.weights, scales, rng=rng)
+        data = table_kernel.table_data(
+            units.row_shares, units.col_shares[:, order], units.weights, scales, full, rng=rng
+        )
         mode = table_kernel.climb(data, min(max_iter, STEPS), rng=rng)
         error = table_kernel.integration_error(mode.phi, data, rng=rng)
         if mode.distance < DISTANCE and error < UNCERTAIN:
             break
-    average = np.zeros((full.n_units, full.n_rows, full.n_cols))
-    sums = np.empty((n_draws, full.n_rows, full.n_cols))
+    average = np.zeros((units.n_units, units.n_rows, units.n_cols))
+    sums = np.empty((n_draws, units.n_rows, units.n_cols))
     for k, shares in enumerate(table_kernel.simulate(mode, data, n_draws, rng=rng)):
         average[:, :, order] += shares / n_draws
-        sums[k][:, order] = np.einsum("ir,irc->rc", full.rows, shares)
+        sums[k][:, order] = np.einsum("ir,irc->rc", units.rows, shares)
     cells = np.zeros((margins.n_units, margins.n_rows, margins.n_cols))
     cells[margins.totals > 0] = average
-    size = np.maximum(full.rows.sum(axis=0)[:, None], 1e-300)
+    size = np.maximum(units.rows.sum(axis=0)[:, None], 1e-300)
     fit = Fit(
         answer=mode.phi,
         n_iter=len(mode.course),
@@ -147,6 +152,17 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng)
         history={"distance": mode.course},
     )
     return TableResult(cells, sums / size, fit, mode.distance, DISTANCE, integration_error=error)
+
+
+def _refuse_few_units(units: Margins) -> None:
+    """A full covariance has a correlation for every two shares, and units have to show them."""
+    size = units.n_rows * (units.n_cols - 1)
+    n = 2 * size + size * (size - 1) // 2
+    if units.n_units < FEWEST * n:
+        raise DataError(
+            f"A full covariance of {size} shares has {n} parameters; there are {units.n_units} units.",
+            hint=f"covariance='equal', or at least {FEWEST * n} units.",
+        )
 
 
 def _largest_last(margins: Margins) -> np.ndarray:

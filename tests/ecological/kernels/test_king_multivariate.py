@@ -22,6 +22,19 @@ def test_one_correlation_between_rows_and_one_within():
     assert np.linalg.eigvalsh(tables.natural(phi, 3, 3)[2]).min() > -1e-12
 
 
+def test_every_two_shares_can_have_their_own_correlation():
+    tail = np.array([0.8, -0.5, 0.3, 0.2, -1.0, 0.6])
+    _, sd, cov = tables.natural(np.concatenate([np.zeros(4), np.full(4, -1.0), tail]), 2, 3)
+    corr = cov / np.outer(sd, sd)
+    assert np.linalg.eigvalsh(corr).min() > 0
+    np.testing.assert_allclose(np.diag(corr), 1.0)
+    np.testing.assert_allclose(corr[0, 1:3], np.tanh(tail[[0, 1]]))
+    given = (corr[1, 2] - corr[0, 1] * corr[0, 2]) / np.sqrt((1 - corr[0, 1] ** 2) * (1 - corr[0, 2] ** 2))
+    np.testing.assert_allclose(given, np.tanh(tail[2]))  # given the first
+    assert len(tables.limits(2, 3, full=True)[0]) == 14
+    assert len(tables.limits(2, 3)[0]) == 10
+
+
 def swept(x, t, n, mean=MEAN, covariance=COVARIANCE):
     made = np.repeat(np.array([t])[:, None, :], len(x), axis=1)
     rng, precision, kept = np.random.default_rng(4), np.linalg.inv(covariance), []

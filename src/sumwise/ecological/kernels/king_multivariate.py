@@ -27,13 +27,17 @@ STEP = 1e-4  # of central differences
 
 
 class TableData(NamedTuple):
-    """Row shares x (n, R), column shares t (n, C), weights (n,), points in the unit cube; erho, esigma, ebeta."""
+    """Row shares x (n, R), column shares t (n, C), weights (n,), points in the unit cube; erho, esigma, ebeta.
+
+    With `full`, every two shares have a correlation of their own.
+    """
 
     x: np.ndarray
     t: np.ndarray
     weight: np.ndarray
     points: np.ndarray
     priors: tuple[float, float, float]
+    full: bool = False
 
 
 class Mode(NamedTuple):
@@ -46,12 +50,12 @@ class Mode(NamedTuple):
     course: list[float]
 
 
-def table_data(x, t, weight, priors, *, rng) -> TableData:
+def table_data(x, t, weight, priors, full=False, *, rng) -> TableData:
     """The data with shifted Sobol points for the truncation constant."""
     dims = x.shape[1] * (t.shape[1] - 1)
     points = (qmc.Sobol(dims, scramble=False).random(POINTS) + rng.random(dims)) % 1.0
     x, t, weight = (np.array(a, dtype=float, order="C") for a in (x, t, weight))
-    return TableData(x, t, weight, points, priors)
+    return TableData(x, t, weight, points, priors, full)
 
 
 @njit(cache=True)
@@ -62,11 +66,28 @@ def _equal(phi, size):
 
 
 @njit(cache=True)
+def _all_correlations(tail, size):
+    """The correlations of `size` things from tanh(tail), the partial ones given all before: always a valid matrix."""
+    root = np.zeros((size, size))
+    k = 0
+    for i in range(size):
+        rest = 1.0
+        for j in range(i):
+            partial = math.tanh(tail[k])
+            root[i, j] = partial * math.sqrt(rest)
+            rest *= 1 - partial**2
+            k += 1
+        root[i, i] = math.sqrt(rest)
+    return root @ root.T
+
+
+@njit(cache=True)
 def natural(phi, n_rows, n_cols):
     """Means and standard deviations (R (C - 1),) and the covariance of all rows' first C - 1 shares.
 
     As in 2 x 2 (King 1997, section 7.4): mean = phi (1/4 + sd^2) + 1/2, sd = exp(phi). Shares of one outcome have one
-    correlation between any two rows, shares of one row one between any two outcomes, other pairs their product.
+    correlation between any two rows, shares of one row one between any two outcomes, other pairs their product; where
+    phi has more than these two, every pair of shares has its own (partial) correlation.
 
     Examples
     --------
@@ -80,6 +101,8 @@ def natural(phi, n_rows, n_cols):
     size = n_rows * width
     sd = np.exp(np.minimum(phi[size : 2 * size], 5.0))
     mean = phi[:size] * (0.25 + sd**2) + 0.5
+    if phi.size - 2 * size > 2:
+        return mean, sd, _all_correlations(phi[2 * size :], size) * np.outer(sd, sd)
     between = _equal(phi[2 * size], n_rows)
     within = _equal(phi[2 * size + 1], width) if width > 1 else 0.0
     covariance = np.empty((size, size))
@@ -90,10 +113,10 @@ def natural(phi, n_rows, n_cols):
     return mean, sd, covariance
 
 
-def limits(n_rows: int, n_cols: int) -> tuple[np.ndarray, np.ndarray]:
+def limits(n_rows: int, n_cols: int, full: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The box that parameters stay in: far outside it the truncation constant can't be estimated."""
     size = n_rows * (n_cols - 1)
-    tail = np.full(1 + (n_cols > 2), CORRELATED)
+    tail = np.full(size * (size - 1) // 2 if full and size > 2 else 1 + (n_cols > 2), CORRELATED)
     low = np.concatenate([np.full(size, -OUTSIDE), np.full(size, np.log(NARROW)), -tail])
     return low, np.concatenate([np.full(size, OUTSIDE), np.full(size, np.log(WIDE)), tail])
 
@@ -264,7 +287,7 @@ def climb(data: TableData, max_iter: int, *, rng) -> Mode:
     After the first steps lengths shrink, and the mean of the later half is taken; so are slope and information.
     """
     n, n_rows, n_cols = len(data.x), data.x.shape[1], data.t.shape[1]
-    low, high = limits(n_rows, n_cols)
+    low, high = limits(n_rows, n_cols, data.full)
     tables, phi = _begin(data, rng)
     half, late = max_iter // 2, []
     course = []
@@ -293,7 +316,7 @@ def climb(data: TableData, max_iter: int, *, rng) -> Mode:
 def _begin(data: TableData, rng) -> tuple[np.ndarray, np.ndarray]:
     """Tables without association, shaken by a wide normal about them, and parameters that suit them."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
-    size, (low, high) = n_rows * (n_cols - 1), limits(n_rows, n_cols)
+    size, (low, high) = n_rows * (n_cols - 1), limits(n_rows, n_cols, data.full)
     tables = np.repeat(data.t[:, None, :], n_rows, axis=1)
     centre = np.tile(data.t.mean(axis=0)[:-1], n_rows)
     for _ in range(SHAKES):
@@ -310,7 +333,7 @@ def simulate(mode: Mode, data: TableData, n_draws: int, *, rng) -> Iterator[np.n
     The tables are one array that goes on moving: copy what is to stay.
     """
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
-    low, high = limits(n_rows, n_cols)
+    low, high = limits(n_rows, n_cols, data.full)
     root, tables = np.linalg.cholesky(mode.covariance), mode.tables.copy()
     for z in rng.standard_normal((n_draws, len(mode.phi))):
         mean, _, covariance = natural(np.clip(mode.phi + root @ z, low, high), n_rows, n_cols)
