@@ -54,10 +54,13 @@ long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long" tests
 
-check: $(VENV)/.dev  ## lint, format and types
+check: $(VENV)/.dev  ## lint, format, types, and the spelling and links of pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
+	$(BIN)/python docs/check_links.py
+	$(BIN)/python docs/write_book.py --check
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
