@@ -60,7 +60,6 @@ check: $(VENV)/.dev  ## lint, format, types, and the spelling and links of pages
 	$(BIN)/pyright
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
-	$(BIN)/python docs/write_book.py --check
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
