@@ -25,6 +25,6 @@ for all stories is tested in ``tests/demo/test_story.py``. Order: containers 10,
 distribution 40, collective 50, maxent 60, aggregate 70, privacy 80.
 """
 
-from sumwise.demo.story import Finding, Story, choose, stories
+from sumwise.demo.story import Finding, Findings, Story, choose, stories
 
-__all__ = ["Finding", "Story", "choose", "stories"]
+__all__ = ["Finding", "Findings", "Story", "choose", "stories"]

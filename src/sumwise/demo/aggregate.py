@@ -35,8 +35,8 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     place = tables.domain.levels("city").index("other"), tables.domain.levels("hour").index("18 and above")
     sums = np.asarray(table.label_sums)
     return [
-        Finding("evening displays in small cities", float(table.counts[place]), truth=float(cell.sum())),
-        Finding("clicks on them", float(sums[place]), truth=float(clicks["click"].to_numpy()[cell].sum())),
+        Finding("evening displays in small cities", float(table.counts[place]), truth=float(cell.sum()), kind="count"),
+        Finding("clicks on them", float(sums[place]), float(clicks["click"].to_numpy()[cell].sum()), kind="count"),
     ]
 
 

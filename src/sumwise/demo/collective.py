@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from sumwise.demo.story import Finding, Story
+from sumwise.demo.story import Finding, Findings, Story
 
 SEED = 7
 
@@ -15,6 +16,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
 
     from sumwise import synthetic
     from sumwise.collective import CollectiveEM, LogLinear, TreeModel, count_intervals, map_counts
+    from sumwise.diagnostics import flow_numbers
 
     season = synthetic.birds(8, 12, 2000, rate=0.5, random_state=SEED)
     say("2,000 birds cross an 8 x 8 grid in 12 weeks. About half of them are counted; no flight is seen.")
@@ -33,8 +35,10 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     learned = CollectiveEM(LogLinear(season.features, start=season.log_potentials["t0"])).fit(season.tables)
     names = ("distance", "wind", "destination", "moving")
     shown = ", ".join(f"{name} {w:.1f}" for name, w in zip(names, learned.weights_))
-    say(f"How one bird weighs its moves can be learned from the counts alone: {shown} (in truth 5, 10, 10, 10;")
-    say("birds hardly ever stay where they are, so the counts say little about the last).")
+    say(
+        f"How one bird weighs its moves can be learned from the counts alone: {shown} (in truth 5, 10, 10, 10; birds "
+        "hardly ever stay where they are, so the counts say little about the last)."
+    )
     weeks = sorted(range(11), key=lambda week: -crossing(season.edge_counts, week))[:2]
     flows = {str(w): {(f"t{w}", f"t{w + 1}"): np.outer(~north, north)} for w in weeks}
     sure = count_intervals(model, season.tables, flows, level=0.9)
@@ -42,10 +46,15 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     say(f"Over the middle of the map in week {weeks[0]}: {ends} birds, with 90% certainty.")
     shown = "birds that fly over the middle of the map in week"
     low, high = sure.interval
-    return [
-        Finding(f"{shown} {w}", float(sure.values[k]), crossing(season.edge_counts, w), float(low[k]), float(high[k]))
+    found = [
+        Finding(f"{shown} {w}", *(float(x) for x in (sure.values[k], crossing(season.edge_counts, w), low[k], high[k])))
         for k, w in enumerate(weeks)
     ]
+    numbers = flow_numbers(fit, (f"t{weeks[0]}", f"t{weeks[0] + 1}"), season.positions)
+    caption = f"Week {weeks[0]}: the mean flight of the birds at each place, and how many they are."
+    return Findings(
+        [replace(f, kind="count") for f in found], ("flows", {**numbers, "title": f"week {weeks[0]}"}, caption)
+    )
 
 
 STORY = Story("Where the birds flew", family="collective", run=run, order=50)

@@ -29,7 +29,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     except DataError as error:
         say(f"A slip in two precincts:  {error}")
     truth = float(voters["yes"].to_numpy().sum())
-    return [Finding("voters for yes, from the totals", float(margins.cols[:, 0].sum()), truth=truth)]
+    return [Finding("voters for yes, from the totals", float(margins.cols[:, 0].sum()), truth=truth, kind="count")]
 
 
 def _voters(rng, pd):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sumwise.demo.story import Finding, Story
+from sumwise.demo.story import Finding, Findings, Story
 
 SEED = 3
 
@@ -14,6 +14,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     import numpy as np
 
     from sumwise import synthetic
+    from sumwise.diagnostics import predicted_numbers
     from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding
 
     data = synthetic.gamma(300, 60, noise=0.0, random_state=SEED)
@@ -37,11 +38,15 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         f"Errors on 100 bags give the width of 90% intervals: {wide:.2f} either way; they hold {inside:.0%} of 50 "
         "others."
     )
-    what = "the number of a bag that was not used"
-    return [
-        Finding(what, float(found[k]), float(y[judged][k]), float(found[k] - wide), float(found[k] + wide))
-        for k in (0, 1)
-    ]
+    numbers = predicted_numbers(y[judged], found, "number of the bag", found - wide, found + wide)
+    caption = "50 bags that were not used: predicted and true number, with 90% intervals."
+    return Findings(
+        [
+            Finding(f"the number of bag {k + 1}", *(float(x) for x in (found[k], y[judged][k], low, high)))
+            for k, low, high in ((0, found[0] - wide, found[0] + wide), (1, found[1] - wide, found[1] + wide))
+        ],
+        ("predicted", numbers, caption),
+    )
 
 
 STORY = Story("What a sample reveals about its source", family="distribution", run=run, order=40)

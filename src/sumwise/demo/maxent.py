@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sumwise.demo.story import Finding, Story
+from sumwise.demo.story import Finding, Findings, Story
 
 SEED = 20
 
@@ -14,8 +14,9 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     import numpy as np
 
     from sumwise import Tables, synthetic
+    from sumwise.diagnostics import calibration_numbers
     from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, skyline
-    from sumwise.metrics import auc, nllh
+    from sumwise.metrics import auc, calibration, nllh
 
     people = synthetic.rows(20_000, sizes=[4, 3, 5, 4], rate=0.3, correlation=0.6, random_state=SEED)
     frame, names = people.frame(), list(people.domain.attributes)
@@ -40,14 +41,19 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     asked = [names[0], names[2]]
     expected = float(model.expected(asked).values[1, 2].sum())
     counted = float(tables[tuple(asked)].counts[1, 2])
-    return [
+    ends = share - spread, share + spread
+    found = [
         Finding("NLLH from tables; truth: from rows", scores["model"], truth=scores["rows"]),
         Finding("AUC from tables; truth: from rows", areas[0], truth=areas[1]),
-        Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted),
-        Finding(
-            "share that clicks of the likeliest 1,000", share, float(y[top].mean()), share - spread, share + spread
-        ),
+        Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted, kind="count"),
+        Finding("share that clicks of the likeliest 1,000", share, float(y[top].mean()), *ends, kind="share"),
     ]
+    tenths = {
+        "the model": calibration(y, model.predict_proba(test)),
+        "naive Bayes": calibration(y, naive.predict_proba(test)),
+    }
+    caption = "10,000 others in tenths by predicted probability: predicted share of clicks, and the share that clicked."
+    return Findings(found, ("calibration", calibration_numbers(tenths), caption))
 
 
 STORY = Story("Who will click", family="maxent", run=run, order=60)

@@ -8,8 +8,8 @@ from typing import Any
 __all__ = ["stories_page"]
 
 INTRO = (
-    "Generated data with known truth, one example per family. Each ends with what was estimated, what is true, and "
-    "whether the interval covers the truth. One 95% interval in twenty is expected to miss."
+    "One example per family, on generated data whose truth is known: what was estimated (dot), its interval (line) and "
+    "what is true (cross). One 95% interval in twenty is expected to miss."
 )
 
 
@@ -19,7 +19,7 @@ def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
     Parameters
     ----------
     stories : sequence of mappings
-        ``name``, ``family``, ``lines``, ``findings`` (records of `Finding`).
+        ``name``, ``family``, ``lines``, ``findings`` (records of `Finding`) and perhaps ``figure``.
 
     Examples
     --------
@@ -29,24 +29,32 @@ def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
     >>> '<h2 class="title">Ten coins</h2>' in text
     True
     """
-    import pandas as pd
-
-    from sumwise.diagnostics import finding_numbers
     from sumwise.report import Summary, page
-    from sumwise.report.summary import figure, table
+    from sumwise.report.summary import bullets, figure, finding
 
-    everything = [{**f, "what": f"{story['family']}: {f['what']}"} for story in stories for f in story["findings"]]
-    covered = [f["covers"] for f in everything if f["covers"] is not None]
+    covered = [f["covers"] for story in stories for f in story["findings"] if f["covers"] is not None]
     summaries = []
     for story in stories:
-        summary = Summary(story["name"], story["family"], "", list(story["lines"]))
-        frame: Any = pd.DataFrame(story["findings"])[["what", "estimated", "low", "high", "truth", "covers"]]
-        frame["covers"] = ["" if c is None else "yes" if c else "no" for c in frame["covers"]]
-        block = table(frame.rename(columns={"covers": "interval covers"}), "Estimated and true")
-        numbers = finding_numbers(story["findings"])
-        caption = "How far the estimates (dots) are from the truth (dashed), in percent of it, with their intervals."
-        picture = figure("findings", numbers, caption, block) if len(numbers["names"]) else None
-        summary.add("found", block, picture)
+        lead, *steps = story["lines"]
+        found = [
+            finding(
+                f["what"],
+                f["estimated"],
+                f.get("kind", "number"),
+                **{key: f[key] for key in ("low", "high", "truth")},
+                because=None if f["covers"] is None else _covers(f["covers"]),
+            )
+            for f in story["findings"]
+        ]
+        summary = Summary(story["name"], story["family"], "", [lead], found)
+        if story.get("figure"):
+            summary.add("found", figure(*story["figure"]))
+        if steps:
+            summary.add("found", bullets([" ".join(line.split()) for line in steps], "Step by step"))
         summaries.append(summary.to_dict())
     intro = [INTRO, f"Here {sum(covered)} of {len(covered)} intervals cover the truth."] if covered else [INTRO]
     return page(*summaries, title="sumwise: the demo", intro=intro)
+
+
+def _covers(covers: bool) -> str:
+    return "The interval covers the truth." if covers else "The interval misses the truth."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sumwise.demo.story import Finding, Story
+from sumwise.demo.story import Finding, Findings, Story
 
 SEED = 80
 
@@ -14,6 +14,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     import numpy as np
 
     from sumwise import DataError, Tables
+    from sumwise.diagnostics import predicted_numbers
     from sumwise.noise import Geometric
     from sumwise.privacy import Budget
 
@@ -37,7 +38,11 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     say(f"The same with noise:      {noisy[0].astype(int).tolist()}")
     young, truth = float(noisy[:, 0].sum()), float(true[:, 0].sum())
     spread = 1.96 * float(np.sqrt(np.sum(noise.variance(true[:, 0]))))
-    return [Finding("people in the first age class, from 8 noisy cells", young, truth, young - spread, young + spread)]
+    what, ends = "people in the first age class, from 8 noisy cells", (young - spread, young + spread)
+    numbers = predicted_numbers(true.ravel(), noisy.ravel(), "count of a cell")
+    numbers |= {"labels": ["true count of a cell", "released count of the cell"]}
+    caption = "The 40 cells: true and released count. With epsilon 1, most are off by one or two."
+    return Findings([Finding(what, young, truth, *ends, kind="count")], ("predicted", numbers, caption))
 
 
 STORY = Story("What privacy costs", family="privacy", run=run, order=80)

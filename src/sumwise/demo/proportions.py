@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sumwise.demo.story import Finding, Story
+from sumwise.demo.story import Finding, Findings, Story
 
 
 def run(say):
     import numpy as np
 
     from sumwise import synthetic
+    from sumwise.diagnostics import calibration_numbers
+    from sumwise.metrics import calibration
     from sumwise.proportions import CardinalityClassifier, covariance, subgroups
 
     data = synthetic.election(80, 100, n_categorical=3, weight_spread=0, mean_weight=1, region_effect=0, random_state=1)
@@ -24,10 +26,16 @@ def run(say):
     frame = found.to_frame()
     row = frame[(frame["women"] == True) & (frame["class"] == 1)].iloc[0]  # noqa: E712  a column, not a truth value
     truth = float(data.labels[women].mean())
-    return [
-        Finding("accuracy on strangers", accuracy, data.bayes_accuracy),
-        Finding("share of class D among women", *(float(x) for x in (row["share"], truth, row["low"], row["high"]))),
-    ]
+    shown = (float(x) for x in (row["share"], truth, row["low"], row["high"]))
+    tenths = calibration(data.test_labels, clf.predict_proba(data.test_values))
+    caption = "Votes of 10,000 strangers, in tenths by predicted probability: predicted and true share of D."
+    return Findings(
+        [
+            Finding("accuracy on strangers; truth: of the true model", accuracy, data.bayes_accuracy, kind="share"),
+            Finding("share of class D among women", *shown, kind="share"),
+        ],
+        ("calibration", calibration_numbers({"predictions": tenths}), caption),
+    )
 
 
 STORY = Story("Individuals from region counts", family="proportions", run=run, order=30)

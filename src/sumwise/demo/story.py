@@ -6,10 +6,11 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sumwise.errors import UnknownName
 
-__all__ = ["Finding", "Story", "choose", "stories"]
+__all__ = ["Finding", "Findings", "Story", "choose", "stories"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Finding:
         What is true, where that makes sense.
     low, high : float, optional
         The interval around the estimate.
+    kind : {"number", "share", "count"}, default "number"
+        How the page writes it.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Finding:
     truth: float | None = None
     low: float | None = None
     high: float | None = None
+    kind: str = "number"
 
     @property
     def covers(self) -> bool | None:
@@ -59,6 +63,27 @@ class Finding:
     def record(self) -> dict:
         """The finding as a dict of plain values."""
         return asdict(self) | {"covers": self.covers}
+
+
+class Findings(list[Finding]):
+    """What a story found, with the figure that shows it.
+
+    Parameters
+    ----------
+    found : iterable of Finding
+    figure : tuple of (str, mapping, str), optional
+        A figure function of `sumwise.plots` without ``plot_``, what it draws, and the caption.
+
+    Examples
+    --------
+    >>> from sumwise.demo import Finding, Findings
+    >>> len(Findings([Finding("share of heads", 0.6)]))
+    1
+    """
+
+    def __init__(self, found: Iterable[Finding], figure: tuple[str, Any, str] | None = None):
+        super().__init__(found)
+        self.figure = figure
 
 
 @dataclass(frozen=True)

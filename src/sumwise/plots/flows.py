@@ -9,6 +9,8 @@ import numpy as np
 
 __all__ = ["plot_flows"]
 
+COLOURS = ("#3a9bdc", "#9b6fd0", "#d81b60")  # from few to many, visible on white and on black
+
 
 def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.flow_numbers` returns: an arrow per cell for its mean move, darker for more.
@@ -36,7 +38,7 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     't0 to t1'
     """
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LogNorm
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
     from sumwise.plots.labels import NARROW, short, tips
 
@@ -46,7 +48,8 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     counts = np.asarray(numbers["counts"], dtype=float)
     if len(starts):
         ends = max(float(counts.min()), 0.1), max(float(counts.max()), 0.2)
-        look: dict[str, Any] = {"cmap": "viridis_r", "norm": LogNorm(*ends)}
+        colours = LinearSegmentedColormap.from_list("few to many", COLOURS)
+        look: dict[str, Any] = {"cmap": colours, "norm": LogNorm(*ends)}
         arrows = ax.quiver(
             *starts.T,
             *moves.T,

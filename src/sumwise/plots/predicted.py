@@ -16,7 +16,8 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``actual``, ``predicted``, ``low`` and ``high`` (or None), ``what``; perhaps ``share``, whether they are shares.
+        ``actual``, ``predicted``, ``low`` and ``high`` (or None), ``what``; perhaps ``share``, whether they are shares,
+        and ``labels`` of the two axes.
     ax : matplotlib axes, optional
 
     Returns
@@ -36,8 +37,8 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     a, p = (np.asarray(numbers[k], dtype=float) for k in ("actual", "predicted"))
-    across = [numbers[k] for k in ("low", "high") if numbers.get(k) is not None]
-    ends = fitted(a, p, *across)
+    drawn = [numbers[k] for k in ("low", "high") if numbers.get(k) is not None]
+    ends = fitted(a, p, *drawn)
     ax.plot(ends, ends, color="0.6", linewidth=1, linestyle="--")
     if numbers.get("low") is not None:
         ax.vlines(a, numbers["low"], numbers["high"], color="#9a9a9a", alpha=0.6, linewidth=1)
@@ -45,7 +46,8 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     if a.size <= 2000:
         shown = percent if numbers.get("share") else "{:.4g}".format
         tips(dots, [f"actual {shown(x)}, predicted {shown(y)}" for x, y in zip(a, p)])
-    ax.set(xlim=ends, ylim=ends, xlabel=f"actual {numbers['what']}", ylabel=f"predicted {numbers['what']}")
+    across, up = numbers.get("labels", (f"actual {numbers['what']}", f"predicted {numbers['what']}"))
+    ax.set(xlim=ends, ylim=ends, xlabel=across, ylabel=up)
     if numbers.get("share"):
         percent_axes(ax.xaxis, ax.yaxis)
     return ax

@@ -99,7 +99,7 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)
         return max(min(across, 4.2 + 0.9 * columns), 4.0) if width == "wide" else across, tall
     if plot in SQUARE:
-        return (8.0, 7.0) if width == "wide" else (across, 5.4)
+        return (7.4, 6.2) if width == "wide" else (across, 5.4)
     return (9.5, 4.2) if width == "wide" else (across, 3.2)
 
 
@@ -113,9 +113,18 @@ def _element(svg: str, caption: str) -> str:
     label = escape(" ".join(caption.split()), quote=True)
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     start = f'<svg {spaces} viewBox="{box[1] if box else ""}"'
-    rest = with_tips(re.sub(r"(stroke|fill): #000000", r"\1: currentColor", rest.strip()))
+    rest = re.sub(r"(stroke|fill): #000000", r"\1: currentColor", rest.strip())
+    rest = re.sub(r"(stroke|fill): (#0072b2|#d55e00|#b9b9b9)", _of_the_page, rest)
+    rest = with_tips(rest)
     look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
+
+
+PAGE_COLOURS = {"#0072b2": "--blue", "#d55e00": "--orange", "#b9b9b9": "--bar"}  # lighter ones in the dark
+
+
+def _of_the_page(found: re.Match[str]) -> str:
+    return f"{found[1]}: var({PAGE_COLOURS[found[2]]}, {found[2]})"
 
 
 def with_tips(svg: str) -> str:

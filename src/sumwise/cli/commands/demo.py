@@ -34,6 +34,8 @@ def command(
         shown.append(tell(story, json))
     path = write_report(shown, out)
     if json:
+        for story in shown:
+            del story["figure"]  # on the page
         output.write_json({"stories": shown, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
         return
     output.write(f"{len(shown)} {'story' if len(shown) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
@@ -81,5 +83,6 @@ def tell(story, json: bool) -> dict:
         "family": story.family,
         "lines": lines,
         "findings": [finding.record() for finding in findings],
+        "figure": getattr(findings, "figure", None),
         "seconds": round(seconds, 1),
     }
