@@ -12,7 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.display import facts_html, facts_text
 from sumwise.errors import DataError
-from sumwise.noise import Exact, Gaussian, Noise, Poisson, check_fits
+from sumwise.noise import Exact, Gaussian, Noise, Poisson, Summed, check_fits
 
 __all__ = ["Table"]
 
@@ -37,7 +37,7 @@ class Table:
         For cells that were withheld (NaN): the lowest and highest count that they may have.
     label_noise : Noise, optional
         p(observed | true) of the label sums where it differs: a release by class has less noise on the sum of each
-        class than on the counts, which are their sum. Default: `noise`.
+        class than on the counts, which are their sum; see `by_class`. Default: `noise`.
 
     Examples
     --------
@@ -101,6 +101,26 @@ class Table:
     def noise_of_sums(self) -> Noise:
         """The noise of the label sums: `label_noise`, or `noise` where none of their own is given."""
         return self.noise if self.label_noise is None else self.label_noise
+
+    @property
+    def by_class(self) -> bool:
+        """Whether the noise of a count is the sum of that of its classes, so that counts and label sums share noise.
+
+        So it is where `noise` is what `label_noise` adds up to over the classes; otherwise the two are independent.
+
+        Examples
+        --------
+        >>> from sumwise import Table
+        >>> from sumwise.noise import Geometric, Summed
+        >>> Table("a", [5, 7], [2, 3], Summed(Geometric(2.0), 2), label_noise=Geometric(2.0)).by_class
+        True
+        """
+        one, both, k = self.label_noise, self.noise, self.n_classes
+        if isinstance(both, Summed):
+            return both.times == k and both.noise == one
+        if not (isinstance(one, Gaussian) and isinstance(both, Gaussian)):
+            return False
+        return bool(np.allclose(np.square(both.scale), (k or 0) * np.square(one.scale), rtol=1e-9, atol=0.0))
 
     @property
     def n_cells(self) -> int:

@@ -13,7 +13,7 @@ DOMAIN = Domain({"a": 3, "b": ["x", "y"]})
 
 def model(n_classes=2, seed=0):
     rng = np.random.default_rng(seed)
-    lay = layout_of(DOMAIN, [("a", "b"), ("a",), ("b",)], None)
+    lay = layout_of(Schema(DOMAIN, None, "y", np.arange(n_classes)), [("a", "b"), ("a",), ("b",)], None)
     rows = 1 if n_classes == 2 else n_classes
     parameters = Parameters(*(rng.normal(size=s) for s in (lay.n_params, (rows, lay.n_params), n_classes)))
     return LogLinearModel(Schema(DOMAIN, None, "y", np.arange(n_classes)), lay, parameters, 100.0)

@@ -74,7 +74,7 @@ def standing_rows(model: LogLinearModel, codes: np.ndarray) -> tuple[np.ndarray,
     if np.prod(sizes, dtype=float) > ROWS:
         return codes[:ROWS], np.full(min(ROWS, len(codes)), 1.0 / min(ROWS, len(codes)))
     shares = model.joint().sum(axis=0).ravel()
-    return np.indices(sizes).reshape(len(sizes), -1).T, shares
+    return model.layout.with_crossed(np.indices(sizes).reshape(len(sizes), -1).T), shares
 
 
 def _in_parts(answers: Callable[[slice], Moves], n: int, stats: SufficientStatistics) -> Moves:
@@ -127,7 +127,7 @@ def _replicates(
         "theta": fitted.theta + theta,
         "offsets": fitted.offsets + offsets,
         "prior": scale * variances,
-        "shares": np.concatenate([stats.margin(a) for a in range(len(lay.sizes))]),
+        "shares": np.concatenate([stats.margin(a) for a in range(len(lay.levels))]),
         "scale": np.array(scale),
     }
 
@@ -159,7 +159,7 @@ def coefficient_intervals(model: LogLinearModel, replicates: dict[str, np.ndarra
 def effect_intervals(model: LogLinearModel, replicates: dict[str, np.ndarray], level: float) -> Any:
     """Effects of levels and of their crosses on log-odds, with intervals."""
     lay, theta = model.layout, model.parameters.theta
-    shares = np.split(replicates["shares"], np.cumsum(lay.sizes)[:-1])
+    shares = np.split(replicates["shares"], np.cumsum(lay.levels)[:-1])
     fitted, every, prior = (
         effects_of(lay, values, shares, variances=i == 2)
         for i, values in enumerate((theta, replicates["theta"], replicates["prior"]))
@@ -233,7 +233,7 @@ def free_shares(lay: Layout) -> np.ndarray:
     >>> free_shares(layout((2, 4), [(0, 1)]))[0]
     np.float64(0.375)
     """
-    each = [np.prod([(lay.sizes[a] - 1) / lay.sizes[a] for a in term]) for term in lay.terms]
+    each = [np.prod([(lay.levels[a] - 1) / lay.levels[a] for a in term]) for term in lay.terms]
     return np.repeat(each, np.diff(lay.term_starts))
 
 

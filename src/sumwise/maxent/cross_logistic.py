@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.fitted_model import Schema
-from sumwise.maxent.kernels.loglinear import Layout, class_scores, layout
+from sumwise.maxent.fitted_model import Schema, layout_of
+from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
+from sumwise.maxent.kernels.loglinear import Crossed, Layout, class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.max_ent import MaxEntClassifier
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.tables_classifier import TablesClassifier, codes_of
+from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
 __all__ = ["CrossLogistic", "SampledLogistic", "skyline"]
+
+
+NO_PARAMETER = 1e9  # penalty that keeps what has no parameter at zero
 
 
 class CrossLogistic(TablesClassifier):
@@ -44,26 +49,29 @@ class CrossLogistic(TablesClassifier):
     def fit_codes(self, tables: Tables, codes: np.ndarray, y: np.ndarray, penalty_theta: Any) -> Any:
         """Learn from level codes (n, D) and class codes (n,) of rows; for `skyline` and `SampledLogistic`."""
         self._remember(tables, len(codes))
-        place = {a: i for i, a in enumerate(tables.domain.attributes)}
-        lay = with_margins(tables.domain.shape, [[place[a] for a in t.attributes] for t in tables])
+        schema = Schema.of(tables)
+        crossed = crossed_features(schema.domain, schema.encoding)
+        lay = with_margins(schema.domain.shape, [schema.domain.axes(t.attributes) for t in tables], crossed)
         known = (codes >= 0).all(axis=1)
         if not known.all():
             raise DataError(f"{int((~known).sum())} of {len(codes)} rows have a level that no table has.")
-        orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
-        given = usual_penalties(len(tables.domain)) if penalty_theta is None else penalty_theta
+        orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
+        given = usual_penalties(len(lay.sizes)) if penalty_theta is None else penalty_theta
         given = given if np.ndim(given) else [given]
         by_order = np.array([checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given], dtype=float)
         penalty = by_order[np.minimum(orders, len(by_order)) - 1]
         counts = np.eye(len(self.classes_))[y]
-        design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes)
+        design = cell_design(codes, lay.terms, lay.term_starts, lay.levels)
+        penalty[~lay.own_places()] = NO_PARAMETER
         self.theta_, self.offsets_, _, self.n_iter_ = fit_softmax(design, counts, np.maximum(penalty, 1e-9))
-        self.terms_ = [tuple(tables.domain.attributes[a] for a in t) for t in lay.terms]
+        self.theta_[:, ~lay.own_places()] = 0.0
+        self.terms_ = [schema.names(term) for t, term in enumerate(lay.terms) if t not in lay.bare]
         return self
 
-    def _scores(self, codes: np.ndarray) -> np.ndarray:
-        place = {a: i for i, a in enumerate(self.domain_.attributes)}
-        lay = layout(self.domain_.shape, [[place[a] for a in t] for t in self.terms_])
-        return class_scores(lay, self.theta_, self.offsets_, codes)
+    def _frame_scores(self, frame: Any) -> np.ndarray:
+        domain = arranged_domain(self.domain_, self.encoding_)
+        schema = Schema(domain, self.encoding_, self.label_, self.classes_)
+        return class_scores(layout_of(schema, self.terms_, None), self.theta_, self.offsets_, schema.codes(frame))
 
 
 class SampledLogistic(CrossLogistic):
@@ -140,13 +148,14 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) 
     array([0.7])
     """
     made = CrossLogistic()
-    codes = codes_of(frame, tables.domain, tables.encoding)
-    return made.fit_codes(tables, codes, Schema.of(tables).label_codes(labels, len(codes)), penalty_theta)
+    schema = Schema.of(tables)
+    codes = schema.codes(frame)
+    return made.fit_codes(tables, codes, schema.label_codes(labels, len(codes)), penalty_theta)
 
 
-def with_margins(sizes: Any, tables: list) -> Layout:
-    """The layout of tables and of every table that they imply."""
+def with_margins(sizes: Any, tables: list, crossed: Sequence[Crossed] = ()) -> Layout:
+    """The layout of tables and of every table that they imply; the last features may be `crossed`."""
     from itertools import combinations
 
     subsets = {s for t in tables for r in range(1, len(t) + 1) for s in combinations(sorted(t), r)}
-    return layout(sizes, sorted(subsets))
+    return layout(sizes[: len(sizes) - len(crossed)], sorted(subsets), crossed=crossed)

@@ -27,9 +27,14 @@ def effect_terms(lay: Layout) -> list[tuple[int, ...]]:
     >>> effect_terms(layout((2, 3), [(0, 1)]))
     [(0,), (1,), (0, 1)]
     """
-    whole = {s for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is None for s in subsets(term) if s}
+    whole = {s for t in dense_terms(lay) for s in subsets(lay.terms[t]) if s}
     listed = {term for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is not None}
     return sorted(whole | listed, key=lambda s: (len(s), s))
+
+
+def dense_terms(lay: Layout) -> list[int]:
+    """Terms that have a parameter for every cell."""
+    return [t for t in range(len(lay.terms)) if lay.sparse_cells(t) is None and t not in lay.bare]
 
 
 def effects_of(lay: Layout, values: np.ndarray, shares: Sequence[np.ndarray], variances: bool = False) -> list:
@@ -51,6 +56,8 @@ def effects_of(lay: Layout, values: np.ndarray, shares: Sequence[np.ndarray], va
     out: dict[tuple[int, ...], Any] = dict.fromkeys(wanted, 0.0)
     listed = {term for t, term in enumerate(lay.terms) if lay.sparse_cells(t) is not None}
     for t, term in enumerate(lay.terms):
+        if t in lay.bare:
+            continue
         part = values[..., lay.term_starts[t] : lay.term_starts[t + 1]]
         if term in listed:
             out[term] = out[term] + part[..., :-1]
@@ -92,9 +99,9 @@ def least_split(lay: Layout, values: np.ndarray, penalties: np.ndarray, variance
     >>> least_split(lay, np.array([[0.0, 0.0, 0.0, 0.0, 1.0, -1.0]]), np.ones((1, 6))).round(3)
     array([[ 0.333,  0.333, -0.333, -0.333,  0.667, -0.667]])
     """
-    even = [np.full(k, 1.0 / k) for k in lay.sizes]
+    even = [np.full(k, 1.0 / k) for k in lay.levels]
     effects = dict(zip(effect_terms(lay), effects_of(lay, values, even, variances)))
-    dense = [t for t in range(len(lay.terms)) if lay.sparse_cells(t) is None]
+    dense = dense_terms(lay)
     price = np.maximum(np.stack([penalties[:, lay.term_starts[t]] for t in range(len(lay.terms))]), 1e-12)
     out = values.copy()
     for t in dense:
@@ -103,7 +110,7 @@ def least_split(lay: Layout, values: np.ndarray, penalties: np.ndarray, variance
             if s and effects[s].shape[-1] == np.prod(lay.shape(s)):
                 parts = {u: 1.0 / (price[u] * _cells_beyond(lay, u, s)) for u in dense if set(s) <= set(lay.terms[u])}
                 share = parts[t] / sum(parts.values())
-                along = [lay.sizes[a] if a in s else 1 for a in term]
+                along = [lay.levels[a] if a in s else 1 for a in term]
                 table += ((share**2 if variances else share)[:, None] * effects[s]).reshape(-1, *along)
         out[:, lay.term_starts[t] : lay.term_starts[t + 1]] = table.reshape(len(values), -1)
     return out

@@ -163,7 +163,7 @@ def strong_pairs(stats: SufficientStatistics) -> tuple[tuple[int, int], ...]:
     large = lay.sparse_terms()
     for t, term in enumerate(lay.terms):
         listed = lay.sparse_cells(t) is not None  # then the two are redrawn together at little cost
-        if len(term) != 2 or (math.prod(lay.shape(term)) > PAIR_CELLS and not listed):
+        if len(term) != 2 or lay.is_crossed(t) or (math.prod(lay.shape(term)) > PAIR_CELLS and not listed):
             continue
         strength = stats.association(t)
         if listed and together_cost(stats, t) > PAIR_COST:
@@ -213,8 +213,9 @@ def strong_trees(stats: SufficientStatistics) -> tuple[gibbs.Jump, ...]:
     """
     lay, tables, strengths = stats.layout, {}, []
     for t, term in enumerate(lay.terms):
-        if len(term) == 2 and lay.sparse_cells(t) is None:  # of those that list their cells blocks take care
-            tables[term] = np.maximum(stats.data.counts[stats.part(t)].reshape(lay.shape(term)), 0.0)
+        if len(term) == 2 and lay.sparse_cells(t) is None and not lay.is_crossed(t):  # of listed cells blocks take care
+            counts = stats.implied_counts(t) if t in lay.bare else stats.data.counts[stats.part(t)]
+            tables[term] = np.maximum(counts.reshape(lay.shape(term)), 0.0)
             strengths.append((stats.association(t), term))
     strengths.sort(reverse=True)
     home = {a: {a} for a in range(len(lay.sizes))}

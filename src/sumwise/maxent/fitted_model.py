@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.maxent.engines import Parameters
+from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.loglinear import (
     ENUMERABLE,
@@ -34,7 +36,10 @@ COLD_START = 200  # sweeps from independent attributes
 
 
 class Schema(NamedTuple):
-    """What parameters are about: features with their levels, how raw columns become levels, the label's classes."""
+    """What parameters are about: features with their levels, how raw columns become levels, the label's classes.
+
+    Features that are functions of others come last (see `hashed_crosses`).
+    """
 
     domain: Domain
     encoding: Encoding | None
@@ -44,7 +49,8 @@ class Schema(NamedTuple):
     @classmethod
     def of(cls, tables: Tables) -> Schema:
         """The schema of tables."""
-        return cls(tables.domain, tables.encoding, tables.label, np.array(tables.classes))
+        domain = arranged_domain(tables.domain, tables.encoding)
+        return cls(domain, tables.encoding, tables.label, np.array(tables.classes))
 
     def names(self, term: Any) -> tuple[str, ...]:
         """Names of attributes by their positions."""
@@ -101,11 +107,11 @@ class LogLinearModel:
     @property
     def enumerable(self) -> bool:
         """Whether the joint table is small enough to go through."""
-        return self.schema.domain.size() * len(self.schema.classes) <= ENUMERABLE
+        return math.prod(map(float, self.layout.sizes)) * len(self.schema.classes) <= ENUMERABLE
 
     def joint(self) -> np.ndarray:
         """p(y, x), of shape (K, levels of each attribute)."""
-        lay, d = self.layout, len(self.schema.domain)
+        lay, d = self.layout, len(self.layout.sizes)
         weights = log_weights(spread(lay, self.parameters.mu), spread(lay, self.parameters.theta))
         joint = np.zeros((len(weights), *lay.sizes)) + self.parameters.offsets.reshape(-1, *[1] * d)
         for c, clique in enumerate(lay.cliques):
@@ -120,7 +126,7 @@ class LogLinearModel:
             joint = self.joint()
             cells = rng.choice(joint.size, size=n, p=joint.ravel())
             labels, *codes = np.unravel_index(cells, joint.shape)
-            return np.column_stack(codes), labels
+            return self.layout.with_crossed(np.column_stack(codes)), labels
         lay = self.layout
         chains = gibbs.draw_chains(n, [np.full(s, 1.0 / s) for s in lay.sizes], len(self.schema.classes), rng)
         if self.chains is not None:
@@ -131,11 +137,13 @@ class LogLinearModel:
         weights = log_weights(spread(lay, self.parameters.mu), theta)
         for _ in range(COLD_START if self.chains is None else BURN_IN):
             gibbs.sweep(chains, plan, weights, theta, self.parameters.offsets)
-        return chains.codes.astype(np.int64), chains.labels.astype(np.int64)
+        return lay.with_crossed(chains.codes.astype(np.int64)), chains.labels.astype(np.int64)
 
 
-def layout_of(domain: Domain, terms: Any, listed: Any) -> Layout:
+def layout_of(schema: Schema, terms: Any, listed: Any) -> Layout:
     """The layout of tables over named attributes, `listed` being the cells (or None) of each."""
+    domain, crossed = schema.domain, crossed_features(schema.domain, schema.encoding)
     axes = [tuple(domain.axes(term)) for term in terms]
     kept = listed or [None] * len(axes)
-    return layout(domain.shape, axes, {term: cells for term, cells in zip(axes, kept) if cells is not None})
+    sparse = {term: cells for term, cells in zip(axes, kept) if cells is not None}
+    return layout(domain.shape[: len(domain) - len(crossed)], axes, sparse, crossed)

@@ -20,6 +20,7 @@ from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
 from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
+from sumwise.maxent.hashed_crosses import arranged, arranged_domain, crossed_features, homes_of
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import NAMES, SolverOptions, options_of
@@ -192,8 +193,7 @@ class MaxEntClassifier(TablesClassifier):
         parts = parts_of(tables)
         sparse = self._uses_sparse_terms(parts)
         check_memory(parts[0], sparse)
-        listed = sparse_terms_of(parts) if sparse else None
-        by_part = [_read(t, settings, listed) for t in parts]
+        by_part = _read(parts, settings, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
         settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
         begin = self._begin(stats, schema) if self.warm_start else None
@@ -229,7 +229,7 @@ class MaxEntClassifier(TablesClassifier):
     ) -> tuple[Any, dict | None]:
         """The penalty of theta as given, by default, or chosen; and what was tried."""
         if self.penalty_theta is None:
-            return usual_penalties(len(schema.domain)), None
+            return usual_penalties(len(stats.layout.sizes)), None
         if not isinstance(self.penalty_theta, str):
             return self.penalty_theta, None
         checks.choice(self.penalty_theta, "penalty_theta", ("auto",))
@@ -244,9 +244,9 @@ class MaxEntClassifier(TablesClassifier):
 
     def _begin(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
         """Where the last fit ended, if there is one of the same shape."""
-        if not hasattr(self, "theta_") or self.domain_ != schema.domain:
+        last = self.model_ if hasattr(self, "theta_") else None
+        if last is None or last.schema.domain != schema.domain:
             return None
-        last = self.model_
         mine, theirs = last.layout.sparse_terms(), stats.layout.sparse_terms()
         same = last.parameters.theta.shape == stats.data.sums.shape and len(last.schema.classes) == len(stats.shares)
         same = same and mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
@@ -254,8 +254,9 @@ class MaxEntClassifier(TablesClassifier):
 
     def _keep(self, model: LogLinearModel) -> None:
         self.mu_, self.theta_, self.offsets_ = model.parameters.mu, model.parameters.theta, model.parameters.offsets
-        self.listed_ = list(model.layout.listed)
-        self.terms_ = [model.schema.names(term) for term in model.layout.terms]
+        lay = model.layout
+        self.listed_ = [kept for c, kept in enumerate(lay.listed) if c not in lay.bare]
+        self.terms_ = [model.schema.names(term) for t, term in enumerate(lay.terms) if t not in lay.bare]
         self.engine_, self.chains_, self.fit_ = model.engine, model.chains, model.fit
         self.blocks_ = list(model.blocks)
 
@@ -268,9 +269,11 @@ class MaxEntClassifier(TablesClassifier):
     def model_(self) -> LogLinearModel:
         """The fitted model by itself: parameters, where they are, and what they are about."""
         self._fitted("theta_")
+        domain = arranged_domain(self.domain_, self.encoding_)
+        schema = Schema(domain, self.encoding_, self.label_, self.classes_)
         return LogLinearModel(
-            Schema(self.domain_, self.encoding_, self.label_, self.classes_),
-            layout_of(self.domain_, self.terms_, getattr(self, "listed_", None)),
+            schema,
+            layout_of(schema, self.terms_, getattr(self, "listed_", None)),
             Parameters(self.mu_, self.theta_, self.offsets_),
             self.n_,
             self.engine_,
@@ -291,8 +294,9 @@ class MaxEntClassifier(TablesClassifier):
     def _rng(self, random_state: Any) -> np.random.Generator:
         return checks.generator(self.random_state if random_state is None else random_state)
 
-    def _scores(self, codes: np.ndarray) -> np.ndarray:
-        return self.model_.scores(codes)
+    def _frame_scores(self, frame: Any) -> np.ndarray:
+        model = self.model_
+        return model.scores(model.schema.codes(frame))
 
     # --- what the model says
 
@@ -341,7 +345,7 @@ class MaxEntClassifier(TablesClassifier):
         -------
         str
             The statement; its columns are those of `keep` and ``probability_0``, ``probability_1``, ... in the order of
-            ``classes_``. Hashed columns and crosses are refused.
+            ``classes_``. Hashed crosses are computed; hashed columns are refused.
 
         Examples
         --------
@@ -539,7 +543,7 @@ class MaxEntClassifier(TablesClassifier):
         model, settings = self._distribution(), self._settings()
         n = checks.at_least(n, "n", 2)
         parts = parts_of(tables, "bootstrap")
-        stats = added([_read(t, settings, model.layout.sparse_terms()) for t in parts])
+        stats = added(_read(parts, settings, lambda *_: model.layout.sparse_terms()))
         if parts[0].domain != self.domain_ or stats.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
         if abs(stats.n - self.n_) > 1e-6 * self.n_:
@@ -603,12 +607,20 @@ class MaxEntClassifier(TablesClassifier):
         return bootstrap.effect_intervals(self._bootstrapped(), self.replicates_, level)
 
 
-def _read(tables: Any, settings: Settings, listed: Any) -> SufficientStatistics:
-    """Statistics of the tables; as if exact where their noise is to be ignored."""
-    stats = sufficient_statistics(tables, settings.options.margins, listed)
+def _read(given: Sequence[Tables], settings: Settings, listing: Any) -> list[SufficientStatistics]:
+    """Statistics of every part; as if exact where their noise is to be ignored.
+
+    listing: what finds the cells of tables that are held sparse, given the parts and their crosses; None for nothing.
+    """
+    parts = [arranged(t) for t in given]
+    domain, margins = parts[0].domain, settings.options.margins
+    crossed = crossed_features(domain, parts[0].encoding)
+    homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, margins)  # refuses large ones
+    listed = None if listing is None else listing(parts, crossed)
+    found = [sufficient_statistics(t, margins, listed, crossed) for t in parts]
     if settings.options.noise == "aware":
-        return stats
-    return replace(stats, noise=Moments(*(np.zeros_like(v) for v in stats.noise)))
+        return found
+    return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None) for s in found]
 
 
 def _changed(options: Any, given: Mapping[str, Any]) -> SolverOptions:

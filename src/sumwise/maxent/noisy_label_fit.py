@@ -50,9 +50,11 @@ def noisy_label_fit(
     """
     lay, weights = stats.layout, np.full(len(codes), stats.n / len(codes))
     if math.prod(map(float, lay.sizes)) < len(codes):
-        cells, counts = np.unique(np.ravel_multi_index(tuple(codes.T), lay.sizes), return_counts=True)
-        codes, weights = np.column_stack(np.unravel_index(cells, lay.sizes)), counts * weights[0]
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes, lay.listed)
+        free = codes[:, : len(lay.sizes)].T
+        cells, counts = np.unique(np.ravel_multi_index(tuple(free), lay.sizes), return_counts=True)
+        codes = lay.with_crossed(np.column_stack(np.unravel_index(cells, lay.sizes)))
+        weights = counts * weights[0]
+    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
     sums = observed_sums(stats, design.T @ weights if rescale else None)
     centre = None if stats.centre is None else stats.centre.sums
     return fit_noisy_sums(design, weights, sums, np.maximum(penalty, 1e-9), begin, centre=centre)
@@ -62,13 +64,16 @@ def observed_sums(stats: SufficientStatistics, here: np.ndarray | None) -> Noisy
     """The label sums, their noise, and how many individuals a cell has for each that the rows have.
 
     here (P,): counts of the rows, scaled to the population. The observed counts correct them as far as they are
-    precise: the noise of a count against its own sampling variance.
+    precise: the noise of a count against its own sampling variance. What is left of a count's noise in a corrected sum
+    is part of the noise that sums are weighted by.
     """
-    ratio = np.ones(stats.layout.n_params)
+    ratio, variance = np.ones(stats.layout.n_params), stats.noise.sums
     if here is not None:
         share = stats.seen.counts * here / np.maximum(here + stats.noise.counts, 1e-9)
         ratio = np.clip((here + share * (stats.data.counts - here) + 1.0) / (here + 1.0), 0.0, MOST_RATIO)
-    variance = np.where(stats.seen.sums > 0, stats.noise.sums, np.inf)
+        rates = (stats.shares[1:] if len(variance) == 1 else stats.shares)[:, None]
+        variance = stats.noise_per_count(rates, share)
+    variance = np.where(stats.seen.sums > 0, variance, np.inf)
     return NoisySums(stats.data.sums, variance, ratio, stats.n, stats.shares, lambda v: centred(stats, v))
 
 
@@ -123,7 +128,7 @@ def fit_on_rows(stats: SufficientStatistics, codes: np.ndarray, plain: np.ndarra
     if not known.any():
         raise DataError("No row has levels that all tables have.", hint="give rows of the same population.")
     codes, lay = codes[known], stats.layout
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.sizes, lay.listed)
+    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
     here = np.asarray(design.sum(axis=0)).ravel() * (stats.n / len(codes))
     few = 1.0 + stats.n / len(codes)  # a few rows stand for many: their error is that of noise n / m times the sampling
     if stats.noisy:

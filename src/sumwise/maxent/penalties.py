@@ -59,7 +59,7 @@ def _by_order(stats: SufficientStatistics, penalty: Any, name: str) -> np.ndarra
         raise DataError(f"{name} is empty.", hint="give a number, or one for each order of tables.")
     by_order = np.array([checks.at_least(p, name, 0, whole_number=False) for p in given], dtype=float)
     lay = stats.layout
-    orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
+    orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
     return by_order[np.minimum(orders, len(by_order)) - 1]
 
 
@@ -80,7 +80,7 @@ def usual_penalties(n_attributes: int) -> tuple[float, float]:
 
 
 def noise_ratio(stats: SufficientStatistics) -> Moments:
-    """V / S of every count and label sum; 0 where tables are exact.
+    """V / S of every count and of every label sum, compared per count; 0 where tables are exact.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def noise_ratio(stats: SufficientStatistics) -> Moments:
     >>> from sumwise.noise import Gaussian
     >>> table = Table("a", [100.0, 900.0], [50.0, 450.0], noise=Gaussian(10.0))
     >>> noise_ratio(sufficient_statistics(Tables([table], Domain({"a": 2}), n=1000))).sums.round(2)
-    array([[4.  , 0.44]])
+    array([[5.  , 0.56]])
     """
     if not stats.noisy:
         return Moments(np.zeros_like(stats.data.counts), np.zeros_like(stats.data.sums))
     counts = sampling_counts(stats)
     shares = stats.shares[1:] if len(stats.data.sums) == 1 else stats.shares
     rates = np.clip(shares, EDGE, 1 - EDGE)[:, None]
-    return Moments(stats.noise.counts / counts, stats.noise.sums / (counts * rates * (1 - rates)))
+    return Moments(stats.noise.counts / counts, stats.noise_per_count(rates) / (counts * rates * (1 - rates)))
 
 
 def sampling_counts(stats: SufficientStatistics) -> np.ndarray:
@@ -162,7 +162,7 @@ def association_penalty(stats: SufficientStatistics) -> np.ndarray:
 
 def _margins(stats: SufficientStatistics) -> list[np.ndarray]:
     """Shares of the levels of every attribute, none below 1 / n."""
-    return [np.maximum(stats.margin(a), 1.0 / stats.n) for a in range(len(stats.layout.sizes))]
+    return [np.maximum(stats.margin(a), 1.0 / stats.n) for a in range(len(stats.layout.levels))]
 
 
 def _independent(margins: list[np.ndarray], term: tuple[int, ...], n: float) -> np.ndarray:
@@ -195,7 +195,7 @@ def large_penalties(stats: SufficientStatistics, penalties: np.ndarray, most: fl
     """
     lay, out = stats.layout, np.array(penalties, dtype=float)
     for t, term in enumerate(lay.terms):
-        if len(term) == 1 and lay.sizes[term[0]] > LARGE:
+        if len(term) == 1 and not lay.is_crossed(t) and lay.sizes[term[0]] > LARGE:
             wanted = np.minimum(1.0 / np.maximum(2.0 * effect_variance(stats, t), 1e-9), most)
             out[:, stats.part(t)] = np.maximum(out[:, stats.part(t)], wanted[:, None])
     return out * copies(stats)
@@ -211,8 +211,9 @@ def effect_variance(stats: SufficientStatistics, t: int) -> np.ndarray:
     used, total = n > 0, float(n.sum())
     spare = total - float(np.sum(n**2)) / max(total, 1e-300)
     out = np.zeros(len(stats.data.sums))
-    for k, (sums, noise) in enumerate(zip(stats.data.sums[:, at], stats.noise.sums[:, at])):
-        rate = float(np.clip(sums[used].sum() / max(total, 1e-300), 1e-6, 1 - 1e-6))
+    rates = np.clip(stats.data.sums[:, at][:, used].sum(axis=1) / max(total, 1e-300), 1e-6, 1 - 1e-6)
+    noises = stats.noise_per_count(rates[:, None])[:, at]
+    for k, (sums, rate, noise) in enumerate(zip(stats.data.sums[:, at], rates.tolist(), noises)):
         chance = rate * (1 - rate)
         spread = float(np.sum((sums[used] - rate * n[used]) ** 2 / n[used]))
         by_chance = (int(used.sum()) - 1) * chance + float(np.sum(noise[used] / n[used]))

@@ -14,6 +14,7 @@ from sumwise.estimate import Estimate
 from sumwise.maxent.bootstrap import ROWS, quantile, standing_rows
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel
+from sumwise.maxent.hashed_crosses import arranged
 from sumwise.maxent.kernels.loglinear import log_sum, term_scores
 from sumwise.maxent.sufficient_statistics import parts_of, sufficient_statistics
 from sumwise.tables import Tables
@@ -77,9 +78,15 @@ def _expected(model, names, axes, source, standing, replicates, level) -> Estima
     """One of `expected_tables`, by the joint table or by draws."""
     domain, classes = model.schema.domain, model.schema.classes
     shape = (*(domain[a] for a in names), len(classes))
-    if isinstance(source, np.ndarray):
-        away = tuple(i + 1 for i in range(len(domain)) if i not in axes)
-        kept = [a for a in range(len(domain)) if a in axes]
+    if isinstance(source, np.ndarray) and any(a >= len(model.layout.sizes) for a in axes):
+        sizes = model.layout.sizes
+        rows = model.layout.with_crossed(np.indices(sizes).reshape(len(sizes), -1).T)
+        cell = np.ravel_multi_index(tuple(rows[:, a] for a in axes), shape[:-1])
+        columns = [np.bincount(cell, weights=p.ravel(), minlength=int(np.prod(shape[:-1]))) for p in source]
+        share, error = np.stack(columns, axis=-1).reshape(shape), np.zeros(shape)
+    elif isinstance(source, np.ndarray):
+        away = tuple(i + 1 for i in range(source.ndim - 1) if i not in axes)
+        kept = [a for a in range(source.ndim - 1) if a in axes]
         share = np.moveaxis(np.transpose(source.sum(axis=away), [0, *(1 + kept.index(a) for a in axes)]), 0, -1)
         error = np.zeros(shape)
     else:
@@ -130,8 +137,9 @@ def held_out_score(
 ) -> Estimate:
     """NLLH on other tables of the same population; see `MaxEntClassifier.held_out_score`."""
     lay, fitted = model.layout, model.parameters
-    stats = sufficient_statistics(parts_of(tables, "held_out_score")[0], margins, lay.sparse_terms())
-    if tables.domain != model.schema.domain or stats.layout.terms != lay.terms:
+    part = arranged(parts_of(tables, "held_out_score")[0])
+    stats = sufficient_statistics(part, margins, lay.sparse_terms(), lay.crossed)
+    if part.domain != model.schema.domain or stats.layout.terms != lay.terms:
         raise DataError("The tables aren't over the attribute sets that the model was trained on.")
     linear = float(np.sum(stats.data.sums * fitted.theta)) / stats.n + float(stats.shares @ fitted.offsets)
     codes, _ = model.draw(checks.at_least(n, "n", 2), rng)

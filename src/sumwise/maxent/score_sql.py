@@ -15,7 +15,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.encoding.merged import Merged
-from sumwise.encoding.rules import Cuts, Levels, Target
+from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cuts, Levels, Target
 from sumwise.errors import DataError
 from sumwise.maxent.fitted_model import LogLinearModel
 
@@ -31,6 +31,7 @@ class Dialect:
     text_type: str
     element: str  # of an array, from 1 on; NULL beyond it
     is_nan: str
+    long_type: str = "BIGINT"
 
     def identifier(self, name: str) -> str:
         """A name as identifier, whatever it holds."""
@@ -58,7 +59,9 @@ class Dialect:
 DIALECTS = {
     "duckdb": Dialect('"', True, "VARCHAR", "list_extract([{values}], {at})", "isnan(CAST({x} AS DOUBLE))"),
     "spark": Dialect("`", True, "STRING", "get(array({values}), {at} - 1)", "isnan(CAST({x} AS DOUBLE))"),
-    "bigquery": Dialect("`", False, "STRING", "[{values}][SAFE_ORDINAL({at})]", "IS_NAN(CAST({x} AS FLOAT64))"),
+    "bigquery": Dialect(
+        "`", False, "STRING", "[{values}][SAFE_ORDINAL({at})]", "IS_NAN(CAST({x} AS FLOAT64))", "INT64"
+    ),
 }
 
 
@@ -77,13 +80,18 @@ def score_statement(model: LogLinearModel, table: str | Sequence[str], dialect: 
     checks.choice(dialect, "dialect", tuple(DIALECTS))
     sql, schema = DIALECTS[dialect], model.schema
     names = schema.domain.attributes
-    codes = [f"{_code(schema, a, sql)} AS {PREFIX}c{i}" for i, a in enumerate(names)]
+    n_free = len(model.layout.sizes)
+    codes = [f"{_code(schema, a, sql)} AS {PREFIX}c{i}" for i, a in enumerate(names[:n_free])]
+    crosses = [f"{_cross_code(schema, a, sql)} AS {PREFIX}c{n_free + i}" for i, a in enumerate(names[n_free:])]
     kept = [sql.identifier(c) for c in keep]
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(sql.identifier(p) for p in parts)
     scores = [f"{z} AS {PREFIX}z{k}" for k, z in enumerate(_scores(model, sql))]
     chances = [f"{p} AS probability_{k}" for k, p in enumerate(_probabilities(len(schema.classes)))]
     inner = _select([*kept, *codes], source)
+    if crosses:
+        free = [f"{PREFIX}c{i}" for i in range(n_free)]
+        inner = _select([*kept, *free, *crosses], f"({inner}) AS {PREFIX}parts")
     middle = _select([*kept, *scores], f"({inner}) AS {PREFIX}codes")
     return _select([*kept, *chances], f"({middle}) AS {PREFIX}scores")
 
@@ -101,6 +109,19 @@ def _code(schema: Any, attribute: str, sql: Dialect) -> str:
     missing = levels.index(None) if None in levels else -1
     pairs = [(v, i) for i, v in enumerate(levels) if v is not None]
     return _looked_up(sql.identifier(attribute), pairs, missing, -1, sql)
+
+
+def _cross_code(schema: Any, attribute: str, sql: Dialect) -> str:
+    """The cell of a hashed cross, `cross_cell` step by step; -1 where a part is unknown."""
+    rule = schema.encoding[attribute]
+    parts = [f"{PREFIX}c{a}" for a in schema.domain.axes(rule.of)]
+    x = str((SALT_STEP * rule.salt + 1) % PRIME)
+    for part in parts:
+        x = f"MOD({BASE} * CAST({x} AS {sql.long_type}) + {part} + 1, {PRIME})"
+    square = f"MOD({x} * {x}, {PRIME})"
+    fourth = f"MOD({square} * {square}, {PRIME})"
+    known = " AND ".join(f"{part} >= 0" for part in parts)
+    return f"CASE WHEN {known} THEN MOD(MOD({fourth} * {x}, {PRIME}), {rule.cells}) ELSE -1 END"
 
 
 def _rule_code(rule: Any, attribute: str, sql: Dialect) -> str:
@@ -149,7 +170,7 @@ def _term(lay: Any, t: int, term: tuple[int, ...], values: np.ndarray, sql: Dial
     cell, stride = [], 1
     for a in reversed(term):
         cell.append(f"{stride} * {PREFIX}c{a}")
-        stride *= lay.sizes[a]
+        stride *= lay.levels[a]
     at, listed = " + ".join(cell), lay.sparse_cells(t)
     if listed is None:
         element = sql.element.format(values=", ".join(number(v) for v in values), at=f"({at} + 1)")

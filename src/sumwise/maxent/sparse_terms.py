@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sumwise.maxent.kernels.loglinear import Layout, found_in
+from sumwise.maxent.hashed_crosses import homes_of
+from sumwise.maxent.kernels.loglinear import Crossed, Layout, found_in
 from sumwise.maxent.kernels.reconcile import subsets
 from sumwise.sparse_table import SparseTable
 from sumwise.table import Table
@@ -15,10 +16,11 @@ from sumwise.tables import Tables
 SparseTerms = Mapping[tuple[int, ...], np.ndarray]  # attribute positions, ascending, to cells in use
 
 
-def sparse_terms_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray]:
+def sparse_terms_of(parts: Sequence[Tables], crossed: Sequence[Crossed] = ()) -> dict[tuple[int, ...], np.ndarray]:
     """Cells in use of every table that all parts hold sparse, by the positions of its attributes.
 
-    A table that some part holds in full, or that lies within one that is held in full, is not listed.
+    A table that some part holds in full, or that lies within one that is held in full, is not listed. Nor are tables
+    over `crossed` features, the last ones of the domain, and over just the attributes that those depend on.
 
     Examples
     --------
@@ -43,6 +45,9 @@ def sparse_terms_of(parts: Sequence[Tables]) -> dict[tuple[int, ...], np.ndarray
             if isinstance(margin, SparseTable):
                 found.setdefault(s, []).append(margin.cells)
     kept = {s: cells for s, cells in found.items() if not any(set(s) <= set(axes) for axes in full)}
+    if crossed:
+        homes = homes_of([*found, *full], parts[0].domain, crossed)
+        kept = {s: cells for s, cells in kept.items() if s[-1] < len(place) - len(crossed) and s not in homes}
     return {s: np.unique(np.concatenate(cells)) for s, cells in kept.items()}
 
 

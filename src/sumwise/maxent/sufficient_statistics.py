@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.maxent.kernels.contrastive import Moments
-from sumwise.maxent.kernels.loglinear import Layout, layout
+from sumwise.maxent.kernels.loglinear import Crossed, Layout, layout
 from sumwise.maxent.kernels.reconcile import Agreed, reconcile, subsets
 from sumwise.maxent.sparse_terms import SparseTerms, association, listed_values, margins_of
 from sumwise.noise import Exact, Poisson
@@ -31,6 +32,8 @@ class SufficientStatistics:
     seen : Moments of 0 and 1, whether a count and a label sum were observed.
     n : population size; shares : (K,) of the classes.
     noise : Moments, the variance that noise adds to a count and to a label sum; 0 where they are exact.
+    shared : (C, P), the covariance of the two; None where they are independent. Tables that were released by class have
+        it: the noise of a count is the sum over its classes.
     centre : Moments, what penalties pull mu and theta to; None is zero.
     """
 
@@ -41,6 +44,16 @@ class SufficientStatistics:
     shares: np.ndarray
     noise: Moments
     centre: Moments | None = None
+    shared: np.ndarray | None = None
+
+    def noise_per_count(self, rates: np.ndarray, taken: np.ndarray | float = 1.0) -> np.ndarray:
+        """Variance (C, P) that noise adds to label sums compared per count: to sum - rate * count.
+
+        rates (C, 1) or (C, P) of the label; taken: which share of a count's noise the comparison has.
+        """
+        part = rates * taken
+        both = self.noise.sums + part**2 * self.noise.counts
+        return both if self.shared is None else np.maximum(both - 2 * part * self.shared, 0.0)
 
     @property
     def noisy(self) -> bool:
@@ -59,21 +72,35 @@ class SufficientStatistics:
     def association(self, t: int) -> float:
         """Mutual information over the smaller entropy, 0 to 1, of the two attributes of term `t`."""
         cells = self.cells(t)
-        counts = self.data.counts[self.part(t)][: len(cells)]
+        counts = self.implied_counts(t) if t in self.layout.bare else self.data.counts[self.part(t)][: len(cells)]
         return association(cells, counts, self.layout.shape(self.layout.terms[t]))
+
+    def implied_counts(self, t: int) -> np.ndarray:
+        """Counts of a bare clique's cells: those of a hashed cross, shared out as if its parts were independent."""
+        lay, term = self.layout, self.layout.terms[t]
+        for u, other in enumerate(lay.terms):
+            if lay.is_crossed(u) and len(other) == 1 and lay.crossed[other[0] - len(lay.sizes)].of == term:
+                cell = lay.crossed[other[0] - len(lay.sizes)].values.ravel()
+                even = np.ones(1)
+                for a in term:
+                    even = np.multiply.outer(even, self.margin(a) + 1e-12).ravel()
+                counts = np.maximum(self.data.counts[self.part(u)], 0.0)
+                return even * (counts / np.maximum(np.bincount(cell, even, len(counts)), 1e-300))[cell]
+        return np.zeros(self.part(t).stop - self.part(t).start)
 
     def margin(self, attribute: int) -> np.ndarray:
         """Shares of an attribute's levels, from the smallest table that holds it; uniform where nothing is seen."""
         lay = self.layout
-        t = min((i for i, term in enumerate(lay.terms) if attribute in term), key=lambda i: len(lay.terms[i]))
+        holding = (i for i, term in enumerate(lay.terms) if attribute in term)
+        t = min(holding, key=lambda i: (i in lay.bare, len(lay.terms[i])))
         counts, shape = np.maximum(self.data.counts[self.part(t)], 0.0), lay.shape(lay.terms[t])
         level = np.unravel_index(self.cells(t), shape)[lay.terms[t].index(attribute)]
-        found = np.bincount(level, weights=counts[: len(level)], minlength=lay.sizes[attribute])
+        found = np.bincount(level, weights=counts[: len(level)], minlength=lay.levels[attribute])
         return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1.0 / len(found))
 
 
 def sufficient_statistics(
-    tables: Tables, margins: bool = True, listed: SparseTerms | None = None
+    tables: Tables, margins: bool = True, listed: SparseTerms | None = None, crossed: Sequence[Crossed] = ()
 ) -> SufficientStatistics:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
 
@@ -84,6 +111,8 @@ def sufficient_statistics(
     tables report, such as the number of each level, is averaged, the more precise ones counting more. A table
     without label sums informs the model of x alone; one with unobserved cells informs its own cells only.
 
+    crossed: the last features of the domain, where they are functions of the attributes before them.
+
     Examples
     --------
     >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
@@ -92,7 +121,8 @@ def sufficient_statistics(
     >>> sufficient_statistics(t).data.counts  # of a x b, then a, then b
     array([1., 1., 0., 1., 2., 1., 1., 2.])
     """
-    _check_tables(tables)
+    n_attributes = len(tables.domain) - len(crossed)
+    _check_tables(tables, {a for c in crossed for a in c.of})
     n = population(tables)
     place = {a: i for i, a in enumerate(tables.domain.attributes)}
     listed = {} if listed is None else listed
@@ -100,7 +130,7 @@ def sufficient_statistics(
     implied = [m for t in sparse for m in margins_of(t, tables, listed)] if margins else []
     seen = [_Read(t, place) for t in (*(t for t in tables if not any(t is s for s in sparse)), *implied)]
     own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s} | set(listed)
-    lay = layout(tables.domain.shape, sorted(own), listed)
+    lay = layout(tables.domain.shape[:n_attributes], sorted(own), listed, crossed)
     n_scores = 1 if tables.classes is None or len(tables.classes) == 2 else len(tables.classes)
     variances, of_sums = ([getattr(r, name) for r in seen] for name in ("variance", "sums_variance"))
     channels = [_channel(seen, lay, [r.counts for r in seen], variances, n)]
@@ -119,9 +149,8 @@ def sufficient_statistics(
     for c, kept in enumerate(lay.listed):
         if kept is not None:
             known.counts[lay.starts[c + 1] - 1] = known.sums[:, lay.starts[c + 1] - 1] = False
-    return SufficientStatistics(
-        lay, data, Moments(*(k.astype(float) for k in known)), n, shares, Moments(spread, np.stack(sums_spread))
-    )
+    noise, shared = Moments(spread, np.stack(sums_spread)), _shared_noise(seen, lay, n_scores)
+    return SufficientStatistics(lay, data, Moments(*(k.astype(float) for k in known)), n, shares, noise, shared=shared)
 
 
 def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
@@ -148,9 +177,10 @@ def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
     n = sum(p.n for p in parts)
     total = [Moments(*(np.sum(m, axis=0) for m in zip(*(getattr(p, k) for p in parts)))) for k in ("data", "noise")]
     seen = Moments(*(np.prod(m, axis=0) for m in zip(*(p.seen for p in parts))))
-    return SufficientStatistics(
-        first.layout, total[0], seen, n, np.sum([p.n * p.shares for p in parts], axis=0) / n, total[1]
-    )
+    covariances = [p.shared for p in parts if p.shared is not None]
+    shared = np.sum(covariances, axis=0) if covariances else None
+    shares = np.sum([p.n * p.shares for p in parts], axis=0) / n
+    return SufficientStatistics(first.layout, total[0], seen, n, shares, total[1], shared=shared)
 
 
 def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
@@ -194,6 +224,7 @@ class _Read:
             )
         )
         self.whole = table.complete
+        self.covariance = self.sums_variance if table.by_class else 0.0
 
 
 def _channel(seen: list[_Read], lay: Layout, values: list, variances: list[float], total: float | None):
@@ -216,6 +247,28 @@ def _channel(seen: list[_Read], lay: Layout, values: list, variances: list[float
         out.append(value)
         spread.append(np.nan_to_num(variance))
     return np.concatenate(out), np.concatenate(spread), float(agreed.values.get((), np.nan))
+
+
+def _shared_noise(seen: list[_Read], lay: Layout, n_scores: int) -> np.ndarray | None:
+    """Covariance (C, P) of the noise of counts and label sums once tables agree; None where no table has any.
+
+    Of an effect both are means over tables, weighted by the inverse of their variance, as in `reconcile`.
+    """
+    if not any(r.covariance for r in seen):
+        return None
+    out = np.zeros((n_scores, lay.n_params))
+    for t, term in enumerate(lay.terms):
+        holding = [r for r in seen if set(term) <= set(r.axes) and (r.whole or r.axes == term)]
+        labelled = [r for r in holding if r.sums]
+        added = {id(r): r.counts.size / math.prod(lay.shape(term)) for r in holding}
+        exact = any(r.variance <= 0 for r in holding) or any(r.sums_variance <= 0 for r in labelled)
+        if exact or not labelled:
+            continue
+        of_counts = sum(1.0 / (added[id(r)] * r.variance) for r in holding)
+        of_sums = sum(1.0 / (added[id(r)] * r.sums_variance) for r in labelled)
+        parts = (r.covariance / (added[id(r)] * r.variance * r.sums_variance) for r in labelled)
+        out[:, lay.term_starts[t] : lay.term_starts[t + 1]] = sum(parts) / (of_counts * of_sums)
+    return out
 
 
 def _put(table: SparseTable, tables: Tables, lay: Layout, channels: list) -> None:
@@ -286,7 +339,8 @@ def _refuse_far(what: str, attributes: list, totals: np.ndarray, spread: np.ndar
         )
 
 
-def _check_tables(tables: Any) -> None:
+def _check_tables(tables: Any, implied: set[int]) -> None:
+    """implied: attributes that crosses depend on, which need no table of their own."""
     if not isinstance(tables, Tables):
         raise DataError(f"fit takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
     if tables.classes is None:
@@ -297,7 +351,7 @@ def _check_tables(tables: Any) -> None:
             hint="cut amounts into ranges, or give classes as text.",
         )
     covered = {a for t in tables for a in t.attributes}
-    bare = [a for a in tables.domain.attributes if a not in covered]
+    bare = [a for i, a in enumerate(tables.domain.attributes) if a not in covered and i not in implied]
     if bare:
         raise DataError(
             f"{len(bare)} of {len(tables.domain)} attributes are in no table. First: {bare[0]!r}.",

@@ -58,7 +58,7 @@ class TablesClassifier(Estimator):
             level that no table has, the feature's terms drop out.
         """
         self._fitted("domain_")
-        return softmax(self._scores(codes_of(frame, self.domain_, self.encoding_)), axis=1)
+        return softmax(self._frame_scores(frame), axis=1)
 
     def predict(self, frame: Any) -> np.ndarray:
         """Return the likelier class of individuals, (n_rows,)."""
@@ -74,7 +74,7 @@ class TablesClassifier(Estimator):
         labels : sequence of classes
         """
         self._fitted("domain_")
-        logs = log_softmax(self._scores(codes_of(frame, self.domain_, self.encoding_)), axis=1)
+        logs = log_softmax(self._frame_scores(frame), axis=1)
         position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
         given = [checks.plain(v) for v in np.asarray(labels)]
         if len(given) != len(logs):
@@ -100,6 +100,10 @@ class TablesClassifier(Estimator):
 
         self._fitted("domain_")
         return RowClassifier(self)
+
+    def _frame_scores(self, frame: Any) -> np.ndarray:
+        """Log-probabilities up to a constant per row, (n, K), of individuals."""
+        return self._scores(codes_of(frame, self.domain_, self.encoding_))
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
         """Log-probabilities up to a constant per row, (n, K), of level codes (n, D)."""

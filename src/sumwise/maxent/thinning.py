@@ -46,15 +46,15 @@ def thin(
     binary = len(stats.data.sums) == 1
     sides = [labels == k for k in range(1 if binary else 0, n_classes)]
     scale = np.sqrt(share * (1 - share))
-    counts = _sums(lay, codes, drift) + scale * _noise(stats, stats.noise.counts, rng)
-    sums = np.stack([_sums(lay, codes, drift * side) for side in sides])
-    sums += scale * np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    noise = drawn_noise(stats, rng)
+    counts = _sums(lay, codes, drift) + scale * noise.counts
+    sums = np.stack([_sums(lay, codes, drift * side) for side in sides]) + scale * noise.sums
     move = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
 
     def part(p: float, sign: float) -> SufficientStatistics:
         data = Moments(*(p * d + sign * z for d, z in zip(stats.data, move)))
-        noise = Moments(*(p * v for v in stats.noise))
-        return SufficientStatistics(lay, data, stats.seen, p * stats.n, stats.shares, noise)
+        noise, shared = Moments(*(p * v for v in stats.noise)), None if stats.shared is None else p * stats.shared
+        return SufficientStatistics(lay, data, stats.seen, p * stats.n, stats.shares, noise, shared=shared)
 
     return part(share, 1.0), part(1.0 - share, -1.0)
 
@@ -78,12 +78,12 @@ def redrawn(
     lay, n_classes = stats.layout, len(stats.shares)
     weight = np.full(len(codes), stats.n / len(codes))
     sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
-    counts = _sums(lay, codes, weight) + _noise(stats, stats.noise.counts, rng)
-    sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
-    sums += np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    noise = drawn_noise(stats, rng)
+    counts = _sums(lay, codes, weight) + noise.counts
+    sums = np.stack([_sums(lay, codes, weight * side) for side in sides]) + noise.sums
     shares = np.bincount(labels, minlength=n_classes) / len(labels)
     data = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
-    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise)
+    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise, shared=stats.shared)
 
 
 def jittered(
@@ -109,13 +109,14 @@ def jittered(
     weight = rng.standard_normal(len(codes))
     weight = (weight - weight.mean()) * np.sqrt(stats.n / len(codes))
     sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
-    counts = _sums(lay, codes, weight) + _noise(stats, stats.noise.counts, rng)
-    sums = np.stack([_sums(lay, codes, weight * side) for side in sides])
-    sums += np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    noise = drawn_noise(stats, rng)
+    counts = _sums(lay, codes, weight) + noise.counts
+    sums = np.stack([_sums(lay, codes, weight * side) for side in sides]) + noise.sums
     data = Moments(stats.data.counts + counts * stats.seen.counts, stats.data.sums + sums * stats.seen.sums)
     shares = stats.shares + np.bincount(labels, weights=weight, minlength=n_classes) / stats.n
     shares = np.maximum(shares, 1.0 / (stats.n + 1.0))
-    return SufficientStatistics(lay, data, stats.seen, stats.n, shares / shares.sum(), stats.noise)
+    shares = shares / shares.sum()
+    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise, shared=stats.shared)
 
 
 def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -136,6 +137,32 @@ def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         place = lay.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term)))
         out[begin:end] = np.bincount(place - begin, weights=weights, minlength=end - begin)
     return out
+
+
+def drawn_noise(stats: SufficientStatistics, rng: np.random.Generator) -> Moments:
+    """Deviations that noise might have given counts (P,) and label sums (C, P), with the covariance of the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
+    >>> from sumwise.maxent.thinning import drawn_noise
+    >>> from sumwise.noise import Gaussian
+    >>> both, one = Gaussian(np.sqrt(8.0)), Gaussian(2.0)
+    >>> table = Table("a", [400.0, 600.0], [100.0, 300.0], both, label_noise=one)
+    >>> stats, rng = sufficient_statistics(Tables([table], Domain({"a": 2}), n=1000)), np.random.default_rng(0)
+    >>> draws = [drawn_noise(stats, rng) for _ in range(2000)]
+    >>> np.cov([d.counts[0] - d.counts[1] for d in draws], [d.sums[0, 0] - d.sums[0, 1] for d in draws]).round()
+    array([[17.,  8.],
+           [ 8.,  8.]])
+    """
+    sums = np.stack([_noise(stats, v, rng) for v in stats.noise.sums])
+    if stats.shared is None:
+        return Moments(_noise(stats, stats.noise.counts, rng), sums)
+    slope = np.where(stats.noise.sums > 0, stats.shared / np.maximum(stats.noise.sums, 1e-300), 0.0)
+    rest = np.maximum(stats.noise.counts - (slope * stats.shared).sum(axis=0), 0.0)
+    return Moments((slope * sums).sum(axis=0) + _noise(stats, rest, rng), sums)
 
 
 def _noise(stats: SufficientStatistics, variance: np.ndarray, rng: np.random.Generator) -> np.ndarray:

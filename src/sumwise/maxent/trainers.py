@@ -67,6 +67,8 @@ class Settings:
         if not self.on_device:
             return engines.choose(self.engine, stats.layout, len(stats.shares))
         checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
+        if stats.layout.crossed:
+            raise DataError("Hashed crosses are trained with here, not on a device.", hint="use device='cpu'.")
         find_device(self.device)
         return "gibbs"
 
@@ -139,7 +141,7 @@ def _train_as_in_the_paper(
     """Algorithm 1 with the step sizes of appendix A, unless they are given."""
     if settings.engine not in ("auto", "gibbs") or settings.on_device:
         raise DataError("preset='paper' samples here.", hint="use engine='gibbs' and device='cpu'.")
-    options, usual = settings.options, 1.0 / len(stats.layout.terms)
+    options, usual = settings.options, 1.0 / stats.layout.n_terms
     steps = tuple(
         usual if given is None else float(checks.positive(given, name))
         for given, name in ((options.step_mu, "step_mu"), (options.step, "step"))
@@ -305,7 +307,7 @@ def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fi
 
 def step_options(problem: Problem, options: SolverOptions) -> StepOptions:
     """How steps are made, with the default sizes of steps."""
-    k = len(problem.stats.layout.terms)
+    k = problem.stats.layout.n_terms
     default = (0.15, 0.2) if options.precondition == "effects" else (1.0 / k, 5.0 / k)
     return StepOptions(
         problem.penalties,

@@ -90,7 +90,7 @@ def start(stats: SufficientStatistics) -> TrainingState:
     lay, n_scores = stats.layout, len(stats.data.sums)
     mu = np.zeros(lay.n_params)
     for t, term in enumerate(lay.terms):
-        if len(term) == 1:
+        if len(term) == 1 and not lay.is_crossed(t):
             part = slice(lay.term_starts[t], lay.term_starts[t + 1])
             log = np.log(np.maximum(stats.data.counts[part], 0.5))
             mu[part] = (log - log.mean()) * stats.seen.counts[part]
@@ -111,7 +111,7 @@ def by_steps(
     held_out: Callable[[Parameters], float] | None = None,
 ) -> bool:
     """Go on from `state` until the moments agree or `after(state)` says stop; return whether they agree."""
-    lay, lines = stats.layout, centring(stats.layout)
+    lines = centring(stats.layout)
     while True:
         halves = engine.moments(state.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
@@ -125,10 +125,9 @@ def by_steps(
         state.running = [
             Moments(*(keep * r + (1 - keep) * g for r, g in zip(old, new))) for old, new in zip(state.running, grads)
         ]
-        distance = misfit(state.running[0], state.running[1], stats.data, stats.noise)
+        distance = observed_misfit(stats, *state.running)
         state.history["misfit"].append(distance)
-        error = np.abs(model.counts - stats.data.counts)[: lay.n_cells].sum() / (stats.n * len(lay.cliques))
-        state.history["moment_error"].append(float(error))
+        state.history["moment_error"].append(moment_error(stats, model))
         state.history["held_out"].append(float("nan") if held_out is None else held_out(state.mean))
         if not np.isfinite(state.parameters.theta).all():
             raise DataError(f"Training diverged after {state.n_iter} steps.", hint="lower step, or raise penalty_mu.")
@@ -145,6 +144,25 @@ def check_agreement(state: TrainingState, distance: float, tol: float, sampled: 
     if state.calm >= CALM and not state.agreed:
         state.agreed = state.n_iter
     return 0 < (1 + AVERAGED * sampled) * state.agreed <= state.n_iter
+
+
+def observed_misfit(stats: SufficientStatistics, first: Moments, second: Moments) -> float:
+    """`misfit` over all parameters that apply to some cell: not those of bare cliques or of hashed cells without x."""
+    if not stats.layout.crossed:
+        return misfit(first, second, stats.data, stats.noise)
+    own = stats.layout.own_places()
+    own[stats.layout.n_cells :] = np.bincount(stats.layout.params, minlength=len(own))[stats.layout.n_cells :] > 0
+    parts = (Moments(m.counts[own], m.sums[:, own]) for m in (first, second, stats.data, stats.noise))
+    return misfit(*parts)
+
+
+def moment_error(stats: SufficientStatistics, model: Moments) -> float:
+    """Mean total deviation of the cliques' shares, where they were observed."""
+    lay = stats.layout
+    off = np.abs(model.counts - stats.data.counts)[: lay.n_cells]
+    for c in lay.bare:
+        off[lay.starts[c] : lay.starts[c + 1]] = 0.0
+    return float(off.sum() / (stats.n * len(lay.cliques)))
 
 
 def _penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
@@ -174,10 +192,10 @@ def _move(stats, options, state, gradient, lines) -> None:
     mu, theta = options.step_mu * direction.counts, options.step_theta * direction.sums
     if options.precondition == "effects":
         weight = curvature(stats.data, state.usual, options.penalties)
-        pace = shared_pace(weight.counts, options.penalties.counts, len(lay.terms), options.step_mu)
+        pace = shared_pace(weight.counts, options.penalties.counts, lay.n_terms, options.step_mu)
         mu = preconditioned(lay, lines, direction.counts, weight.counts, pace, options.step_mu)
         paces = [
-            shared_pace(w, p, len(lay.terms), options.step_theta) for w, p in zip(weight.sums, options.penalties.sums)
+            shared_pace(w, p, lay.n_terms, options.step_theta) for w, p in zip(weight.sums, options.penalties.sums)
         ]
         theta = np.stack(
             [
@@ -238,14 +256,13 @@ def by_lbfgs(
         expected = model.sums[:, : stats.layout.starts[1]].sum(axis=1)
         if len(expected) == 1:
             expected = np.array([n - expected[0], expected[0]])
-        loss.last = (value, misfit(Moments(mu, theta), Moments(mu, theta), data, stats.noise), model)  # type: ignore[attr-defined]
+        distance = observed_misfit(stats, Moments(mu, theta), Moments(mu, theta))
+        loss.last = (value, distance, model)  # type: ignore[attr-defined]
         return value, np.concatenate([mu, theta.ravel(), expected - n * stats.shares]) / root
 
     def record(_: np.ndarray) -> None:
         value, distance, model = loss.last  # type: ignore[attr-defined]
-        n_cells = stats.layout.n_cells
-        error = np.abs(model.counts - data.counts)[:n_cells].sum() / (n * len(stats.layout.cliques))
-        for name, entry in zip(history, (value, distance, error, np.nan)):
+        for name, entry in zip(history, (value, distance, moment_error(stats, model), np.nan)):
             history[name].append(float(entry))
 
     first = np.concatenate([begin.mu, begin.theta.ravel(), begin.offsets]) * root

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.kernels.loglinear import Layout, attributes_of
 
 CROWD = 3.0  # tables that list their cells, at one attribute, whose steps add up without harm
 LONGEST = 2.0  # no parameter moves by more than this before the step size is applied
@@ -27,11 +27,22 @@ class Centring(NamedTuple):
     """For every axis of the cliques: which line along that axis a cell lies on, and how many lines there are.
 
     Cells of tables with one axis, or that list their cells, are on none (-1). speed (n_cells,): see `_speeds`.
+    crossed: for every table over crossed features, its first parameter and the same of the cells that it applies to.
     """
 
     lines: list[np.ndarray]
     n_lines: list[int]
     speed: np.ndarray
+    crossed: tuple[CrossedLines, ...] = ()
+
+
+class CrossedLines(NamedTuple):
+    """A table over crossed features: its parameters, which of them applies to each joint cell, and the cells' lines."""
+
+    part: slice
+    parameter: np.ndarray
+    lines: list[np.ndarray]
+    n_lines: list[int]
 
 
 def centring(lay: Layout) -> Centring:
@@ -51,7 +62,24 @@ def centring(lay: Layout) -> Centring:
             n += int(line.max()) + 1
         lines.append(np.concatenate(parts))
         n_lines.append(n)
-    return Centring(lines, n_lines, _speeds(lay))
+    crossed = tuple(_crossed_lines(lay, t) for t in range(len(lay.terms)) if lay.is_crossed(t))
+    return Centring(lines, n_lines, _speeds(lay), crossed)
+
+
+def _crossed_lines(lay: Layout, t: int) -> CrossedLines:
+    """The lines of the joint cells of the attributes that term `t` depends on."""
+    term, d = lay.terms[t], len(lay.sizes)
+    of = attributes_of(term, d, lay.crossed)
+    shape = lay.shape(of)
+    at = dict(zip(of, np.indices(shape).reshape(len(of), -1)))
+    index = [at[a] if a < d else lay.crossed[a - d].values[tuple(at[b] for b in lay.crossed[a - d].of)] for a in term]
+    part = slice(int(lay.term_starts[t]), int(lay.term_starts[t + 1]))
+    lines, n_lines = [], []
+    for axis in range(len(shape)):
+        flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
+        lines.append(np.broadcast_to(flat, shape).ravel())
+        n_lines.append(flat.size)
+    return CrossedLines(part, np.ravel_multi_index(tuple(index), lay.shape(term)), lines, n_lines)
 
 
 def _speeds(lay: Layout) -> np.ndarray:
@@ -111,16 +139,32 @@ def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.nd
     A level's main effect appears in every table that holds its attribute, so a step on it is taken as often as there
     are tables: it must be divided by their number (`slow`). What is left of a table once the (weighted) means along
     its axes are taken out belongs to it alone, nearly: it can take a step of `fast`. Tables within others, whose
-    parameters are few, move at `fast`. The operator is symmetric and positive in the metric of `weight`.
+    parameters are few, move at `fast`. The operator is symmetric and positive in the metric of `weight`. Of tables over
+    crossed features the means are taken along the attributes that they depend on, a parameter's weight being shared
+    evenly among the cells that it applies to.
     """
     n = lay.n_cells
     own, h = step[:n].copy(), weight[:n]
     for axis in (*range(len(lines.lines)), *range(len(lines.lines) - 2, -1, -1)):
         own = _without_means(own, h, lines.lines[axis], lines.n_lines[axis])
     out = fast * step
-    slow = np.broadcast_to(slow, step.shape)[:n]
-    out[:n] = slow * step[:n] + (fast - slow) * lines.speed * own
+    slow = np.broadcast_to(slow, step.shape)
+    out[:n] = slow[:n] * step[:n] + (fast - slow[:n]) * lines.speed * own
+    for table in lines.crossed:
+        pace = slow[table.part]
+        out[table.part] = pace * step[table.part] + (fast - pace) * _own_part(table, step[table.part], weight)
     return out
+
+
+def _own_part(table: CrossedLines, step: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """What is left of a step (cells of a table over crossed features,) without means along the attributes below."""
+    at = table.parameter
+    cells = np.bincount(at, minlength=len(step))
+    h = (weight[table.part] / np.maximum(cells, 1))[at]
+    own, last = step[at], len(table.lines) - 2
+    for axis in (*range(len(table.lines)), *range(last, -1, -1)):
+        own = _without_means(own, h, table.lines[axis], table.n_lines[axis])
+    return np.bincount(at, weights=own, minlength=len(step)) / np.maximum(cells, 1)
 
 
 def shared_pace(weight: np.ndarray, penalty: np.ndarray, n_terms: int, fast: float) -> np.ndarray:

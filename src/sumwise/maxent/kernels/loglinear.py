@@ -18,6 +18,18 @@ from sumwise.errors import DataError
 ENUMERABLE = 4_000_000  # cells of the joint table, classes included, beyond which enumeration is refused
 
 
+class Crossed(NamedTuple):
+    """A feature that is a function of attributes, such as a hashed cross of two.
+
+    of: positions of the attributes, ascending; values: which of `size` values each of their joint cells has, shaped by
+    their levels.
+    """
+
+    of: tuple[int, ...]
+    values: np.ndarray
+    size: int
+
+
 class Layout(NamedTuple):
     """Where the cells of tables are, in flat vectors.
 
@@ -29,6 +41,9 @@ class Layout(NamedTuple):
     - cells, params: pairs (a clique's cell, a smaller table's parameter that applies to it).
     - listed: for each clique None, or the cells of its table (ascending, C order) that it has places for, where most
       are empty; a last place stands for all the others. No smaller table lives on such a clique.
+    - crossed: features that are functions of attributes; feature i has the position ``len(sizes) + i`` in terms. A
+      table over such features lies within a clique over the attributes that they are functions of.
+    - bare: cliques that were made for such tables; they have no parameters of their own, which stay 0.
     """
 
     sizes: tuple[int, ...]
@@ -39,6 +54,36 @@ class Layout(NamedTuple):
     cells: np.ndarray
     params: np.ndarray
     listed: tuple[np.ndarray | None, ...] = ()
+    crossed: tuple[Crossed, ...] = ()
+    bare: tuple[int, ...] = ()
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Levels of each attribute, then of each crossed feature."""
+        return (*self.sizes, *(c.size for c in self.crossed))
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms that have parameters."""
+        return len(self.terms) - len(self.bare)
+
+    def order(self, t: int) -> int:
+        """Number of attributes that term `t` depends on."""
+        return len(attributes_of(self.terms[t], len(self.sizes), self.crossed))
+
+    def is_crossed(self, t: int) -> bool:
+        """Whether term `t` is over a crossed feature."""
+        return any(a >= len(self.sizes) for a in self.terms[t])
+
+    def with_crossed(self, codes: np.ndarray) -> np.ndarray:
+        """Level codes of attributes (n, D) with those of the crossed features behind; -1 where one is unknown."""
+        columns = [codes]
+        for feature in self.crossed:
+            parts = [codes[:, a].astype(np.int64) for a in feature.of]
+            known = np.logical_and.reduce([p >= 0 for p in parts])
+            found = feature.values[tuple(np.maximum(p, 0) for p in parts)]
+            columns.append(np.where(known, found, -1)[:, None])
+        return np.concatenate(columns, axis=1) if self.crossed else codes
 
     @property
     def n_cells(self) -> int:
@@ -51,8 +96,9 @@ class Layout(NamedTuple):
         return int(self.term_starts[-1])
 
     def shape(self, attributes: Iterable[int]) -> tuple[int, ...]:
-        """Levels of some attributes."""
-        return tuple(self.sizes[a] for a in attributes)
+        """Levels of some attributes or crossed features."""
+        levels = self.levels if self.crossed else self.sizes
+        return tuple(levels[a] for a in attributes)
 
     @property
     def sparse(self) -> bool:
@@ -75,14 +121,18 @@ class Layout(NamedTuple):
         return self.term_starts[t] + found_in(kept, cells)
 
     def own_places(self) -> np.ndarray:
-        """Whether a parameter is a cell's own (P,), not that of all cells that a table doesn't list."""
+        """Whether a parameter is a cell's own (P,): not of cells that a table doesn't list, nor of a bare clique."""
         own = np.ones(self.n_params, dtype=bool)
+        for c in self.bare:
+            own[self.starts[c] : self.starts[c + 1]] = False
         own[[self.starts[c + 1] - 1 for c, kept in enumerate(self.listed) if kept is not None]] = False
         return own
 
     def term_cells(self, t: int) -> Iterable[tuple[int, ...]]:
         """Levels of each cell that term `t` has a parameter of its own for, in their order."""
         kept, shape = self.sparse_cells(t), self.shape(self.terms[t])
+        if t in self.bare:
+            return ()
         if kept is None:
             return np.ndindex(*shape)
         return (tuple(map(int, at)) for at in zip(*np.unravel_index(kept, shape)))
@@ -111,25 +161,41 @@ def found_in(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
     return np.where(kept[at] == cells, at, len(kept))
 
 
+def attributes_of(term: Iterable[int], n_attributes: int, crossed: Sequence[Crossed]) -> tuple[int, ...]:
+    """The attributes that features at these positions are functions of, ascending."""
+    parts = ((a,) if a < n_attributes else crossed[a - n_attributes].of for a in term)
+    return tuple(sorted({a for part in parts for a in part}))
+
+
 def layout(
-    sizes: Sequence[int], tables: Iterable[Sequence[int]], listed: Mapping[tuple[int, ...], np.ndarray] | None = None
+    sizes: Sequence[int],
+    tables: Iterable[Sequence[int]],
+    listed: Mapping[tuple[int, ...], np.ndarray] | None = None,
+    crossed: Sequence[Crossed] = (),
 ) -> Layout:
-    """Find the cliques among tables (sets of attribute positions) and lay out their cells.
+    """Find the cliques among tables (sets of positions of attributes or crossed features) and lay out their cells.
 
     listed: tables of which only these cells (ascending, C order) have places of their own; at least one has.
     """
-    wanted = sorted({tuple(sorted(t)) for t in tables}, key=lambda t: (-len(t), t))
+    d = len(sizes)
+    given = {tuple(sorted(t)) for t in tables}
+    over_crossed = sorted((t for t in given if t[-1] >= d), key=lambda t: (-len(t), t))
+    homes_of = {t: attributes_of(t, d, crossed) for t in over_crossed}
     listed = {t: cells if len(cells) else np.zeros(1, np.int64) for t, cells in (listed or {}).items()}
+    plain = given - set(over_crossed)
+    wanted = sorted(plain | set(homes_of.values()), key=lambda t: (-len(t), t))
     cliques: list[tuple[int, ...]] = []
     inner: list[tuple[tuple[int, ...], int]] = []
     for t in wanted:
-        homes = (c for c, clique in enumerate(cliques) if clique not in listed and set(t) <= set(clique))
-        home = None if t in listed else next(homes, None)
+        home = None if t in listed else _home(t, cliques, listed)
         if home is None:
             cliques.append(t)
-        else:
+        elif t in plain:
             inner.append((t, home))
-    shape = [tuple(int(sizes[a]) for a in t) for t in [*cliques, *(t for t, _ in inner)]]
+    inner += [(t, _home(homes_of[t], cliques, listed)) for t in over_crossed]  # type: ignore[list-item]
+    sizes = tuple(int(s) for s in sizes)
+    levels = (*sizes, *(c.size for c in crossed))
+    shape = [tuple(levels[a] for a in t) for t in [*cliques, *(t for t, _ in inner)]]
     n_places = [math.prod(s) for s in shape]
     for c, clique in enumerate(cliques):
         n_places[c] = len(listed[clique]) + 1 if clique in listed else n_places[c]
@@ -137,15 +203,21 @@ def layout(
     starts = ends[: len(cliques) + 1]
     cells, params = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for k, (t, home) in enumerate(inner, start=len(cliques)):
-        clique = cliques[home]
-        axes = [clique.index(a) for a in t]
-        index = np.indices(shape[home]).reshape(len(clique), -1)
+        at = dict(zip(cliques[home], np.indices(shape[home]).reshape(len(cliques[home]), -1)))
+        index = [at[a] if a < d else crossed[a - d].values[tuple(at[b] for b in crossed[a - d].of)] for a in t]
         cells.append(np.arange(starts[home], starts[home + 1]))
-        params.append(ends[k] + np.ravel_multi_index(tuple(index[axes]), shape[k]))
+        params.append(ends[k] + np.ravel_multi_index(tuple(index), shape[k]))
     terms = (*cliques, *(t for t, _ in inner))
-    sizes = tuple(int(s) for s in sizes)
     places = tuple(np.asarray(listed[c], dtype=np.int64) if c in listed else None for c in cliques)
-    return Layout(sizes, tuple(cliques), starts, terms, ends, np.concatenate(cells), np.concatenate(params), places)
+    bare = tuple(c for c, clique in enumerate(cliques) if clique not in plain)
+    flat = np.concatenate(cells), np.concatenate(params)
+    return Layout(sizes, tuple(cliques), starts, terms, ends, *flat, places, tuple(crossed), bare)
+
+
+def _home(t: tuple[int, ...], cliques: list, listed: Mapping) -> int | None:
+    """The first clique that holds a table, of those that have all their cells."""
+    homes = (c for c, clique in enumerate(cliques) if clique not in listed and set(t) <= set(clique))
+    return next(homes, None)
 
 
 def spread(lay: Layout, params: np.ndarray) -> np.ndarray:
