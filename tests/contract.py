@@ -73,6 +73,16 @@ def tables_case() -> Case:
     return Case((tables,), {"predict": (frame,), "predict_proba": (frame,), "score": (frame, rows["y"])}, False)
 
 
+def amounts_case() -> Case:
+    from sumwise.maxent import amount_tables
+
+    rng = np.random.default_rng(3)
+    rows = {"a": rng.integers(0, 2, 400), "b": rng.integers(0, 3, 400)}
+    visits = rng.poisson(1.0 + rows["a"]).astype(float)
+    tables = amount_tables({**rows, "visits": visits}, ["a", "b"], "visits", 0, 10)
+    return Case((tables,), {"predict": (rows,), "score": (rows, visits)}, False)
+
+
 def labels_case() -> Case:
     case = counts_case()
     bags = case.arguments[0]
@@ -102,7 +112,12 @@ def flows_case() -> Case:
 
 
 # Estimators that are fitted to something else than their family, by class name.
-OWN_CASES: dict[str, Callable[[], Case]] = {"Oracle": labels_case, "DistanceMoves": moves_case, "FlowModel": flows_case}
+OWN_CASES: dict[str, Callable[[], Case]] = {
+    "Oracle": labels_case,
+    "DistanceMoves": moves_case,
+    "FlowModel": flows_case,
+    "MaxEntRegressor": amounts_case,
+}
 CASES: dict[str, Callable[[], Case]] = {
     "ecological": margins_case,
     "proportions": counts_case,

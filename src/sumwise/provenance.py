@@ -32,6 +32,8 @@ class Provenance:
         Whether small counts were withheld.
     releases : sequence of mappings, default ()
         What noise was added under which promise: one entry per release.
+    amount : (float, float), optional
+        Where label sums are of an amount scaled to 0..1 (see `sumwise.maxent.amount_tables`): its range.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Provenance:
     learned: tuple[str, ...] | None = None
     withheld: bool = False
     releases: tuple[Mapping[str, Any], ...] = ()
+    amount: tuple[float, float] | None = None
 
     def __post_init__(self):
         if self.weighted not in (None, True, False) or self.withheld not in (True, False):
@@ -60,6 +63,11 @@ class Provenance:
             object.__setattr__(self, "learned", names)
         releases = tuple(dict(r) for r in checks.listing(self.releases, "releases", "give a list of releases."))
         object.__setattr__(self, "releases", releases)
+        if self.amount is not None:
+            ends = tuple(float(v) for v in checks.listing(self.amount, "amount", "give (low, high)."))
+            if len(ends) != 2 or not ends[0] < ends[1]:
+                raise DataError(f"amount is {self.amount!r}.", hint="give (low, high) of its range.")
+            object.__setattr__(self, "amount", ends)
 
     def with_release(self, **facts: Any) -> Provenance:
         """The provenance of tables to which noise was added."""
@@ -88,6 +96,12 @@ class Provenance:
         heaviest = [p.max_weight for p in parts if p.weighted is not False]
         rows = [p.rows_per_person for p in parts]
         learned = [p.learned for p in parts]
+        ranges = {p.amount for p in parts}
+        if len(ranges) > 1:
+            raise DataError(
+                f"Parts have amounts of different ranges: {', '.join(sorted(map(str, ranges)))}.",
+                hint="count all parts with the same low and high.",
+            )
         return cls(
             weighted,
             None if not heaviest or None in heaviest else max(w for w in heaviest if w is not None),
@@ -95,6 +109,7 @@ class Provenance:
             None if None in learned else tuple(dict.fromkeys(a for names in learned for a in names or ())),
             any(p.withheld for p in parts),
             tuple(r for p in parts for r in p.releases),
+            ranges.pop() if ranges else None,
         )
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Classifiers of individuals from contingency tables.
+"""Classifiers and regressors of individuals from contingency tables.
 
 Names are loaded when they are first used, so that the kernels for devices need NumPy and torch alone.
 """
@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sumwise.maxent.amounts import amount_sums, amount_tables
     from sumwise.maxent.best_pair import BestPair
     from sumwise.maxent.cross_logistic import SampledLogistic, skyline
     from sumwise.maxent.dropping import drop_tied
@@ -16,17 +17,21 @@ if TYPE_CHECKING:
     from sumwise.maxent.merging import merge_levels
     from sumwise.maxent.naive_bayes import NaiveBayesTables
     from sumwise.maxent.options import SolverOptions
+    from sumwise.maxent.regressor import MaxEntRegressor
     from sumwise.maxent.support import Support, can_support
     from sumwise.maxent.tree_augmented import TreeAugmentedNaiveBayes
 
 __all__ = [
     "BestPair",
     "MaxEntClassifier",
+    "MaxEntRegressor",
     "NaiveBayesTables",
     "SampledLogistic",
     "SolverOptions",
     "Support",
     "TreeAugmentedNaiveBayes",
+    "amount_sums",
+    "amount_tables",
     "can_support",
     "drop_tied",
     "merge_levels",
@@ -36,11 +41,14 @@ __all__ = [
 _HOME = {
     "BestPair": "best_pair",
     "MaxEntClassifier": "max_ent",
+    "MaxEntRegressor": "regressor",
     "NaiveBayesTables": "naive_bayes",
     "SampledLogistic": "cross_logistic",
     "SolverOptions": "options",
     "Support": "support",
     "TreeAugmentedNaiveBayes": "tree_augmented",
+    "amount_sums": "amounts",
+    "amount_tables": "amounts",
     "can_support": "support",
     "drop_tied": "dropping",
     "merge_levels": "merging",

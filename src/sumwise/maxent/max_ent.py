@@ -191,6 +191,8 @@ class MaxEntClassifier(TablesClassifier):
             )
         settings = self._settings()
         parts = parts_of(tables)
+        if parts[0].provenance.amount is not None:
+            raise DataError("The label sums are of an amount, not of classes.", hint="use MaxEntRegressor.")
         sparse = self._uses_sparse_terms(parts)
         check_memory(parts[0], sparse)
         by_part = _read(parts, settings, sparse_terms_of if sparse else None)
@@ -209,6 +211,20 @@ class MaxEntClassifier(TablesClassifier):
         self.penalty_theta_, self.choice_ = penalty, choice
         self.__dict__.pop("replicates_", None)  # they are of another fit
         return self
+
+    def statistics(self, tables: Any, shared: bool = False) -> SufficientStatistics:
+        """Return the counts and label sums of tables, reconciled, in the order of the fitted parameters.
+
+        Parameters
+        ----------
+        tables : Tables, or list of Tables
+            Those that the model was fitted to.
+        shared : bool, default False
+            Whether the noise of label sums is part of that of the counts, where the tables don't show it.
+        """
+        listed = self.model_.layout.sparse_terms()
+        stats = added(_read(parts_of(tables), self._settings(), lambda *_: listed))
+        return replace(stats, shared=stats.noise.sums.copy()) if shared and stats.noisy else stats
 
     def _settings(self) -> Settings:
         """What the parameters say, checked."""

@@ -37,6 +37,8 @@ def write(context: Context) -> Summary:
     model, tables = context.model, context.data
     if not isinstance(tables, Tables):
         tables = tables[0]  # several parts of the data: the first shows the levels
+    if hasattr(model, "level_means"):
+        return _write_amounts(context, tables)
     frame = context.step(
         "expected tables", lambda: diagnostics.level_shares(model, tables, context.level, context.random_state)
     )
@@ -70,6 +72,49 @@ def write(context: Context) -> Summary:
     summary.add("estimates", table(frame, title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
+    summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    return summary
+
+
+def _write_amounts(context: Context, tables: Tables) -> Summary:
+    """The summary of expected amounts, fitted to tables of sums."""
+    model, label = context.model, tables.label or "the amount"
+    frame = context.step("expected amounts", lambda: model.level_means(context.level))
+    context.frames["estimates"] = frame
+    title = context.titled(f"Predicting {label} from {listed(model.domain_.attributes)}")
+    summary = Summary(title, "maxent", context.method)
+    low, high = model.range_
+    people, mean = float(model.n_), model.mean_
+    summary.record = {"tables": len(tables), "people": people, "attributes": len(model.domain_), "mean": mean}
+    lead = (
+        f"{context.method} learned the expected {label} of an individual from {plural(len(tables), 'table')} of counts "
+        f"and sums over {plural(people, 'individual')}: {mean:.4g} on average, amounts clipped to {low:g} and {high:g}."
+    )
+    summary.lead = [lead, *context.cautions]
+    wide = []
+    for attribute, part in frame[frame["count"] >= 0.02 * people].groupby("attribute", sort=False):
+        if len(part) > 1:
+            wide.append((float(part["mean"].max() - part["mean"].min()), attribute, part))
+    for _, attribute, part in sorted(wide, key=lambda w: -w[0])[:3]:
+        top = part.loc[part["mean"].idxmax()]
+        what = f"Expected {label} where {attribute} is {top['level']}, its highest level"
+        because = f"Its lowest is {part['mean'].min():.4g}; levels of at least 2% of individuals are compared."
+        ends = {"low": float(top["low"]), "high": float(top["high"]), "level": context.level}
+        trust = "high" if top["low"] > part["mean"].min() else "moderate"
+        summary.findings.append(finding(what, float(top["mean"]), "number", **ends, trust=trust, because=because))
+    if context.truth is not None:
+        rows, amounts = context.truth
+        score, because = model.score(rows, amounts), "0 is a constant, 1 is perfect."
+        summary.record["held out"] = {"R squared": score}
+        shown = finding("R squared on rows that were not counted", score, "number", because=because)
+        summary.findings.insert(0, shown)
+    summary.add("estimates", table(frame, f"Expected {label} at every level", {"count": "count"}, "estimates.csv"))
+    _certainty(context, summary, tables)
+    assumed = [
+        "Among all distributions of the features that agree with the tables, the one of maximum entropy.",
+        "Given the features, the expected amount follows a generalised linear model on the cells of the tables "
+        f"(family {model.family}).",
+    ]
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
 

@@ -1,0 +1,178 @@
+"""Amounts as labels of tables: sums and sums of squares per cell, clipped and scaled so that one row adds 1 in all.
+
+A value y between `low` and `high` is scaled to a = (y - low) / (high - low). A row adds 1 - a, a - a^2 and a^2 to three
+classes of its cell: none is negative, and they sum to 1. So tables of amounts are tables of three classes with
+fractional counts, one person's row changes them by 1 in L1 and by at most 1 in L2, and `sumwise.privacy.release`
+protects them as it does any other (Laplace or Gaussian noise). Without squares there are two classes, 1 - a and a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks, frames
+from sumwise.domain import Domain
+from sumwise.errors import DataError
+from sumwise.provenance import Provenance
+from sumwise.table import Table
+from sumwise.tables import Tables
+
+__all__ = ["amount_sums", "amount_tables"]
+
+CLASSES = ("rest", "spread", "square")  # sums of 1 - a, a - a^2 and a^2
+
+
+def amount_tables(
+    frame: Any,
+    attributes: Sequence[str],
+    amount: str,
+    low: float,
+    high: float,
+    *,
+    order: int = 2,
+    squares: bool = True,
+    domain: Domain | None = None,
+) -> Tables:
+    """Count rows by attributes, with the sums and sums of squares of an amount, for `MaxEntRegressor`.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or dict of columns
+    attributes : list of str
+    amount : str
+        A column of numbers, such as revenue or visits; none may be missing.
+    low, high : float
+        Amounts beyond are clipped. The range decides how much one person can change the tables, so choose it without
+        looking at the data where they will be released.
+    order : int, default 2
+        Attributes of each table.
+    squares : bool, default True
+        Whether to sum squares, too: they show how much amounts vary at given features.
+    domain : Domain, optional
+        The levels to count over; default: those in the frame.
+
+    Returns
+    -------
+    Tables
+        Their provenance has the range (``amount``), and says that a row weighs at most 1.
+
+    Examples
+    --------
+    >>> from sumwise.maxent import amount_tables
+    >>> rows = {"age": [0, 0, 1], "city": [0, 1, 1], "spent": [10.0, 30.0, 900.0]}
+    >>> tables = amount_tables(rows, ["age", "city"], "spent", 0, 100)
+    >>> tables["age", "city"].label_sums[0, 1]  # 30 of 100: 1 - 0.3, 0.3 - 0.09, 0.09
+    array([0.7 , 0.21, 0.09])
+    """
+    low, high = _range(low, high)
+    table = frames.to_pandas(frame, [*attributes, checks.name_of_column(amount, "amount")])
+    values = frames.numeric(table, [amount], "amounts")[:, 0]
+    scaled = (np.clip(values, low, high) - low) / (high - low)
+    name = _free_name(attributes)
+    counted = [
+        Tables.from_frame(table.assign(**{name: w}), attributes, order=order, weight=name, domain=domain)
+        for w in (np.ones(len(values)), scaled, scaled**2 if squares else scaled)
+    ]
+    made = []
+    for one, first, second in zip(*counted):
+        sums = np.stack([one.counts - first.counts, first.counts - second.counts, second.counts], axis=-1)
+        made.append(Table(one.attributes, one.counts, np.maximum(sums, 0.0) if squares else first.counts))
+    return Tables(
+        made,
+        counted[0].domain,
+        label=amount,
+        classes=CLASSES if squares else (0, 1),
+        provenance=Provenance(True, 1.0, learned=counted[0].provenance.learned, amount=(low, high)),
+    )
+
+
+def amount_sums(counts: Any, sums: Any, squares: Any = None, *, low: float, high: float) -> np.ndarray:
+    """Return the label sums of a `Table` of amounts, from sums (and sums of squares) of the clipped amounts themselves.
+
+    For tables that somebody else has summed; give ``Provenance(amount=(low, high))`` to their `Tables`.
+
+    Parameters
+    ----------
+    counts, sums : array
+        Per cell.
+    squares : array, optional
+        Sums of squares.
+    low, high : float
+        The range of the amounts.
+
+    Examples
+    --------
+    >>> from sumwise.maxent import amount_sums
+    >>> amount_sums([2, 4], [30.0, 200.0], [500.0, 12000.0], low=0, high=100)
+    array([[1.7 , 0.25, 0.05],
+           [2.  , 0.8 , 1.2 ]])
+    """
+    low, high = _range(low, high)
+    n, s = (checks.finite(v, what) for v, what in ((counts, "counts"), (sums, "sums")))
+    first = (s - low * n) / (high - low)
+    outside = (first < -1e-9 * np.maximum(n, 1.0)) | (first > n + 1e-9 * np.maximum(n, 1.0))
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise DataError(
+            f"In {int(outside.sum())} of {n.size} cells the sum isn't one of amounts between {low:g} and {high:g}. "
+            f"First: {n.flat[at]:g} amounts sum to {s.flat[at]:g}.",
+            hint="clip amounts before they are summed, or widen the range.",
+        )
+    if squares is None:
+        return first
+    second = (checks.finite(squares, "squares") - 2 * low * s + low**2 * n) / (high - low) ** 2
+    return np.maximum(np.stack([n - first, first - second, second], axis=-1), 0.0)
+
+
+def amount_range(tables: Tables) -> tuple[float, float]:
+    """The range of the amounts of tables; refuses tables of classes."""
+    found = tables.provenance.amount
+    if found is None:
+        raise DataError(
+            "The label sums of these tables are of classes, not of an amount.",
+            hint="count with amount_tables, or state Provenance(amount=(low, high)).",
+        )
+    return found
+
+
+def as_binary(tables: Tables) -> Tables:
+    """The tables with sums of the scaled amount as those of a 0/1 label, and noise to match."""
+    return replace(
+        tables,
+        tables=tuple(_as_binary(t) for t in tables),
+        classes=(0, 1),
+        provenance=replace(tables.provenance, amount=None),
+    )
+
+
+def _as_binary(table: Table) -> Table:
+    from sumwise.noise import Gaussian, Summed
+
+    sums, noise = table.label_sums, table.noise_of_sums
+    if sums is None or sums.ndim == len(table.shape):
+        return table
+    two: Any = None
+    if table.label_noise is not None:
+        two = Gaussian(noise.scale * np.sqrt(2.0)) if isinstance(noise, Gaussian) else Summed(noise, 2)  # type: ignore[arg-type]
+    return Table(table.attributes, table.counts, sums[..., 1] + sums[..., 2], table.noise, label_noise=two)
+
+
+def _range(low: Any, high: Any) -> tuple[float, float]:
+    try:
+        ends = float(low), float(high)
+    except (TypeError, ValueError):
+        raise DataError(f"The range of amounts is {low!r} to {high!r}.", hint="give two numbers.") from None
+    if not (np.isfinite(ends).all() and ends[0] < ends[1]):
+        raise DataError(f"The range of amounts is {low!r} to {high!r}.", hint="low is below high.")
+    return ends
+
+
+def _free_name(taken: Sequence[str]) -> str:
+    name = "weight"
+    while name in taken:
+        name += "_"
+    return name

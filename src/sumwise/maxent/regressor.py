@@ -1,0 +1,315 @@
+"""MaxEntRegressor: expected amounts of individuals (revenue, visits) from tables of counts and sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from sumwise import checks, frames
+from sumwise.domain import Domain
+from sumwise.encoding import Encoding
+from sumwise.errors import DataError
+from sumwise.estimator import Estimator
+from sumwise.fit import Fit, warn_not_converged
+from sumwise.maxent.amounts import amount_range, as_binary
+from sumwise.maxent.bootstrap import standing_rows
+from sumwise.maxent.fitted_model import LogLinearModel
+from sumwise.maxent.kernels.amount_glm import FAMILIES, Drawing, Targets, drawn_errors, fit_glm
+from sumwise.maxent.kernels.loglinear import term_scores
+from sumwise.maxent.kernels.table_logistic import cell_design
+from sumwise.maxent.max_ent import MaxEntClassifier
+from sumwise.maxent.penalties import LARGE, PER_OTHER
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, parts_of
+from sumwise.tables import Tables
+
+__all__ = ["MaxEntRegressor"]
+
+ROWS = 40_000  # drawn from the model of x where its joint table is too large to go through
+DRAWS = 40  # of the parameters' errors, for intervals
+ROUNDS = 3  # of estimating the dispersion and fitting again
+LEAST_EFFECT = 1e-3  # of an amount's variance that levels are taken to explain at least, so that penalties are finite
+
+
+class MaxEntRegressor(Estimator):
+    """Expected amount of an individual, from tables of counts and of sums of the amount.
+
+    The distribution of features x is the maximum entropy model of `MaxEntClassifier`, fitted to the tables with the
+    scaled amount as label. On it, E[y | x] = g(offset + phi(x) . theta) is a generalised linear model, phi marking the
+    cells that x falls in: its sums over every cell are those of the tables, apart from penalties.
+
+    Parameters
+    ----------
+    family : {"poisson", "gaussian"}
+        Counts and other amounts that are never negative (logarithmic link; their variance is proportional to the mean),
+        or amounts of any sign (identity link, one variance).
+    penalty_theta : float or sequence of float, optional
+        L2 penalty on theta, for tables of one attribute, of two, and so on, for amounts of variance 1 (Gaussian), or on
+        the logarithmic scale (Poisson). Default: 1 / (2 v) with v the variance of levels' effects, estimated from the
+        tables with sampling and noise taken out, and 3 times that for every attribute that one can be paired with.
+    model : MaxEntClassifier, optional
+        Settings of the model of x; default: its defaults.
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (P,)
+    offset_ : float
+    mean_ : float
+        Mean amount of those that were counted.
+    dispersion_ : float
+        Variance of an amount given x (Gaussian), or that over its mean (Poisson; 1 where tables have no squares).
+    penalty_theta_ : tuple
+    draws_ : ndarray of shape (40, P + 1)
+        Drawn errors of theta and the offset, for `predict_interval`.
+    fit_ : Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.maxent import MaxEntRegressor, amount_tables
+    >>> rng = np.random.default_rng(0)
+    >>> rows = {"age": rng.integers(0, 3, 4000), "city": rng.integers(0, 2, 4000)}
+    >>> rows["visits"] = rng.poisson(1.0 + rows["age"] * rows["city"])
+    >>> tables = amount_tables(rows, ["age", "city"], "visits", 0, 20)
+    >>> model = MaxEntRegressor(random_state=0).fit(tables)
+    >>> model.predict({"age": [0, 2], "city": [1, 1]}).round(1)
+    array([1. , 2.9])
+    """
+
+    theta_: np.ndarray
+    offset_: float
+    domain_: Domain
+    encoding_: Encoding | None
+    n_: float
+
+    def __init__(
+        self,
+        family: str = "poisson",
+        penalty_theta: Any = None,
+        model: MaxEntClassifier | None = None,
+        random_state: Any = None,
+    ):
+        self.family = family
+        self.penalty_theta = penalty_theta
+        self.model = model
+        self.random_state = random_state
+
+    def fit(self, tables: Any, y: None = None) -> MaxEntRegressor:
+        """Learn from tables of an amount, as `amount_tables` counts them.
+
+        Parameters
+        ----------
+        tables : Tables, or list of Tables
+            Several are parts of the data, whose sums are added up.
+        y : None
+            Amounts are in the tables.
+        """
+        from sklearn.base import clone
+
+        checks.choice(self.family, "family", tuple(FAMILIES))
+        if y is not None:
+            raise DataError("fit takes tables, whose label sums hold the amounts.", hint="leave y out.")
+        parts = parts_of(tables)
+        low, high = self._checked_range(parts)
+        rng = checks.generator(self.random_state)
+        of_x: Any = MaxEntClassifier() if self.model is None else clone(self.model)
+        binary = [as_binary(t) for t in parts]
+        of_x.set_params(random_state=int(rng.integers(2**31))).fit(binary)
+        self.x_model_, self.range_ = of_x, (low, high)
+        self.domain_, self.encoding_, self.label_, self.n_ = parts[0].domain, parts[0].encoding, parts[0].label, of_x.n_
+        stats = of_x.statistics(binary, shared=all(t.by_class for part in parts for t in part))
+        self._learn(of_x.model_, stats, _mean_square(parts, low, high), rng)
+        return self
+
+    def _checked_range(self, parts: list[Tables]) -> tuple[float, float]:
+        ranges = {amount_range(t) for t in parts}
+        if len(ranges) > 1:
+            raise DataError(
+                f"Parts have amounts of {len(ranges)} ranges.", hint="count all with the same low and high."
+            )
+        low, high = ranges.pop()
+        if self.family == "poisson" and low < 0:
+            raise DataError(
+                f"Amounts go down to {low:g}; those of family 'poisson' are never negative.", hint="use 'gaussian'."
+            )
+        return low, high
+
+    def _learn(self, model: LogLinearModel, stats: SufficientStatistics, square: float | None, rng: Any) -> None:
+        low, high = self.range_
+        lay, width = stats.layout, high - low
+        rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
+        design = cell_design(rows, lay.terms, lay.term_starts, lay.levels, lay.listed)
+        weights = stats.n * shares
+        here = design.T @ weights
+        mean = self.mean_ = low + width * float(stats.shares[1])
+        seen = stats.seen.counts * stats.seen.sums[0] * lay.own_places() > 0
+        per_count = low + width * stats.data.sums[0] / np.maximum(stats.data.counts, 1e-9)
+        sums = np.where(seen & (stats.data.counts > 0), np.clip(per_count, low, high) * here, mean * here)
+        noise = width**2 * stats.noise_per_count(stats.shares[1:, None])[0]
+        counted = np.maximum(here, 1.0)
+        variance = max(square - mean**2, 1e-12) if square is not None else (mean if self.family == "poisson" else None)
+        if variance is None:
+            raise DataError("Family 'gaussian' needs sums of squares.", hint="count with squares=True.")
+        unit = variance if self.family == "gaussian" else 1.0
+        prior = self._prior(stats, low, width, mean, variance, noise) / unit
+        prior = np.where(seen, prior, 1e6 / unit)
+        dispersion, begin = (variance if self.family == "gaussian" else 1.0), None
+        kind: Any = FAMILIES[self.family]
+        losses: list[float] = []  # by round: the dispersion changes in between
+        for _ in range(ROUNDS):
+            spread = dispersion * counted * (1.0 if self.family == "gaussian" else mean)  # sampling variance of a sum
+            penalty = prior * (1.0 + noise / spread)
+            targets = Targets(sums, mean * stats.n, penalty)
+            theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family, dispersion, begin)
+            begin = theta, offset
+            losses.append(loss)
+            fitted = kind.mean(design @ theta + offset)
+            dispersion = self._dispersion(square, mean, fitted, shares)
+        self.theta_, self.offset_, self.dispersion_ = theta, offset, dispersion
+        self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=done, history={"objective": losses})
+        if not done:
+            warn_not_converged(n_iter, float("nan"), 1e-6, stacklevel=4)
+        outcome = weights * kind.variance(design @ theta + offset) / dispersion
+        errors = Drawing(outcome, penalty, prior, noise / dispersion**2 * seen)
+        self.draws_ = drawn_errors(design, errors, DRAWS, rng)
+
+    def _prior(self, stats, low: float, width: float, mean: float, variance: float, noise: np.ndarray) -> np.ndarray:
+        """Penalties (P,) of theta, for amounts of variance 1 or on the logarithmic scale."""
+        lay = stats.layout
+        if self.penalty_theta is None:
+            per = variance if self.family == "gaussian" else mean**2
+            one = 0.5 / max(_effect_variance(stats, low, width, mean, variance, noise) / per, LEAST_EFFECT)
+            self.penalty_theta_ = one, one * PER_OTHER * max(len(lay.sizes) - 1, 1)
+        else:
+            given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
+            self.penalty_theta_ = tuple(float(checks.positive(p, "penalty_theta")) for p in given)
+        by_order = np.array(self.penalty_theta_)
+        orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
+        return by_order[np.minimum(orders, len(by_order)) - 1]
+
+    def _dispersion(self, square: float | None, mean: float, fitted: np.ndarray, shares: np.ndarray) -> float:
+        """What the variance of amounts given x is, by the total variance less that of the fitted means."""
+        if square is None:
+            return 1.0
+        left = square - mean**2 - float(shares @ (fitted - shares @ fitted) ** 2)
+        left = max(left, 1e-3 * max(square - mean**2, 1e-12))
+        return left if self.family == "gaussian" else max(left / max(mean, 1e-12), 1e-3)
+
+    def _eta(self, frame: Any, theta: np.ndarray) -> np.ndarray:
+        """Linear scores (n, C) without the offset of individuals, for theta (C, P)."""
+        model = self.x_model_.model_
+        return term_scores(model.layout, model.schema.codes(frame), theta)
+
+    def predict(self, frame: Any) -> np.ndarray:
+        """Return the expected amount of individuals, (n_rows,).
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+            Where a value is missing, or a level that no table has, the feature's terms drop out.
+        """
+        self._fitted("theta_")
+        kind: Any = FAMILIES[self.family]
+        return kind.mean(self.offset_ + self._eta(frame, self.theta_[None])[:, 0])
+
+    def predict_interval(self, frame: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return the low and high ends of the expected amounts, each (n_rows,).
+
+        They account for the sampling of individuals, the noise of tables and shrinkage, not for effects of three
+        attributes together that no table shows. They are for the expected amount, not for one person's.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+        level : float, default 0.95
+        """
+        self._fitted("draws_")
+        kind: Any = FAMILIES[self.family]
+        middle = self.offset_ + self._eta(frame, self.theta_[None])[:, 0]
+        errors = self._eta(frame, self.draws_[:, :-1]) + self.draws_[:, -1]
+        student = float(stdtrit(len(self.draws_), 0.5 + checks.fraction(level, "level") / 2))
+        half = student * np.sqrt(np.mean(errors**2, axis=1))
+        return kind.mean(middle - half), kind.mean(middle + half)
+
+    def score(self, frame: Any, amounts: Any) -> float:
+        """Return R squared of the expected amounts on individuals.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+        amounts : sequence of numbers
+        """
+        y = frames.numeric(frames.to_pandas({"amount": amounts}, ["amount"]), ["amount"], "amounts")[:, 0]
+        off = y - self.predict(frame)
+        return float(1.0 - np.sum(off**2) / np.sum((y - y.mean()) ** 2))
+
+    def level_means(self, level: float = 0.95) -> Any:
+        """Return the expected amount at every level of every attribute, averaged over the other attributes.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``attribute``, ``level``, ``count``, ``mean``, ``low``, ``high``.
+        """
+        import pandas as pd
+
+        self._fitted("theta_")
+        model, rng = self.x_model_.model_, np.random.default_rng(0)
+        rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
+        kind: Any = FAMILIES[self.family]
+        middle = self.offset_ + term_scores(model.layout, rows, self.theta_[None])[:, 0]
+        errors = term_scores(model.layout, rows, self.draws_[:, :-1]) + self.draws_[:, -1]
+        slope, fitted = kind.variance(middle), kind.mean(middle)
+        student = float(stdtrit(len(self.draws_), 0.5 + checks.fraction(level, "level") / 2))
+        lines = []
+        for a, name in enumerate(model.schema.domain.attributes):
+            for k, value in enumerate(model.schema.domain.levels(name)):
+                weight = shares * (rows[:, a] == k)
+                mass = float(weight.sum())
+                if mass > 0:
+                    mean = float(weight @ fitted) / mass
+                    half = student * float(np.sqrt(np.mean(((weight * slope) @ errors / mass) ** 2)))
+                    lines.append((name, str(value), mass * self.n_, mean, mean - half, mean + half))
+        return pd.DataFrame(lines, columns=["attribute", "level", "count", "mean", "low", "high"])
+
+
+def _mean_square(parts: list[Tables], low: float, high: float) -> float | None:
+    """Mean of the squared amounts over all tables that have squares."""
+    width, found = high - low, []
+    for part in parts:
+        for t in part:
+            if t.label_sums is not None and t.label_sums.ndim > t.counts.ndim and not np.isnan(t.label_sums).any():
+                rest, spread, square = t.label_totals
+                n = rest + spread + square
+                mean = (spread + square) / n
+                found.append((low**2 + 2 * low * width * mean + width**2 * square / n, n))
+    if not found:
+        return None
+    values, sizes = np.array(found).T
+    return float(np.average(values, weights=sizes))
+
+
+def _effect_variance(
+    stats: SufficientStatistics, low: float, width: float, mean: float, variance: float, noise: np.ndarray
+) -> float:
+    """Variance of levels' mean amounts, sampling and noise taken out; pooled over attributes of up to 100 levels."""
+    lay, above, below = stats.layout, 0.0, 0.0
+    for t, term in enumerate(lay.terms):
+        if len(term) > 1 or lay.is_crossed(t) or math.prod(lay.shape(term)) > LARGE:
+            continue
+        at = stats.part(t)
+        n = np.maximum(stats.data.counts[at], 0.0) * stats.seen.counts[at]
+        used = n > 0
+        off = (low - mean) * n[used] + width * stats.data.sums[0, at][used]
+        spread = float(np.sum(off**2 / n[used]))
+        chance = (int(used.sum()) - 1) * variance + float(np.sum(noise[at][used] / n[used]))
+        above += max(spread - chance, 0.0)
+        below += float(n.sum() - np.sum(n**2) / max(n.sum(), 1e-300))
+    return above / max(below, 1e-300)
