@@ -5,7 +5,7 @@
 
 A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` with `what`, `shows`, `command`, and
 - `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results;
-- `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"};
+- `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
 - `bars`: labels and cells, drawn as a figure;
 - `differ`: where we differ and why; `missing`: which data or run is not there.
 An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
@@ -86,8 +86,9 @@ def rows_of(item: dict) -> list[list]:
     if "rows" in item:
         return item["rows"]
     file, _, path = item["each"].partition(" ")
-    keys = {name: spec.rpartition(" ")[::2] for name, spec in item["columns"].items()}
     records = value_at(file, path)
+    columns = item.get("columns") or {key: f"{key} " for key in records[0]}
+    keys = {name: spec.rpartition(" ")[::2] for name, spec in columns.items()}
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
 
 
@@ -115,6 +116,8 @@ def provenance(item: dict) -> str:
     """What the results say about how they were made."""
     name, _, path = item["source"].partition(" ")
     made = value_at(name, path)
+    if name == "earlier_runs.json":
+        return f"an earlier run, whose raw output was not kept; the records are in `benchmarks/results/{name}`"
     words = [f"{key} {made[key]}" for key in SHOWN if key in made]
     return f"`benchmarks/results/{name}`" + (f" ({', '.join(words)})" if words else "")
 
