@@ -77,6 +77,55 @@ def german_thousands(e):
 
 
 @mutation
+def spaces_as_thousands(e):
+    frame = e.frame.copy()
+    for c in [*e.groups, *e.outcomes]:
+        frame[c] = [f"{1000 * x:,}".replace(",", "\u00a0") for x in frame[c]]
+    right = e.right()
+    return csv(frame, sep=";"), type(right)([(1000 * r, 1000 * c) for r, c in right.sides])
+
+
+@mutation
+def decimal_commas(e):
+    frame = e.frame.assign(total=e.total)
+    for c in [*e.groups, *e.outcomes]:
+        frame[c] = (frame[c] / e.total).round(6)
+    return csv(frame, sep=";", decimal=","), e.right(off=1e-4)
+
+
+@mutation
+def blank_rows_and_columns(e):
+    lines = [line + ",,," for line in text(e).splitlines()]
+    return "\n".join([*lines, *["," * (len(e.frame.columns) + 2)] * 3]) + "\n", e.right()
+
+
+@mutation
+def german_words(e):
+    words = ["Weiße", "Schwarze", "Andere"][: len(e.groups)], ["Müller", "Schmidt", "Nichtwähler"]
+    names = dict(zip(e.groups, words[0])) | dict(zip(e.outcomes, words[1][-len(e.outcomes) :]))
+    frame = e.frame.rename(columns={**names, e.unit: "Wahlbezirk"}).assign(Wahlberechtigte=e.total)
+    return csv(frame, sep=";"), e.right()
+
+
+@mutation
+def excel_with_merged_heads(e):
+    def write(folder: Path) -> list[Path]:
+        import openpyxl
+
+        e.frame.to_excel(folder / "votes.xlsx", index=False, startrow=1, sheet_name="Votes")
+        book = openpyxl.load_workbook(folder / "votes.xlsx")
+        page, last = book["Votes"], 1 + len(e.groups)
+        page.cell(1, 2, "Race")
+        page.merge_cells(start_row=1, start_column=2, end_row=1, end_column=last)
+        page.cell(1, last + 1, "Votes")
+        page.merge_cells(start_row=1, start_column=last + 1, end_row=1, end_column=last + len(e.outcomes))
+        book.save(folder / "votes.xlsx")
+        return [folder / "votes.xlsx"]
+
+    return write, e.right()
+
+
+@mutation
 def points_and_zeros(e):
     return e.frame.astype(dict.fromkeys([*e.groups, *e.outcomes], float)), e.right()
 

@@ -103,6 +103,28 @@ def whole_percents(e):
 
 
 @mutation
+def percents_of_nobody_knows_whom(e):
+    return shares(e, 0, 100.0).drop(columns="total"), Refused("percents, or counts of 100 people each")
+
+
+@mutation
+def percents_beside_counts(e):
+    frame = e.frame.copy()
+    for c in [*e.groups, *e.outcomes]:
+        frame.insert(frame.columns.get_loc(c) + 1, f"{c}_pct", (100 * e.frame[c] / e.total).round(1))
+    return frame, e.right()
+
+
+@mutation
+def percents_beside_counts_that_differ(e):
+    if "NoVote" in e.outcomes:
+        return None
+    frame = percents_beside_counts(e)[0]
+    frame[e.outcomes[0]] += np.where(np.arange(24) % 2, 1, -1) * np.minimum(1, frame[e.outcomes[0]])
+    return frame, Right([(e.rows(), None)], asks="are rescaled")
+
+
+@mutation
 def percent_signs(e):
     frame = shares(e, 1, 100.0)
     for c in [*e.groups, *e.outcomes]:
@@ -180,6 +202,24 @@ def subtotals(e):
         part = e.frame.iloc[8 * k : 8 * k + 8]
         parts += [part, pd.DataFrame([{e.unit: f"Area {k} total", **part.drop(columns=e.unit).sum()}])]
     return pd.concat(parts), e.right(asks="and 0 more|line of totals")
+
+
+@mutation
+def areas_without_a_word(e):
+    parts = []
+    for k in range(3):
+        part = e.frame.iloc[8 * k : 8 * k + 8]
+        parts += [part, pd.DataFrame([{e.unit: f"County {k}", **part.drop(columns=e.unit).sum()}])]
+    return pd.concat(parts), e.right(asks="is the sum of the rows beside it")
+
+
+@mutation
+def areas_above_their_units(e):
+    parts = []
+    for k in range(3):
+        part = e.frame.iloc[8 * k : 8 * k + 8]
+        parts += [pd.DataFrame([part.drop(columns=e.unit).sum()]), part]
+    return pd.concat(parts)[list(e.frame.columns)], e.right(asks="is the sum of the rows beside it")
 
 
 @mutation
@@ -334,6 +374,25 @@ def contests_that_only_sums_show(e):
     return two_contests(e, *names), Right([(e.rows(), e.cols()), (e.rows(), second(e))], asks="2 contests were found")
 
 
+@mutation
+def contest_beside_one_with_abstention(e):
+    if "NoVote" not in e.outcomes:
+        return None
+    votes = np.maximum(e.cols()[:, :2] - 1, 0)
+    frame = e.frame.assign(Kim=votes[:, 0], Ruiz=votes[:, 1])
+    away = e.total - votes.sum(axis=1)
+    sides = [(e.rows(), e.cols()), (e.rows(), np.column_stack([votes, away]))]
+    return frame, Right(sides, asks="2 contests were found")
+
+
+@mutation
+def contests_whose_border_is_unclear(e):
+    votes = (0.5 * e.total[:, None] * [0.5, 0.48, 0.02]).round()
+    frame = e.frame[[e.unit, *e.groups]].assign(Garcia=votes[:, 0], Smith=votes[:, 1], Lee=votes[:, 2])
+    second = {"Kim": np.maximum(votes[:, 1] - 1, 0), "Ruiz": votes[:, 0]}
+    return frame.assign(**second), Refused("may end after Smith or after Lee")
+
+
 # --- sides that differ
 
 
@@ -368,6 +427,32 @@ def sides_that_are_near(e):
     frame = e.frame.copy()
     frame[e.outcomes[0]] += np.where(np.arange(24) % 2, 1, -1) * np.minimum(1, frame[e.outcomes[0]])
     return frame, Right([(e.rows(), None)], asks="are rescaled")
+
+
+@mutation
+def a_few_more_people_than_votes(e):
+    if e.groups[0].endswith("VAP"):
+        return None
+    votes = (e.cols() * 0.9).astype(int)
+    return e.frame.assign(**{c: votes[:, k] for k, c in enumerate(e.outcomes)}), Refused(
+        "some people didn't vote, or the groups overlap"
+    )
+
+
+@mutation
+def a_total_that_is_mistaken(e):
+    total = e.total.copy()
+    total[5] += 40
+    return e.frame.assign(total=total), e.right(asks="isn't the sum of the outcomes in 1 rows, and isn't used: row 7")
+
+
+@mutation
+def groups_of_two_years(e):
+    frame = e.frame[[e.unit]].copy()
+    for year, scale in ((2010, 1.5), (2020, 1.7)):
+        frame = frame.assign(**{f"{g}_{year}": (scale * e.frame[g]).round() for g in e.groups})
+    frame[e.outcomes] = e.frame[e.outcomes]
+    return None if "NoVote" in e.outcomes else (frame, Refused("the groups are there 2 times"))
 
 
 @mutation

@@ -23,12 +23,22 @@ WHOLE = {
     "notvote",
     "stayedhome",
     "stayhome",
+    "nichtwähler",
+    "nichtwahler",
+    "enthaltung",
+    "enthaltungen",
+    "astenuti",
+    "astensione",
+    "abstenção",
+    "abstencao",
 }
 PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
 
 
 INVALID = re.compile(
-    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|undervotes?|overvotes?)\b", re.IGNORECASE
+    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|under[\s_-]*votes?|over[\s_-]*votes?|"
+    r"ungültig\w*|nuls?|nul[oa]s?)\b",
+    re.IGNORECASE,
 )
 
 

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 import pandas as pd
 
 from sumwise import frames
@@ -163,8 +164,24 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         readable = as_utf8(file, Path(folder))
         frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
     decimal = opening.get("decimal") or ("." if point else None)
-    name = repr(str(path))
-    return Sheet(name, file.columns, frame, lambda i: f"row {file.line(i)}", file.separator, decimal)
+    name, row = repr(str(path)), lambda i: f"row {file.line(i)}"
+    if len(wanted) == len(file.columns) > 1 and (blank := _blank_rows(frame)).any():
+        kept = np.flatnonzero(~blank)
+        frame, row = frame.iloc[kept].reset_index(drop=True), lambda i: f"row {file.line(int(kept[i]))}"
+    return Sheet(name, file.columns, frame, row, file.separator, decimal)
+
+
+def _blank_rows(frame: pd.DataFrame) -> np.ndarray:
+    """Rows without any entry, such as spreadsheets write below their last one."""
+    blank = np.ones(len(frame), dtype=bool)
+    for name in frame.columns:
+        column: Any = frame.loc[blank, name]
+        text = not pd.api.types.is_numeric_dtype(column.dtype)
+        empty = column.isna() | (column.astype(str).str.strip() == "") if text else column.isna()
+        blank[blank] = empty.to_numpy(dtype=bool)
+        if not blank.any():
+            break
+    return blank
 
 
 def _load_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -74,10 +75,33 @@ def suggest_problem(
     family: str | None = None,
     replace: bool = False,
     sheet: str | int | None = None,
+    *,
+    decimal: str | None = None,
+    total: str | None = None,
+    mismatch: str | None = None,
 ) -> Suggestion:
     """Profile files and suggest a commented problem file; files are named as seen from it.
 
     What is suggested has been read as a fit would read it: what a fit would refuse is refused here.
+
+    Parameters
+    ----------
+    data : list of paths
+        The file, or two that belong together.
+    out : path
+        The problem file to write.
+    family : str, optional
+        Only of this family.
+    replace : bool
+        Whether an earlier problem file may be replaced.
+    sheet : str or int, optional
+        Of a workbook.
+    decimal : {".", ","}, optional
+        The decimal sign, where the numbers don't show it.
+    total : str, optional
+        Margins: the column of everybody, or a number of people that every unit has.
+    mismatch : {"raise", "rescale", "no_vote", "drop"}, optional
+        Margins: what to do where the two sides differ, where the file doesn't show it.
 
     Examples
     --------
@@ -98,7 +122,11 @@ def suggest_problem(
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
     guess, profiles = (_folder(Path(data[0])) if len(data) == 1 else None), []
     if guess is None:
-        profiles = [profile_file(p, **({} if sheet is None else {"sheet": sheet})) for p in data]
+        if mismatch is not None:
+            checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
+        opening = {k: v for k, v in (("sheet", sheet), ("decimal", decimal)) if v is not None}
+        given = {k: v for k, v in (("total", total), ("mismatch", mismatch)) if v is not None}
+        profiles = [dataclasses.replace(profile_file(p, **opening), given=given) for p in data]
         guess = recognise(profiles, family)
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
     found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,7 @@ class FileProfile:
     row: Callable[[int], str] = field(default=lambda i: f"row {i + 1}", repr=False)  # words for a record's place
     title: str = ""  # what stands above the header
     sheet: str | int | None = None  # of a workbook
+    given: Mapping[str, Any] = field(default_factory=dict)  # what a person said: total, mismatch
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
         """What [data] must say to open the file as it was read here, and comments on it."""

@@ -22,6 +22,17 @@ def command(
         str | None,
         typer.Option(help="The sheet of a workbook, by name or counted from 1; default the first.", show_default=False),
     ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign, . or , where the file doesn't show it.", show_default=False)
+    ] = None,
+    total: Annotated[
+        str | None,
+        typer.Option(help="Margins: the column of everybody, or the people in every unit.", show_default=False),
+    ] = None,
+    mismatch: Annotated[
+        str | None,
+        typer.Option(help="Margins: raise, rescale, no_vote or drop, where sides differ.", show_default=False),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier problem file.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
     json: output.Json = False,
@@ -38,10 +49,11 @@ def command(
       $ sumwise init votes.csv
       $ sumwise init people.csv results.csv --out study.toml
       $ sumwise init results.xlsx --sheet Precincts --yes
+      $ sumwise init votes.csv --mismatch no_vote
     """
     from sumwise.study.initialise import suggest_problem
 
-    found = suggest_problem(data, out, family, replace, sheet)
+    found = suggest_problem(data, out, family, replace, sheet, decimal=decimal, total=total, mismatch=mismatch)
     if json:
         found.write()
         output.write_json(found.to_dict())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.errors import DataError
 from sumwise.frames.margins import rounding
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.margins import words
@@ -18,6 +19,7 @@ NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
 MOST_ABSTAIN = 0.9  # of the people, in the median unit; where more are missing, the outcomes are not all there
 MOST_LIKE_GROUPS = 0.34  # leaning of a side that may still be outcomes
+SIMILAR = (0.7, 1.1)  # votes of another contest, as a multiple of those of the first in the median unit
 WHOLE = {"share": 1.0, "percent": 100.0}
 
 
@@ -63,14 +65,13 @@ def find_sides(profile: FileProfile) -> Sides | None:
     found = _closed(pool, kinds)
     _perhaps_percents(pool, kinds, found)
     found += _loose(pool, kinds, found, profile.n_rows)
-    best = None
-    for groups, outcomes in itertools.permutations(found, 2):
-        score = _score(groups, outcomes)
-        if score is not None and (best is None or score > best[0]):
-            best = (score, groups, outcomes)
-    if best is None:
+    pairs = [(g, o, score) for g, o in itertools.permutations(found, 2) if (score := _score(g, o)) is not None]
+    if not pairs:
         return None
-    _, groups, outcomes = best
+    groups, outcomes, _ = max(pairs, key=lambda pair: pair[2])
+    counted = [pair for pair in pairs if pair[0].kind == pair[1].kind == "count"]
+    if "count" not in (groups.kind, outcomes.kind) and counted and not _totals(pool, kinds):
+        groups, outcomes, _ = max(counted, key=lambda pair: pair[2])  # shares of unknown totals, beside the counts
     contests = _contests(groups, outcomes, found)
     guessed = not any(words.like_group(c) for c in groups.columns) and not any(
         words.like_outcome(c) for side in contests for c in side.columns
@@ -91,10 +92,14 @@ def kind_of(column: Column) -> str:
     return "count"
 
 
+def _totals(pool: list[Column], kinds: dict[str, str]) -> list[Column]:
+    return [c for c in pool if words.called(c, words.TOTALS) and kinds[c.name] == "count"]
+
+
 def _perhaps_percents(pool: list[Column], kinds: dict[str, str], closed: list[Side]) -> None:
     """Take numbers with decimals up to 100 that add up to nothing for percents, where names suggest it."""
     inside = {name for side in closed for name in side.names}
-    if not any(words.called(c, words.TOTALS) and kinds[c.name] == "count" for c in pool):
+    if not _totals(pool, kinds):
         return  # percents of nobody knows what; coordinates look like that
     named = any(kind == "percent" for kind in kinds.values())
     for c in pool:
@@ -236,9 +241,12 @@ def is_total(column: Column) -> bool:
 def _score(groups: Side, outcomes: Side) -> float | None:
     if set(groups.names) & set(outcomes.names) or (outcomes.total is not None and outcomes.total in groups.columns):
         return None
-    if groups.total is not None and groups.total in outcomes.columns:
-        return None
-    if groups.leaning < outcomes.leaning or groups.leaning < 0 or outcomes.leaning > MOST_LIKE_GROUPS:
+    if (
+        (groups.total is not None and groups.total in outcomes.columns)
+        or groups.leaning < outcomes.leaning
+        or groups.leaning < 0
+        or outcomes.leaning > MOST_LIKE_GROUPS
+    ):
         return None
     if not (groups.closed and outcomes.closed) and groups.leaning <= 0:
         return None  # nothing says that these are groups
@@ -250,8 +258,9 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     score += 1.5 * (groups.family is not None and groups.family == outcomes.family)
     score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]
     score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
-    early = 0.001 * len(outcomes.columns) if outcomes.closed else 0.002 * min(len(outcomes.columns), 10)
-    return score - early if outcomes.closed else score + early
+    if outcomes.closed:  # the same either way round, so that the order of the file decides where names don't
+        return score - 0.001 * (len(groups.columns) + len(outcomes.columns))
+    return score + 0.002 * min(len(outcomes.columns), 10)
 
 
 def _of_age(side: Side) -> bool:
@@ -317,9 +326,28 @@ def _contests(groups: Side, first: Side, found: list[Side]) -> list[Side]:
         if parts_of(side.columns, wholes, _both(groups, side)) or relation(groups, side).word == "far":
             continue
         kept.append(side)
+    kept += _beside(groups, kept, found)
     place = {id(c): k for k, c in enumerate(c for side in found for c in side.columns)}
     kept.sort(key=lambda s: place[id(s.columns[0])])
     return [s for side in kept for s in (split(side) if side.family is None and len(kept) == 1 else [side])]
+
+
+def _beside(groups: Side, kept: list[Side], found: list[Side]) -> list[Side]:
+    """Contests that don't add up to the groups, beside one that does: about as many votes as it has."""
+    if groups.kind != "count":
+        return []
+    voted = [c for c in kept[0].columns if not is_nonvoting(c.name)]
+    more: list[Side] = []
+    for side in found:
+        used = {name for s in (groups, *kept, *more) for name in s.names}
+        if side.closed or side.kind != "count" or set(side.names) & used or len(side.columns) < 2 or not voted:
+            continue
+        rows = _both(groups, side) & (sums(voted) > 0)
+        near = SIMILAR[0] < float(np.median(sums(side.columns)[rows] / sums(voted)[rows])) < SIMILAR[1]
+        whole = all(c.whole for c in side.columns) and side.leaning <= MOST_LIKE_GROUPS
+        if near and whole and relation(groups, side).word in ("no_vote", "rescale"):
+            more.append(side)
+    return more
 
 
 def split(side: Side) -> list[Side]:
@@ -336,12 +364,21 @@ def split(side: Side) -> list[Side]:
 def _twice(columns: list[Column]) -> int | None:
     """Where outcomes fall into two halves with nearly the same sums in every row: the same voters, counted twice."""
     rows = clean_rows(columns)
+    places = []
     for at in range(2, len(columns) - 1):
         one, two = sums(columns[:at])[rows], sums(columns[at:])[rows]
         off = np.abs(one - two) / np.maximum(np.maximum(one, two), 1.0)
         if len(off) >= 10 and np.median(off) < NEAR and (off < FAR).mean() > 0.9:
-            return at
-    return None
+            places.append((at, float(np.mean(off < 1e-9))))
+    sure = [at for at, same in places if same >= AGREE] or [at for at, _ in places]
+    if len(sure) > 1:
+        listed = " or ".join(f"after {columns[at - 1].name}" for at in sure)
+        raise DataError(
+            f"{', '.join(c.name for c in columns)} count the voters about twice: they are two contests, and the first "
+            f"may end {listed}.",
+            hint="give the columns of a contest a common mark (smith_16, lee_16, smith_20, lee_20), or split the file.",
+        )
+    return sure[0] if sure else None
 
 
 def _explain(sides: Sides, pool: list[Column], kinds: dict[str, str], found: list[Side]) -> None:

@@ -11,6 +11,7 @@ from sumwise.study.profile_file import Column
 
 AGREE = 0.8  # of the rows must have equal sums; in the others somebody made a mistake
 MOST = 80  # columns that are searched
+MANY = 50  # people, both sides counted, in a row that can't be the sum of others by chance
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,38 @@ def sums_of_others(columns: list[Column], rows: np.ndarray) -> list[int]:
     i = int(np.argmax(values.sum(axis=1)))
     same = np.allclose(2 * values[i], values.sum(axis=0), rtol=1e-6, atol=2e-3 * values[i].max())
     return [int(np.flatnonzero(rows)[i])] if same and (values[i] > 0).sum() > 1 else []
+
+
+def subtotals(columns: list[Column], rows: np.ndarray) -> list[int]:
+    """Rows that are the sum of the rows just above them, or just below, in every column: of an area, say.
+
+    It holds many people, and two columns or more that aren't 0: small units may be sums of others by chance.
+    """
+    where = np.flatnonzero(rows)
+    values = matrix(columns)[where]
+    if len(values) < 4 or values.shape[1] < 3:
+        return []
+    above = _sums_of_stretches(values)
+    below = [len(values) - 1 - i for i in _sums_of_stretches(values[::-1])]
+    return sorted(where[max(above, below, key=len)].tolist())
+
+
+def _sums_of_stretches(values: np.ndarray) -> list[int]:
+    """Rows that are the sum of all rows since the last such row."""
+    whole = values.sum(axis=1)
+    running = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
+    total = running.sum(axis=1)
+    found: list[int] = []
+    start, before = 0, np.zeros(values.shape[1])
+    for i in range(len(values)):
+        if i - start < 2 or abs(total[i] - before.sum() - whole[i]) > 1e-6 * max(whole[i], 1.0) or whole[i] < MANY:
+            continue
+        same = np.allclose(running[i] - before, values[i], rtol=1e-6, atol=1e-6 * whole[i])
+        several = (values[start:i].sum(axis=1) > 0).sum() > 1 and (values[i] > 0).sum() > 1
+        if same and several:
+            found.append(i)
+            start, before = i + 1, running[i + 1]
+    return found
 
 
 def parts_of(run: list[Column], wholes: list[Column], rows: np.ndarray) -> list[tuple[list[Column], Column]]:

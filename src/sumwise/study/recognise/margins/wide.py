@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
+from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, relation
-from sumwise.study.recognise.margins.sums import clean_rows, sums, sums_of_others
+from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
 
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
 UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
 FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_CODES = 12  # distinct numbers that may be codes
+LEAST_OVER = 1.05  # times the voters: up to this it matters little who is missing
 MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
@@ -52,6 +55,7 @@ def guess_wide(profile: FileProfile) -> Guess | None:
         return None
     sides = _whole(sides, profile)
     _refuse_withheld(profile, sides)
+    _refuse_two_counts(profile, sides.groups)
     reading = Reading(profile, sides)
     _leave_out_totals(reading)
     reading.columns |= _unit(reading)
@@ -114,18 +118,22 @@ def _leave_out_totals(reading: Reading) -> None:
         if c.distinct > 0.5 * profile.n_rows or words.called(c, words.UNITS):
             for i in np.flatnonzero(c.texts.fillna("").map(words.is_total_row).to_numpy(dtype=bool)).tolist():
                 reading.out.setdefault(i, "is a line of totals, by its name")
-    added = [c for c in used if "count" in (sides.groups.kind,)] or used
-    if sides.groups.kind == "count":
-        rows = clean_rows(added) & reading.keep
-        for i in sums_of_others(added, rows):
-            reading.out[i] = "is the sum of all other rows"
-    else:
-        counts = [c for c in profile.columns if c.numbers is not None and c.whole and words.called(c, words.TOTALS)]
-        counts += [c for side in sides.contests if side.kind == "count" for c in side.columns]
-        if counts:
-            rows = clean_rows(counts) & reading.keep
-            for i in sums_of_others([*counts, *counts[:1]], rows):
-                reading.out[i] = "is the sum of all other rows"
+    _leave_out_sums(reading, used)
+
+
+def _leave_out_sums(reading: Reading, used: list[Column]) -> None:
+    """Rows that are the sum of others: of the rows beside them, or of all."""
+    added = used
+    if reading.sides.groups.kind != "count":
+        free = [c for c in reading.profile.columns if c.numbers is not None and c.whole]
+        added = [c for c in free if words.called(c, words.TOTALS)]
+        added += [c for side in reading.sides.contests if side.kind == "count" for c in side.columns]
+    if not added:
+        return
+    twice = [*added, *added[:1]]
+    for finder, why in ((sums_of_others, "all other rows"), (subtotals, "the rows beside it")) * 2:
+        for i in finder(twice, clean_rows(added) & reading.keep):
+            reading.out[i] = f"is the sum of {why}"
 
 
 def _unit(reading: Reading) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _unit(reading: Reading) -> dict[str, Any]:
     used = {c.name for side in (reading.sides.groups, *reading.sides.contests) for c in side.columns}
     n = int(keep.sum())
     free = [c for c in profile.columns if c.name not in used and not words.called(c, words.TOTALS)]
-    free = [c for c in free if c.doubtful is None and (c.codes[keep] >= 0).all()]
+    free = [c for c in free if (c.doubtful is None or words.called(c, words.UNITS)) and (c.codes[keep] >= 0).all()]
     alone = [c for c in free if len(np.unique(c.codes[keep])) == n]
     named = [c for c in alone if words.called(c, words.UNITS)] or [c for c in alone if c.texts is not None]
     if named:
@@ -198,6 +206,17 @@ def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
         )
 
 
+def _refuse_two_counts(profile: FileProfile, groups: Side) -> None:
+    """Refuse groups that were counted in several years, where no sum shows which count belongs to the votes."""
+    marked = {} if groups.closed else words.by_contest(groups.columns)
+    if len(marked) > 1 and all(mark.isdigit() for mark in marked):
+        raise DataError(
+            f"{profile.path.name}: the groups are there {len(marked)} times ({', '.join(marked)}): "
+            f"{', '.join(groups.names[:8])}.",
+            hint="keep the count that belongs to the votes, and delete the other columns.",
+        )
+
+
 def _refuse_nameless_copies(reading: Reading) -> None:
     """Without names of units: refuse rows that are the same in every column, if that can't be chance."""
     used = [*reading.sides.groups.columns, *(c for side in reading.sides.contests for c in side.columns)]
@@ -235,22 +254,9 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     """The keys of one contest: its outcomes, its total, a rest, and what to do where totals differ."""
     groups = reading.sides.groups
     columns, data = _side_keys("outcomes", side), {}
-    total = _total(reading, side)
-    if total is not None:
-        columns["total"] = total.name
-    elif groups.kind != side.kind:
-        shares, of = (groups, "groups") if groups.kind != "count" else (side, "outcomes")
-        raise DataError(
-            f"{reading.profile.path.name}: the {of} ({', '.join(shares.names[:4])}) are {shares.kind}s, and no column "
-            "says of how many people.",
-            hint="add a column of totals, called total, or write all columns as counts.",
-        )
-    elif groups.kind != "count":
-        columns["total"] = UNITS_ALIKE
-        reading.comments["columns", "total"] = "no column of totals: every unit counts as this many people"
-        reading.ask.append(
-            "there is no column of totals, which shares need; until one is named, every unit counts alike."
-        )
+    total = _trusted(reading, side, _total(reading, side))
+    everybody = total.name if total is not None else _without_column(reading, side)
+    columns |= {} if everybody is None else {"total": everybody}
     for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
         if part is side and side.kind == groups.kind == "count" and (groups.closed or total is None):
             continue  # whoever is missing didn't vote
@@ -260,15 +266,80 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
             if part.kind == "count" and total is not None:
                 listed = ", ".join(part.names[:4]) + (", ..." if len(part.names) > 4 else "")
                 reading.ask.append(f"{listed} sum to less than {total.name}; the rest of it is called {name!r}.")
-    if total is None and groups.kind == side.kind == "count":
+    if total is None and groups.kind == side.kind == "count" and "mismatch" not in reading.profile.given:
         _refuse_overlap(reading, side)
     if "rest_group" not in columns and "rest_outcome" not in columns:
         data |= _mismatch(reading, side, relation(groups, side, reading.keep))
     return {"columns": columns, "data": data}
 
 
+def _without_column(reading: Reading, side: Side) -> float | None:
+    """The people in every unit, where no column has them: as stated, none for counts, all alike for shares."""
+    groups, file = reading.sides.groups, reading.profile.path.name
+    if _stated(reading) is not None or groups.kind == side.kind == "count":
+        return _stated(reading)
+    if groups.kind != side.kind:
+        shares, of = (groups, "groups") if groups.kind != "count" else (side, "outcomes")
+        raise DataError(
+            f"{file}: the {of} ({', '.join(shares.names[:4])}) are {shares.kind}s, and no column says of how many "
+            "people.",
+            hint="add a column of totals, called total, or write all columns as counts.",
+        )
+    if groups.kind == "percent" and all(c.whole for c in (*groups.columns, *side.columns)):
+        raise DataError(
+            f"{file}: {', '.join((*groups.names, *side.names)[:6])} are whole numbers that sum to 100: percents, or "
+            "counts of 100 people each? No column says how many people there are, and estimates and intervals depend "
+            "on it.",
+            hint="add a column called total; or --total 100 (100 people each), --total 1000 (percents of 1,000 each).",
+        )
+    reading.comments["columns", "total"] = "no column of totals: every unit counts as this many people"
+    reading.ask.append("there is no column of totals, which shares need; until one is named, every unit counts alike.")
+    return UNITS_ALIKE
+
+
+def _stated(reading: Reading) -> float | None:
+    """The number of people in every unit, where a person said so."""
+    given = str(reading.profile.given.get("total") or "")
+    return float(given) if given.replace(".", "", 1).isdigit() and given not in _names(reading) else None
+
+
+def _names(reading: Reading) -> list[str]:
+    return [c.name for c in reading.profile.columns]
+
+
+def _trusted(reading: Reading, side: Side, total: Column | None) -> Column | None:
+    """The total, unless both sides agree with each other and not with it in a few rows: there it is mistaken."""
+    groups = reading.sides.groups
+    if total is None or not groups.kind == side.kind == "count" or "total" in reading.profile.given:
+        return total
+    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+    one, two, most = sums(groups.columns), sums(side.columns), np.maximum(total.amounts, 1.0)
+    if not (np.abs(one - two)[rows] <= 1e-6 * most[rows]).mean() > 0.5:
+        one = two  # the sides differ anyhow: a total of votes
+    else:
+        rows &= np.abs(one - two) <= 1e-6 * most
+    off = rows & ~(np.abs(one - total.amounts) <= 1e-6 * most)
+    if not off.any() or off.sum() > (1 - AGREE) * rows.sum():
+        return total
+    where = np.flatnonzero(off).tolist()
+    shown = "; ".join(
+        f"{reading.profile.row(i)} ({total.value(i) or 'nothing'} against {one[i]:,.10g})" for i in where[:5]
+    )
+    reading.ask.append(
+        f"{total.name} isn't the sum of the outcomes in {len(where)} rows, and isn't used: {shown}"
+        f"{'; ...' if where[5:] else ''}."
+    )
+    return None
+
+
 def _total(reading: Reading, side: Side) -> Column | None:
     groups = reading.sides.groups
+    asked = reading.profile.given.get("total")
+    if asked is not None:
+        if _stated(reading) is not None:
+            return None
+        checks.known(str(asked), _names(reading), "column")
+        return reading.profile[str(asked)]
     for given in (groups.total, side.total):
         if given is not None:
             return given
@@ -296,14 +367,13 @@ def _refuse_overlap(reading: Reading, side: Side) -> None:
     """Refuse groups that exceed the voters by a little: more likely they overlap than that so few stayed home."""
     groups = reading.sides.groups
     used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
-    registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
-    if any(words.called(c, registered) or "vap" in c.name.lower() for c in groups.columns):
+    if _count_all(groups):
         return
     for c in reading.profile.columns:
         if c.amounts is None or c.name in used or not words.called(c, words.TOTALS) or not is_total(c):
             continue
         rows = clean_rows([*groups.columns, *side.columns, c]) & reading.keep & (c.amounts > 0)
-        if not rows.any() or not (sums(side.columns)[rows] <= c.amounts[rows] * (1 + 1e-9)).mean() > 0.9:
+        if not rows.any() or not (sums(side.columns)[rows] <= 1.05 * c.amounts[rows]).mean() > 0.9:
             continue
         ratio = sums(groups.columns)[rows] / c.amounts[rows]
         if 1.02 < np.median(ratio) < MOST_OVER and (ratio > 1).mean() > 0.9:
@@ -314,6 +384,29 @@ def _refuse_overlap(reading: Reading, side: Side) -> None:
                 hint="take groups that exclude each other (Hispanic often overlaps race); if they count all adults, "
                 f"leave {c.name} out of the file.",
             )
+
+
+def _count_all(groups: Side) -> bool:
+    """Whether names say that groups count those who may vote, and not those who did."""
+    registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
+    return any(words.called(c, registered) or "vap" in c.name.lower() for c in groups.columns)
+
+
+def _refuse_unclear(reading: Reading, side: Side) -> None:
+    """Refuse groups that exceed the votes by a little: some stayed at home, or the groups overlap."""
+    groups = reading.sides.groups
+    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+    ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
+    known = any(is_nonvoting(c.name) for s in reading.sides.contests if s.closed for c in s.columns)
+    if known or _count_all(groups) or not LEAST_OVER < float(np.median(ratio)) < MOST_OVER:
+        return
+    raise DataError(
+        f"{reading.profile.path.name}: the groups ({', '.join(groups.names[:6])}) sum to {np.median(ratio):.3g} times "
+        f"the votes ({', '.join(side.names[:6])}) in the median unit: some people didn't vote, or the groups overlap "
+        "(Hispanic often overlaps race). Nothing in the file shows which, and the estimates differ.",
+        hint="--mismatch no_vote if the groups count all who might have voted, --mismatch rescale if they count those "
+        "who did; else take groups that exclude each other.",
+    )
 
 
 def _may_be_total(column: Column, groups: Side, rows: np.ndarray) -> bool:
@@ -336,6 +429,9 @@ def _has_rest(side: Side, total: Column | None, keep: np.ndarray) -> bool:
 
 
 def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
+    asked = reading.profile.given.get("mismatch")
+    if asked is not None:
+        return {"mismatch": asked}
     listed = f"{', '.join(side.names[:4])}{', ...' if len(side.names) > 4 else ''}"
     if found.word in ("shares", "far") or (found.word == "equal" and found.out is None):
         return _rounded(reading, side) if found.word == "equal" else {}  # far: the reader refuses, and says by how much
@@ -348,6 +444,8 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
             f"{_rows(reading, side, found.out)}."
         )
         return {"mismatch": "drop"}
+    if found.word == "no_vote":
+        _refuse_unclear(reading, side)
     for i in () if found.out is None else np.flatnonzero(found.out).tolist():
         reading.out[i] = f"has groups and outcomes far apart: {_apart(reading, side, i)}"
     if found.word == "no_vote":
@@ -410,7 +508,8 @@ def _finished(reading: Reading) -> Guess:
     left = _left_out(reading)
     score = _score(sides)
     if sides.groups.kind != "count":
-        score = 0.8 if reading.columns.get("total") != UNITS_ALIKE else 0.4
+        closed = sides.groups.closed and sides.contests[0].closed
+        score = 0.8 if reading.columns.get("total") != UNITS_ALIKE else 0.6 if closed else 0.4
     totals = {reading.columns.get("total"), *(c.get("total") for c in reading.contests)}
     unit = reading.columns.get("unit", [])
     skip = {*totals, *([unit] if isinstance(unit, str) else unit)}
