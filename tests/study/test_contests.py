@@ -5,7 +5,8 @@ import pytest
 
 from study_cases import votes
 from sumwise.errors import DataError
-from sumwise.study.contests import contest_problems, folder_names
+from sumwise.study.cached_steps import Work
+from sumwise.study.contests import contest_problems, fit_together, folder_names
 from sumwise.study.fitting import fit_problem, read_result
 from sumwise.study.problem import Problem
 
@@ -37,7 +38,8 @@ def problem(tmp_path):
 def test_contests_are_fitted_in_turn_and_put_together(problem, tmp_path):
     result = fit_problem(problem, tmp_path / "r")
     assert result["contests"] == ["first / 1", "first ? 1"]
-    assert result["files"] == ["contests.json", "estimates.csv", "estimates.parquet", "first_1", "first_1_2"]
+    kept = ["contests.csv", "contests.json", "estimates.csv", "estimates.parquet"]
+    assert result["files"] == [*kept, "first_1", "first_1_2", "report.html"]
     both = pd.read_parquet(tmp_path / "r" / "estimates.parquet")
     assert both.groupby("contest")["outcome"].first().tolist() == ["yes", "no"]
     assert (tmp_path / "r" / "first_1" / "report.html").exists()
@@ -71,3 +73,26 @@ def test_a_folder_of_contests_is_no_single_result(problem, tmp_path):
     fit_problem(problem, tmp_path / "r")
     with pytest.raises(DataError, match="holds several contests. Hint: name one of first_1, first_1_2 in it"):
         read_result(tmp_path / "r")
+
+
+def test_contests_with_the_same_groups_are_fitted_together(tmp_path):
+    frame = votes(24)
+    frame["for"], frame["against"] = frame["yes"], frame["no"]
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    text = TEXT.replace("Bounds", "EcologicalEM").replace('["no", "yes"]', '["for", "against"]')
+    (tmp_path / "p.toml").write_text(text)
+    problem = Problem.from_file(tmp_path / "p.toml")
+    fits = fit_together(problem, contest_problems(problem), Work())
+    assert list(fits) == ["first / 1", "first ? 1"]
+    assert all(fit.pooling_ in ("alone", "pooled") for fit in fits.values())
+    fit_problem(problem, tmp_path / "r")
+    table = pd.read_csv(tmp_path / "r" / "contests.csv")
+    assert table["contest"].tolist() == ["first / 1"] * 2 + ["first ? 1"] * 2
+    assert table["units"].eq(24).all()
+    page = (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert "All contests" in page
+    assert "How each contest was estimated" in page
+    apart = Problem.parse("pool = false\n" + text, tmp_path / "p.toml")
+    assert fit_together(apart, contest_problems(apart), Work()) == {}
+    other = Problem.parse(text.replace('outcomes = ["for"', 'groups = ["yes", "no"]\noutcomes = ["for"'), problem.path)
+    assert fit_together(other, contest_problems(other), Work()) == {}

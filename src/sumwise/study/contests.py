@@ -1,22 +1,28 @@
-"""Several contests in one problem file: each ``[[contest]]`` is fitted by itself into a folder of its own."""
+"""Several contests in one problem file: fitted together where they share groups, each into a folder of its own."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from sumwise.contests import Contests
 from sumwise.errors import DataError
-from sumwise.study.families import study_class
+from sumwise.persistence import load
+from sumwise.study.cached_steps import Work
+from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.recognise.guess import value
 from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"
+OWN = ("name", "election")  # keys of a contest that stand in for no others
+MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it
 
 
 def contest_problems(problem: Problem) -> dict[str, Problem]:
@@ -43,9 +49,9 @@ def contest_problems(problem: Problem) -> dict[str, Problem]:
                 columns[key] = given
             elif key in kind.data_keys or key in OPENING:
                 data[key] = {**data.get(key, {}), **given} if key == "only" else given
-            elif key != "name":
-                problem.check_keys(("contest",), {key: given}, ["name", *kind.column_keys, *kind.data_keys, *OPENING])
-        values = {k: v for k, v in problem.values.items() if k != "contest"}
+            elif key not in OWN:
+                problem.check_keys(("contest",), {key: given}, [*OWN, *kind.column_keys, *kind.data_keys, *OPENING])
+        values = {k: v for k, v in problem.values.items() if k not in ("contest", "pool")}
         title = f"{problem.title}: {name}" if problem.title else name
         values |= {"title": title, "data": data, "columns": columns}
         found[name] = Problem(values, _text(values), problem.path)
@@ -71,7 +77,7 @@ def folder_names(names: list[str]) -> dict[str, str]:
 def fit_contests(
     problem: Problem, out: Any, fit: Callable[..., dict[str, Any]], resume: bool = False, **options: Any
 ) -> dict[str, Any]:
-    """Fit every contest of a problem in turn, and put their estimates together.
+    """Fit every contest of a problem, together where they share groups, and put their estimates together.
 
     Parameters
     ----------
@@ -90,23 +96,83 @@ def fit_contests(
         raise DataError(f"The folder {str(folder)!r} holds other files.", hint="name a new folder.")
     folder.mkdir(exist_ok=True)
     problems = contest_problems(problem)
+    if len(problems) > MOST_COMPARED and "sensitivity" not in problem.values:
+        problems = {name: _changed(one, sensitivity=False) for name, one in problems.items()}
     places = folder_names(list(problems))
+    done = [name for name in problems if resume and (folder / places[name] / "summary.json").exists()]
+    work = Work(say=options.get("say"))
+    models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
     (folder / INDEX).write_text(json.dumps(places, ensure_ascii=False, indent=1) + "\n", "utf-8")
     for name, one in problems.items():
         place = folder / places[name]
-        if resume and (place / "summary.json").exists():
+        if name in done:
             results[name] = {**json.loads((place / "summary.json").read_text("utf-8")), "warnings": []}
             continue
         started = resume and (folder / f".{place.name}.partial").exists()
-        try:
-            results[name] = fit(one, place, resume=started, **options)
-        except DataError as error:
-            raise type(error)(f"Contest {name!r}: {error.message}", hint=error.hint) from error
+        with _named(name):
+            results[name] = fit(one, place, resume=started, model=models.get(name), **options)
     frames = {name: pd.read_parquet(folder / places[name] / "estimates.parquet") for name in problems}
     together = pd.concat(frames, names=["contest"]).reset_index(level=0).reset_index(drop=True)
     _write(together, folder)
-    return _summary(problem, folder, results)
+    summary = _summary(problem, folder, results)
+    summary["warnings"] = [*work.warnings, *summary["warnings"]]
+    if problem.family == "ecological":
+        summary |= _overview(problem, folder, places, summary)
+    summary["files"] = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    return summary
+
+
+@contextmanager
+def _named(contest: str) -> Iterator[None]:
+    """Put the contest before an error's message."""
+    try:
+        yield
+    except DataError as error:
+        raise type(error)(f"Contest {contest!r}: {error.message}", hint=error.hint) from error
+
+
+def _changed(problem: Problem, **values: Any) -> Problem:
+    made = {**problem.values, **values}
+    return Problem(made, _text(made), problem.path)
+
+
+def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Work) -> dict[str, Any]:
+    """The fit of every contest, from one fit of all; none where the problem, the method or the groups speak against it.
+
+    Contests are compared with those of the same ``election``; without that key, with all.
+    """
+    if problem.family != "ecological" or not problem.pool or problem.method not in ("auto", "EcologicalEM"):
+        return {}
+    studies = {name: study_of(one) for name, one in problems.items()}
+    work.say(f"read {len(problems)} contests")
+    for name, study in studies.items():
+        with _named(name):
+            study.read()
+    names = [set(map(str, study.margins.row_names)) for study in studies.values()]
+    some = [name for name, study in studies.items() if study.choose()[0] == "EcologicalEM"]
+    if len(some) < 2 or len(set.intersection(*names)) < 2:
+        return {}
+    elections = {str(e.get("name", k)): e.get("election") for k, e in enumerate(problem.values["contest"], start=1)}
+    contests = Contests(
+        {name: studies[name].margins for name in some}, elections={name: elections[name] for name in some}
+    )
+    estimator = studies[some[0]].configured("EcologicalEM")
+    return dict(work.step(f"fit {len(some)} contests together", lambda: estimator.fit(contests).contests_))
+
+
+def _overview(problem: Problem, folder: Path, places: dict[str, str], summary: dict[str, Any]) -> dict[str, Any]:
+    """One table and one page over all contests."""
+    from sumwise.readers.write import harmless, write_frame
+    from sumwise.report.contests_page import contests_overview
+
+    models = {name: load(folder / place / "model.sumwise") for name, place in places.items()}
+    made = contests_overview(models, problem.title or summary["title"], problem.level, problem.seed, places)
+    write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
+    made.save(folder / "report.html")
+    if len(models) > MOST_COMPARED:
+        return {"lead": [*made.summary["lead"], "Each contest has a report of its own."], "findings": []}
+    return {"lead": made.summary["lead"] + summary["lead"]}
 
 
 def _write(together: pd.DataFrame, folder: Path) -> None:
@@ -129,6 +195,5 @@ def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]])
         "record": {name: result.get("record") for name, result in results.items()},
         "contests": list(results),
         "folder": str(folder),
-        "files": sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")),
         "warnings": [f"{name}: {line}" for name, result in results.items() for line in result["warnings"]],
     }

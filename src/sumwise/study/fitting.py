@@ -34,20 +34,27 @@ MOST_CSV = 200_000  # rows of a frame that is written as CSV too
 
 
 def fit_problem(
-    path: Any, out: Any, command: str = "", say: Callable[[str], None] | None = None, **folder: bool
+    path: Any,
+    out: Any,
+    command: str = "",
+    say: Callable[[str], None] | None = None,
+    model: Any = None,
+    **folder: bool,
 ) -> dict[str, Any]:
     """Fit what a problem file asks for, and write the result folder.
 
     Parameters
     ----------
     path : path or Problem
-        The problem file; several contests in it are fitted in turn.
+        The problem file; several contests in it are fitted together where they share groups.
     out : path
         The folder to write.
     command : str
         For the provenance: what was typed.
     say : callable, optional
         Called with the name of every stage.
+    model : estimator, optional
+        Fitted to the data already, with other contests.
     **folder
         ``resume``, ``restart``, ``replace``: see `ResultFolder`.
 
@@ -79,7 +86,7 @@ def fit_problem(
         study.work = Work(place.steps, key, say)
         study.read()
         all_met(problem)
-        study.fit()
+        study.fit(model)
         made = study.report()
         summary = warned(made.summary, study.work.warnings)
         provenance = {

@@ -21,7 +21,7 @@ from sumwise.study.recognise import Guess, recognise
 from sumwise.study.recognise.tables import METHODS
 from sumwise.study.sources import all_met
 
-MOST_READ = 20  # contests that are read as a check
+MOST_READ = 1000  # contests that are read as a check
 PARTS = {
     "unit": "unit",
     "groups": "group",
@@ -132,7 +132,9 @@ def suggest_problem(
     found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))
     found.read = _read(Problem.parse(found.text, path), profiles)
     if len(guess.contests) > MOST_READ:
-        guess.ask.append(f"{MOST_READ} of {len(guess.contests)} contests were read as a check.")
+        guess.ask.append(
+            f"{MOST_READ} of {len(guess.contests)} contests were read as a check; sumwise fit reads all before it fits."
+        )
         found.text = guess.text(path.name)
     return found
 

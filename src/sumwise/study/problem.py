@@ -26,6 +26,7 @@ TOP = {
     "data": "which files",
     "columns": "which columns play which part",
     "options": "parameters of the method",
+    "pool": "whether several contests with the same groups are fitted together",
     "contest": "one of several contests: its name, and keys that stand in for those of [data] and [columns]",
 }
 KINDS: dict[str, tuple[type, ...]] = {
@@ -38,6 +39,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "data": (dict,),
     "columns": (dict,),
     "options": (dict,),
+    "pool": (bool,),
     "contest": (list,),
 }
 WORDS = {
@@ -159,6 +161,11 @@ class Problem:
     def sensitivity(self) -> bool:
         """Whether other methods are fitted for comparison."""
         return self.values.get("sensitivity", True)
+
+    @property
+    def pool(self) -> bool:
+        """Whether several contests with the same groups are fitted together."""
+        return self.values.get("pool", True)
 
     @property
     def data(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def open_source(
         sheet.known(*(columns or ()))
     problem.met.update(map(str, sheet.columns))
     alone = path is not None and _is_all(problem, path)
-    sheet = replace(sheet, frame=_trimmed(sheet.frame, _missing_words(problem)))
+    sheet = _trimmed_once(sheet, _missing_words(problem))
     return _without(problem, _only(problem, sheet, alone), alone)
 
 
@@ -92,6 +92,15 @@ def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dic
         LAST.clear()
         LAST.update(key=key, sheet=open_sheet(source, columns, ids, **opening))
     return LAST["sheet"]
+
+
+def _trimmed_once(sheet: Sheet, missing: list[str]) -> Sheet:
+    """A sheet with its texts trimmed; that of the file which is open in memory is kept too."""
+    if LAST.get("sheet") is not sheet:
+        return replace(sheet, frame=_trimmed(sheet.frame, missing))
+    if LAST.get("missing") != missing:
+        LAST.update(missing=missing, trimmed=replace(sheet, frame=_trimmed(sheet.frame, missing)), texts={})
+    return LAST["trimmed"]
 
 
 def _is_all(problem: Problem, source: Path) -> bool:
@@ -126,11 +135,14 @@ def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
     """Where a column has a value, written as text; an empty text is a missing entry."""
     if str(value).strip() == "":
         return sheet.missing(column)
-    series = sheet.frame[column]
-    texts = (
-        series if pd.api.types.infer_dtype(series[:1000], skipna=True) == "string" else series.astype(str).str.strip()
-    )
-    return (texts == str(value)).to_numpy(dtype=bool) | (texts == f"{value}.0").to_numpy(dtype=bool)
+    texts = LAST["texts"] if LAST.get("trimmed") is sheet else {}
+    if column not in texts:
+        series = sheet.frame[column]
+        plain = pd.api.types.infer_dtype(series[:1000], skipna=True) == "string"
+        codes, found = pd.factorize(series if plain else series.astype(str).str.strip())
+        texts[column] = codes, {str(text): code for code, text in enumerate(found)}
+    codes, known = texts[column]
+    return np.isin(codes, [known[text] for text in (str(value), f"{value}.0") if text in known])
 
 
 def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:

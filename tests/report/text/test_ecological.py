@@ -106,17 +106,22 @@ def test_other_methods_are_fitted_compared_and_missed_by_name():
 
 
 def test_impossible_headlines_are_not_quoted():
-    from types import SimpleNamespace
-
-    from sumwise.report.text.ecological import _almost_nobody, _too_narrow
-
-    est = SimpleNamespace(
-        group_sizes_=np.array([14.0, 13385.0]),
-        shares_=np.array([[0.5, 0.5], [0.512, 0.488]]),
-        lower_bound_=np.zeros((2, 2)),
-        upper_bound_=np.ones((2, 2)),
+    base = synthetic.precincts(60, 2, 2, random_state=1).margins
+    few = np.zeros((60, 1))
+    few[:14] = 1.0
+    m = Margins(
+        np.hstack([few, base.rows - np.hstack([few, 0 * few])]),
+        base.cols,
+        row_names=["few", "a", "b"],
+        col_names=["yes", "no"],
     )
-    assert _almost_nobody(est, 0)
-    assert not _almost_nobody(est, 1)
-    assert _too_narrow(est, 1, 0, 0.002, 0.95)  # 51.1% to 51.3%
-    assert not _too_narrow(est, 1, 0, 0.05, 0.95)
+    est = EcologicalEM(n_groups=4).fit(m)
+    found = report(est, m).summary
+    assert not any(f["what"].startswith("few ") for f in found["findings"])
+    assert "few who chose" not in found["lead"][0]
+    est.standard_errors_ = np.full(est.shares_.shape, 1e-6)  # 51.2% (51.1% to 51.3%)
+    wide = [r for r in range(3) if (est.upper_bound_ - est.lower_bound_)[r].max() > 0.1 and r > 0]
+    assert wide
+    for line in report(est, m).findings[:2]:
+        assert "whatever the model" in line
+        assert "interval" not in line.partition("Confidence")[0]

@@ -197,3 +197,16 @@ def test_prediction_needs_no_total_that_the_groups_give(tmp_path):
     made = study_cases.study(tmp_path, frame, text)
     frame[["precinct", "young", "old"]].to_csv(tmp_path / "new.csv", index=False)
     assert len(made.predict(made.model, tmp_path / "new.csv")) == 40
+
+
+def test_a_rest_that_is_everybody_is_refused(tmp_path):
+    frame = votes(20)
+    total = frame["young"] + frame["old"]
+    frame = frame.assign(n=total, few=frame["young"] / total, some=(0.03 * total).round())
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    columns = 'unit = "precinct"\ntotal = "n"\noutcomes = ["yes", "no"]\nrest_group = "others"\n'
+    head = HEAD + 'file = "v.csv"\n[columns]\n' + columns
+    with pytest.raises(DataError, match=r"'others' is 99.\d+% of everybody: few have"):
+        study(tmp_path, head + 'groups = ["few"]\ngroups_in = "count"')
+    made = study(tmp_path, head + 'groups = ["some"]')
+    assert any("'others', the rest of everybody, is 97% of all people" in line for line in made.cautions)

@@ -79,10 +79,13 @@ class Study:
         """Fit an estimator to the data."""
         return estimator.fit(*(self.data if isinstance(self.data, tuple) else (self.data,)))
 
-    def fit(self) -> None:
-        """Choose the method, fit it, keep it."""
+    def fit(self, model: Any = None) -> None:
+        """Choose the method, fit it (or take the `model` that is fitted to the data already), keep it."""
         if self.chosen == "auto":
             self.chosen, self.why = self.choose()
+        if model is not None:
+            self.model = model
+            return
         self.model = self.work.step(f"fit {self.chosen}", lambda: self.train(self.configured(self.chosen)))
 
     def configured(self, method: str) -> Any:

@@ -20,6 +20,9 @@ from sumwise.study.sources import join, named_together, numbered_again, only_row
 
 __all__ = ["STUDY"]
 
+LEAST_NAMED = 0.002  # of everybody, in the columns that are named beside a rest
+MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
+
 
 class Ecological(Study):
     """Who chose what, from totals per unit."""
@@ -92,7 +95,30 @@ class Ecological(Study):
         if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
             self.cautions += _rescaled(*sums)
+        self._check_rest(read)
         return read
+
+    def _check_rest(self, m: Margins) -> None:
+        """Refuse a rest that is nearly everybody: shares that were taken for people; caution where it is most."""
+        p = self.problem
+        for key, values, names in (("rest_group", m.rows, m.row_names), ("rest_outcome", m.cols, m.col_names)):
+            rest = p.column(key)
+            if rest is None or not m.totals.sum() > 0:
+                continue
+            share = float(values[:, list(names).index(rest)].sum() / m.totals.sum())
+            if share > 1 - LEAST_NAMED:
+                p.fail(
+                    ("columns", key),
+                    f"{rest!r} is {100 * share:.2f}% of everybody: {', '.join(str(n) for n in names if n != rest)} "
+                    f"have {(1 - share) * m.totals.sum():,.0f} of {m.totals.sum():,.0f} people.",
+                    "if these columns hold shares or percents, say so by groups_in or outcomes_in; else name the total "
+                    "that belongs to them.",
+                )
+            if share > MOST_REST:
+                self.cautions.append(
+                    f"{rest!r}, the rest of everybody, is {100 * share:.0f}% of all people: hardly anything is known "
+                    "about who they are."
+                )
 
     def _side(self, key: str, rest: str) -> dict[str, str | None]:
         p = self.problem
@@ -115,7 +141,10 @@ class Ecological(Study):
             self.problem.fail(
                 ("columns", "total"), f"total is {given}.", "give a column, or a number of people above 1."
             )
-        self.notes.append(f"There is no column of totals: every unit counts as {given:,} people, whatever its size.")
+        self.cautions.append(
+            f"No column has the number of people: every unit counts as {given:,.10g} people, whatever its size. Shares "
+            "over all units weigh units alike, and intervals depend on that number."
+        )
         return _with_column(sheet, "everybody", np.full(len(sheet), float(given)))
 
     def _sheet(self) -> tuple[Sheet, str | None]:

@@ -6,6 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+TOGETHER = (
+    "They are fitted together, and borrow from each other as far as that helps; pool = false fits each by itself."
+)
+
 
 @dataclass
 class Guess:
@@ -59,6 +63,7 @@ class Guess:
             'method = "auto"' + (f"  # or {', '.join(self.methods)}" if self.methods else ""),
             "seed = 0  # of all randomness",
             "level = 0.95  # of the intervals",
+            *(["pool = true  # contests with the same groups are fitted together"] if self.contests else []),
         ]
         for table, entries in (("data", self.data), ("columns", self.columns), ("options", self.options)):
             if entries:

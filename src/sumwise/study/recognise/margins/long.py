@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.wide import METHODS
 
@@ -47,9 +47,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
         ask.append("some options have no row in some units; they are taken for no votes.")
     entries = _contests(contest) if contest else []
     if entries:
-        ask.append(
-            f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. Each is fitted by itself."
-        )
+        ask.append(f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. {TOGETHER}")
     unused = {
         c.name: "no part of unit, side, option or votes"
         for c in profile.columns
@@ -158,7 +156,9 @@ def _has_gaps(found: tuple[Column, Column, Column], contest: list[Column]) -> bo
 
 def _contests(columns: list[Column]) -> list[dict[str, Any]]:
     found = dict.fromkeys(zip(*([c.value(i) for i in range(len(c.codes))] for c in columns)))
-    entries = []
+    whole = min(columns, key=lambda c: c.distinct)  # of several columns, the one with the fewest values: an election
+    at, entries = columns.index(whole), []
     for values in found:
-        entries.append({"name": " / ".join(values), "only": dict(zip((c.name for c in columns), values))})
+        entry = {"name": " / ".join(values), "only": dict(zip((c.name for c in columns), values))}
+        entries.append(entry if len(columns) == 1 else entry | {"election": values[at]})
     return entries if len(entries) > 1 else []

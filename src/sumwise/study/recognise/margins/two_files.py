@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import Side, is_total, kind_of, relation, split
 from sumwise.study.recognise.margins.wide import METHODS
@@ -42,7 +42,7 @@ def guess_two(one: FileProfile, two: FileProfile) -> Guess | None:
     for k, part in enumerate(parts, start=1):
         more = _mismatch(found, first, second, groups, part.columns)
         found.contests.append({"name": part.mark or f"contest {k}", "outcomes": part.names, **more})
-    found.ask.append(f"{len(parts)} contests were found, by names or by sums. Each is fitted by itself.")
+    found.ask.append(f"{len(parts)} contests were found, by names or by sums. {TOGETHER}")
     return found
 
 

@@ -13,7 +13,7 @@ from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
-from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, relation
 from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
@@ -73,7 +73,7 @@ def guess_wide(profile: FileProfile) -> Guess | None:
         ]
         reading.ask.append(
             f"{len(parts)} contests were found, by columns that add up or by names: "
-            f"{', '.join(c['name'] for c in reading.contests)}. Each is fitted by itself."
+            f"{', '.join(c['name'] for c in reading.contests)}. {TOGETHER}"
         )
     return _finished(reading)
 

@@ -1,0 +1,112 @@
+"""One page over many contests: who preferred whom, whether voting was polarised, and how each was estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from sumwise.errors import DataError
+from sumwise.report.context import plural
+from sumwise.report.model_report import Report
+from sumwise.report.summary import Summary, table, text
+
+__all__ = ["contests_overview"]
+
+SHARES = dict.fromkeys(
+    ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
+) | {"gap": "points", "units": "count", "people": "count"}
+
+
+def contests_overview(
+    fits: Mapping[Any, Any],
+    title: str,
+    level: float = 0.95,
+    random_state: Any = 0,
+    folders: Mapping[Any, str] | None = None,
+) -> Report:
+    """Return a report on many contests with one table: polarised voting, and how each contest was estimated.
+
+    Parameters
+    ----------
+    fits : mapping of contest to fitted estimator, or EcologicalEM fitted to Contests
+    title : str
+    level : float, default 0.95
+    random_state : int, Generator or None, default 0
+    folders : mapping of contest to str, optional
+        Where the report of each contest is, for the table.
+
+    Returns
+    -------
+    Report
+        Its frame ``contests`` has a row per contest and group.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM
+    >>> from sumwise.report import contests_overview
+    >>> fits = {k: EcologicalEM(n_groups=4).fit(synthetic.precincts(40, random_state=k).margins) for k in ("a", "b")}
+    >>> contests_overview(fits, "Two contests").frames["contests"].columns.tolist()[:3]
+    ['contest', 'units', 'people']
+    """
+    from sumwise.ecological import POLARISED, polarised_voting
+
+    fits = dict(getattr(fits, "contests_", fits))
+    facts = pd.DataFrame([_facts(name, est, (folders or {}).get(name)) for name, est in fits.items()])
+    voting, left = [], []
+    for name, est in ((n, e) for n, e in fits.items() if type(e).__name__ != "Bounds"):
+        try:
+            voting.append(polarised_voting({name: est}, level=level, random_state=random_state))
+        except DataError as error:
+            left.append(f"{name}: {error.message}")
+    methods = list(dict.fromkeys(type(est).__name__ for est in fits.values()))
+    summary = Summary(title, "ecological", ", ".join(methods))
+    summary.lead = [_lead(facts, voting)]
+    kinds = {**SHARES, "folder": "text"}
+    together = facts
+    if voting:
+        found = pd.concat(voting, ignore_index=True)
+        together = facts[["contest", "units", "people"]].merge(found, on="contest", how="right")
+        summary.add("found", table(found, "All contests", kinds, "contests.csv"), text(POLARISED))
+    if left:
+        summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
+    summary.add(
+        "estimates",
+        table(facts, "How each contest was estimated", kinds),
+        text(
+            "pooling: whether a contest borrowed from the others of its election. strength: the weight that they had, "
+            "chosen on held-out units; empty where a correction that was learned on counted elections took its place."
+        ),
+    )
+    return Report(summary.to_dict(), {"contests": together})
+
+
+def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
+    strength = getattr(est, "pooling_strength_", 0.0)
+    found = {
+        "contest": name,
+        "units": len(est.cells_),
+        "people": float(est.group_sizes_.sum()),
+        "method": type(est).__name__,
+        "pooling": getattr(est, "pooling_", "alone"),
+        "strength": float(strength),
+        "converged": bool(est.fit_.converged),
+    }
+    return found if folder is None else found | {"folder": folder}
+
+
+def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
+    pooled = int((facts["pooling"] != "alone").sum())
+    words = f"{plural(len(facts), 'contest')} with {plural(facts['units'].sum(), 'unit')} in all."
+    words += f" {pooled} of them borrow from others." if pooled else " None borrows from another."
+    if voting:
+        found = pd.concat(voting, ignore_index=True)
+        polarised = found.loc[found["polarised"] == "yes", "contest"].nunique()
+        words += (
+            f" Voting was polarised for at least one group in {polarised} of {found['contest'].nunique()} contests."
+        )
+    if not facts["converged"].all():
+        words += f" {int((~facts['converged']).sum())} did not converge."
+    return words
