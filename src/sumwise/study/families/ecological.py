@@ -20,7 +20,6 @@ from sumwise.study.sources import join, named_together, numbered_again, only_row
 
 __all__ = ["STUDY"]
 
-LEAST_NAMED = 0.002  # of everybody, in the columns that are named beside a rest
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 
@@ -99,21 +98,13 @@ class Ecological(Study):
         return read
 
     def _check_rest(self, m: Margins) -> None:
-        """Refuse a rest that is nearly everybody: shares that were taken for people; caution where it is most."""
+        """A caution where a rest is nearly everybody; the reader refuses one that leaves the named columns nothing."""
         p = self.problem
         for key, values, names in (("rest_group", m.rows, m.row_names), ("rest_outcome", m.cols, m.col_names)):
             rest = p.column(key)
             if rest is None or not m.totals.sum() > 0:
                 continue
             share = float(values[:, list(names).index(rest)].sum() / m.totals.sum())
-            if share > 1 - LEAST_NAMED:
-                p.fail(
-                    ("columns", key),
-                    f"{rest!r} is {100 * share:.2f}% of everybody: {', '.join(str(n) for n in names if n != rest)} "
-                    f"have {(1 - share) * m.totals.sum():,.0f} of {m.totals.sum():,.0f} people.",
-                    "if these columns hold shares or percents, say so by groups_in or outcomes_in; else name the total "
-                    "that belongs to them.",
-                )
             if share > MOST_REST:
                 self.cautions.append(
                     f"{rest!r}, the rest of everybody, is {100 * share:.0f}% of all people: hardly anything is known "
