@@ -22,6 +22,8 @@ from sumwise.margins import Margins
 
 __all__ = ["MultinomialDirichlet"]
 
+MOST_PEOPLE = 1e9  # a sweep passes over all of them
+
 
 class MultinomialDirichlet(EcologicalEstimator):
     """The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet shares across units.
@@ -196,6 +198,12 @@ def _whole(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
         most = float(margins.totals.max())
         raise DataError(
             f"All units round to nobody; the largest has {most:.3g} people.", hint="give counts, not shares."
+        )
+    if totals.sum() > MOST_PEOPLE or totals.min() < 0:
+        raise DataError(
+            f"There are {margins.totals.sum():.3g} people in all; tables are drawn person by person, up to "
+            f"{MOST_PEOPLE:.0g} of them.",
+            hint="use EcologicalEM, or give counts in thousands.",
         )
     sides = []
     for side in (margins.rows, margins.cols):

@@ -20,6 +20,8 @@ from sumwise.tables import Tables
 
 __all__ = ["CrossLogistic", "SampledLogistic", "skyline"]
 
+MOST_ROWS = 10**9  # that are drawn, unless as many are asked for
+
 
 NO_PARAMETER = 1e9  # penalty that keeps what has no parameter at zero
 
@@ -118,6 +120,11 @@ class SampledLogistic(CrossLogistic):
         model: Any = MaxEntClassifier() if self.model is None else clone(self.model)
         model.set_params(random_state=int(rng.integers(2**31))).fit(tables)
         n = round(model.n_) if self.n_rows is None else checks.at_least(self.n_rows, "n_rows", 1)
+        if self.n_rows is None and n > MOST_ROWS:
+            raise DataError(
+                f"{n:.3g} rows were to be drawn; up to {MOST_ROWS:.0g} are.",
+                hint="give n_rows, or use the model itself.",
+            )
         codes, labels = model.model_.draw(n, rng)
         return self.fit_codes(tables, codes, labels, self.penalty_theta)
 
