@@ -16,8 +16,9 @@ SCHEDULES = ("cosine", "plateau", "constant")
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def adamw(params: Iterable, learning_rate: float, weight_decay: float) -> Any:
-    """Return an AdamW optimiser; matrices are decayed, biases and scales aren't.
+def adamw(params: Iterable, learning_rate: float, weight_decay: float, matrix_dimensions: int = 2) -> Any:
+    """Return an AdamW optimiser; tensors of as many dimensions as matrices have (more where several networks are
+    trained at once) are decayed, biases and scales aren't.
 
     Examples
     --------
@@ -29,8 +30,8 @@ def adamw(params: Iterable, learning_rate: float, weight_decay: float) -> Any:
     """
     torch = require("torch")
     params = list(params)
-    decayed = [p for p in params if p.ndim > 1]
-    free = [p for p in params if p.ndim < 2]
+    decayed = [p for p in params if p.ndim >= matrix_dimensions]
+    free = [p for p in params if p.ndim < matrix_dimensions]
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=learning_rate)
 

@@ -167,7 +167,7 @@ class CardinalityNetwork(BagClassifier):
             self.start_, self.n_epochs_, self.gain_ = found.start, max(found.epochs.values()), found.gain
             kinds = list(found.epochs)
             self.member_starts_ = [kinds[i % len(kinds)] for i in range(self.n_members)]
-            self.members_ = [run.member(kind, found.epochs[kind], rng, progress) for kind in self.member_starts_]
+            self.members_ = run.members(self.member_starts_, found.epochs, rng, progress)
         final = likelihood.evaluate(self._logits(bags), self.intercept_scale())
         objective = float(final.log_prob.sum())
         curve = found.curve
@@ -230,30 +230,38 @@ class _Training:
         median = float(np.median(bags.sizes))
         self.batch = owner.batch_bags or max(1, round(512 / max(median, 1.0)))
 
-    def _layers(self, generator):
-        """Fresh weights: He's for hidden layers, zeros for the last, so that training begins at the linear part."""
+    def _layers(self, generators):
+        """Fresh weights of several networks, stacked: He's for hidden layers, zeros for the last, so that training
+        begins at the linear part."""
         torch, owner = self.torch, self.owner
         widths = [self.rows.shape[1], *owner.hidden]
         if owner.sees_bag:
             widths = [*widths, widths[-1]]
-        params = []
+        params, n = [], len(generators)
         for layer, (inside, outside) in enumerate(pairwise(widths)):
             n_in = 2 * inside if owner.sees_bag and layer == len(widths) - 2 else inside  # a member's and its bag's
-            weight = torch.randn(outside, n_in, generator=generator) * (2.0 / n_in) ** 0.5
-            params += [weight, torch.zeros(outside)]
-        params += [torch.zeros(self.n_logits, widths[-1]), torch.zeros(self.n_logits)]
+            drawn = [torch.randn(outside, n_in, generator=g) * (2.0 / n_in) ** 0.5 for g in generators]
+            params += [torch.stack(drawn), torch.zeros(n, outside)]
+        params += [torch.zeros(n, self.n_logits, widths[-1]), torch.zeros(n, self.n_logits)]
         return [p.to(owner.device).requires_grad_() for p in params]
 
     def _network(self, params, rows, sizes):
+        """Outputs (n_networks, n_rows, n_logits) for rows (n_networks, n_rows, n_features); sizes are those of the
+        bags of all networks, one after the other, what is padded being bags as well."""
         torch = self.torch
         n_layers = len(self.owner.hidden)
-        for layer in range(n_layers):
-            rows = torch.nn.functional.silu(rows @ params[2 * layer].T + params[2 * layer + 1])
+
+        def layer(x, k):
+            return torch.baddbmm(params[k + 1][:, None, :], x, params[k].transpose(1, 2))
+
+        for k in range(n_layers):
+            rows = torch.nn.functional.silu(layer(rows, 2 * k))
         if self.owner.sees_bag:
+            flat = rows.reshape(-1, rows.shape[2])
             bags = Segments(sizes, device=rows.device)
-            rows = torch.cat([rows, bags.spread(bags.pool(rows, "mean"))], dim=1)
-            rows = torch.nn.functional.silu(rows @ params[2 * n_layers].T + params[2 * n_layers + 1])
-        return rows @ params[-2].T + params[-1]
+            around = bags.spread(bags.pool(flat, "mean")).reshape(rows.shape)
+            rows = torch.nn.functional.silu(layer(torch.cat([rows, around], dim=2), 2 * n_layers))
+        return layer(rows, len(params) - 2)
 
     def _line(self, held_out):
         """The linear part without the held-out bags; it must not begin where they were seen, so from zero."""
@@ -267,37 +275,53 @@ class _Training:
         found = maximise(problem, start, tol=1e-2).theta
         return found[: linear.theta_.size].reshape(linear.theta_.shape)
 
-    def _loss(self, part, rows, params, which):
-        """The surrogate whose gradient is that of minus the mean log-likelihood of some bags."""
-        out = self._network(params, self.rows[rows], self.bags.sizes[which])
-        extra = out.detach().cpu().numpy().astype(np.float64)
-        logits = self.base[rows] + extra
-        logits = logits[:, 0] if self.n_logits == 1 else logits
-        value = part.evaluate(logits, self.scale)
-        _, residual = part.total_and_residual(value)
-        pull = self.torch.as_tensor(residual.reshape(out.shape), dtype=out.dtype, device=out.device)
-        return -(pull * out).sum() / len(which)
+    def _outputs(self, params, parts):
+        """Outputs for the rows of some bags, which differ by network: padded, then the rows of all in one matrix."""
+        width = max(len(rows) for _, rows in parts)
+        index, sizes = np.zeros((len(parts), width), dtype=np.int64), []
+        for k, (which, rows) in enumerate(parts):
+            index[k, : len(rows)] = rows
+            sizes += [*self.bags.sizes[which], *([width - len(rows)] if len(rows) < width else [])]
+        out = self._network(params, self.rows[self.torch.from_numpy(index)], np.array(sizes))
+        if all(len(rows) == width for _, rows in parts):
+            return out.reshape(-1, self.n_logits)
+        return self.torch.cat([out[k, : len(rows)] for k, (_, rows) in enumerate(parts)])
 
-    def _part(self, which):
-        edges = self.bags.offsets.tolist()
-        rows = np.concatenate([np.arange(edges[b], edges[b + 1]) for b in which])
-        return self.likelihood.take(which, rows), rows
+    def _step(self, params, optimiser, bases, parts):
+        """One step of all networks, each on its own bags, up the mean log-likelihood of these bags."""
+        optimiser.zero_grad()
+        out = self._outputs(params, parts)
+        which = np.concatenate([bags for bags, _ in parts])
+        rows = np.concatenate([own for _, own in parts])
+        logits = np.concatenate([base[own] for base, (_, own) in zip(bases, parts)])
+        logits = logits + out.detach().cpu().numpy().astype(np.float64)
+        likelihood = self.likelihood.take(which, rows)
+        value = likelihood.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale)
+        residual = likelihood.total_and_residual(value)[1].reshape(logits.shape)
+        counts = np.repeat([len(bags) for bags, _ in parts], [len(own) for _, own in parts])
+        pull = self.torch.as_tensor(-residual / counts[:, None], dtype=out.dtype, device=out.device)
+        out.backward(pull)
+        optimiser.step()
 
-    def _begin(self, rng):
+    def _rows_of(self, which):
+        sizes = self.bags.sizes[which]
+        ends = np.cumsum(sizes)
+        return np.arange(ends[-1]) + np.repeat(self.bags.offsets[which] - (ends - sizes), sizes)
+
+    def _begin(self, rng, n_networks):
         """Fresh weights and their optimiser; biases aren't decayed."""
         torch, owner = self.torch, self.owner
-        params = self._layers(torch.Generator().manual_seed(int(rng.integers(2**31))))
-        return params, adamw(params, owner.learning_rate, owner.weight_decay)
+        seeds = [int(rng.integers(2**31)) for _ in range(n_networks)]
+        params = self._layers([torch.Generator().manual_seed(seed) for seed in seeds])
+        return params, adamw(params, owner.learning_rate, owner.weight_decay, matrix_dimensions=3)
 
-    def _epoch(self, params, optimiser, train, rng):
-        order = rng.permutation(train)
-        for begin in range(0, len(order), self.batch):
-            which = order[begin : begin + self.batch]
-            part, rows = self._part(which)
-            optimiser.zero_grad()
-            loss: Any = self._loss(part, rows, params, which)
-            loss.backward()
-            optimiser.step()
+    def _epoch(self, params, optimiser, bases, trains, rng):
+        """One pass of every network over its own bags, all in step."""
+        longest, shortest = max(map(len, trains)), min(map(len, trains))
+        n_steps = min(-(-longest // self.batch), shortest)
+        batches = [np.array_split(rng.permutation(train), n_steps) for train in trains]
+        for each in zip(*batches):
+            self._step(params, optimiser, bases, [(which, self._rows_of(which)) for which in each])
 
     def choose(self, rng, progress) -> _Trial:
         """The trial of the start that was asked for; by default of the linear part, or of both if that is better."""
@@ -322,30 +346,26 @@ class _Training:
     def _log_prob(self, part, logits):
         return part.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale).log_prob
 
-    def _held_out(self, base, params, which, rows):
-        """Logits of the rows of some bags."""
-        with self.torch.no_grad():
-            out = self._network(params, self.rows[rows], self.bags.sizes[which])
-        return base[rows] + out.cpu().numpy().astype(np.float64)
-
     def _trial(self, folds, lines, start, rng, progress) -> _Trial:
         """Train without each part in turn, all in step; gains are over the linear part, without each part in lines."""
-        owner, runs = self.owner, []
-        line = np.empty((len(self.values), self.n_logits))
-        for fold, base in enumerate(lines):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            rows = self._part(test)[1]
-            line[rows] = base[rows]
-            runs.append((base if start == "linear" else self._flat(), *self._begin(rng), train, test, rows))
+        owner = self.owner
+        trains = [np.flatnonzero(folds != fold) for fold in range(len(lines))]
+        tests = [np.flatnonzero(folds == fold) for fold in range(len(lines))]
+        parts = [(which, self._rows_of(which)) for which in tests]
+        order = np.concatenate([rows for _, rows in parts])
+        line, now = (np.empty((len(self.values), self.n_logits)) for _ in range(2))
+        line[order] = np.concatenate([base[rows] for base, (_, rows) in zip(lines, parts)])
+        bases = lines if start == "linear" else [self._flat()] * len(lines)
+        begin = np.concatenate([base[rows] for base, (_, rows) in zip(bases, parts)])
+        params, optimiser = self._begin(rng, len(lines))
         before = self._log_prob(self.likelihood, line).mean()
         curve: list[float] = []
-        now, best = np.empty_like(line), (line, np.zeros(len(folds)))
+        best = (line, np.zeros(len(folds)))
         while len(curve) <= owner.max_epochs and len(curve) - int(np.argmax(curve or [0])) <= owner.patience:
-            for base, params, optimiser, train, test, rows in runs:
-                self.base = base
-                if curve:
-                    self._epoch(params, optimiser, train, rng)
-                now[rows] = self._held_out(base, params, test, rows)
+            if curve:
+                self._epoch(params, optimiser, bases, trains, rng)
+            with self.torch.no_grad():
+                now[order] = begin + self._outputs(params, parts).cpu().numpy().astype(np.float64)
             log_prob = self._log_prob(self.likelihood, now)
             if log_prob.mean() > max(curve, default=-np.inf):
                 best = now.copy(), log_prob
@@ -355,14 +375,20 @@ class _Training:
         stopped = len(curve) - epochs[start] > owner.patience
         return _Trial(start, epochs, *best, max(curve) - before, np.array(curve) - before, stopped)
 
-    def member(self, start, n_epochs, rng, progress):
-        """One network on all bags: its weights."""
-        params, optimiser = self._begin(rng)
-        self.base = self._logits_of(self.owner.linear_.theta_) if start == "linear" else self._flat()
-        for _ in range(n_epochs):
-            self._epoch(params, optimiser, np.arange(len(self.bags)), rng)
-            progress.step()
-        return as_arrays(params)
+    def members(self, kinds, epochs, rng, progress):
+        """Networks on all bags: the weights of each, those of one kind of start trained in step."""
+        found: dict[int, list] = {}
+        for kind in dict.fromkeys(kinds):
+            places = [k for k, other in enumerate(kinds) if other == kind]
+            params, optimiser = self._begin(rng, len(places))
+            base = self._logits_of(self.owner.linear_.theta_) if kind == "linear" else self._flat()
+            everything = [np.arange(len(self.bags))] * len(places)
+            for _ in range(epochs[kind]):
+                self._epoch(params, optimiser, [base] * len(places), everything, rng)
+                progress.step()
+            arrays = as_arrays(params)
+            found |= {place: [array[k] for array in arrays] for k, place in enumerate(places)}
+        return [found[k] for k in range(len(kinds))]
 
     def _logits_of(self, line):
         return self.values @ line[:, :-1].T + line[:, -1]
