@@ -2,7 +2,8 @@
 
     python benchmarks/growth.py                    # all, about six CPU minutes
     python benchmarks/growth.py ecological maxent  # some; the others keep what the file says
-    python benchmarks/growth.py --show             # the table of the page, from the file
+    python benchmarks/growth.py --show             # what the file says
+    python benchmarks/growth.py --page             # writes the table into docs/explanation/scale.md
 
 Every size runs in a process of its own on one thread, after a small fit of the same kind that loads what was compiled;
 where it had to compile, it runs again.
@@ -27,6 +28,26 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scale.md"
+HOUR, ROOM = 3600.0, 20e9  # what a fit may take on this machine, in CPU seconds and bytes
+BEYOND = {
+    "ecological": "slower in proportion",
+    "king": "slower in proportion; memory holds draws of every precinct",
+    "proportions": '`engine="spark"`, or `partial_fit` part by part',
+    "bag_size": 'slower in proportion; `engine="spark"`',
+    "ridge": "slower in proportion",
+    "kernel_ridge": "landmarks from 2,048 bags on; refused with the size where similarities don't fit",
+    "process": "inducing bags from 2,000 on; refused with the size where similarities don't fit",
+    "flows": "slower in proportion until memory is full",
+    "dense_flows": "refused with the size; give moves as sparse matrices",
+    "features": 'quadratic in features; `device="cuda"` or `engine="spark"`',
+    "levels": "large pairs are listed by their filled cells; refused with the size",
+    "dense_levels": "refused with the size; count by filled cells, merge or hash levels",
+    "rows": "constant memory; slower in proportion",
+    "many_levels": "large pairs are counted by their filled cells; refused with the size",
+    "order": "in proportion to the number of tables; refused with the size",
+}
+"""What a user meets beyond the sizes of the table."""
 
 
 def ecological(n: int) -> Callable[[], Any]:
@@ -154,6 +175,14 @@ def order(n: int) -> Callable[[], Any]:
     return lambda: aggregate(path, [f"x{i}" for i in range(n)], label="label", order=3, threads=1)
 
 
+def many_levels(n: int) -> Callable[[], Any]:
+    """Eight attributes of n levels in 300,000 rows: all pairs with label sums, large ones by their filled cells."""
+    from sumwise.aggregate import aggregate
+
+    path = parquet(300_000, [n] * 8)
+    return lambda: aggregate(path, [f"x{i}" for i in range(8)], label="label", threads=1)
+
+
 def labelled_bags(n: int, size: int) -> tuple[Any, Any]:
     """Bags whose intercepts vary, ten features."""
     from sumwise import Bags
@@ -202,7 +231,9 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "dense_flows": (dense_flows, "places, any move", (64, 256, 576, 1_024)),
     "features": (features, "features of 10 levels", (5, 10, 20, 40)),
     "levels": (levels, "levels of two features", (300, 1_000, 3_000, 10_000)),
+    "dense_levels": (levels, "levels of two features, all cells", (100, 300, 600, 1_000)),
     "rows": (rows, "rows", (125_000, 500_000, 2_000_000, 8_000_000)),
+    "many_levels": (many_levels, "levels of eight attributes", (375, 750, 1_500, 3_000)),
     "order": (order, "attributes, all triples", (10, 20, 30, 40)),
 }
 
@@ -257,28 +288,81 @@ def show(results: dict[str, Any]) -> None:
         print(f"{name:<13} {found['grows']:<28} {sizes:<32} {grown}")
 
 
+def summarised(name: str, grows: str, found: list[dict[str, float]]) -> dict[str, Any]:
+    """What was measured of a family, exponents, and the largest size that an hour or this machine's memory allows."""
+    slopes = {"time": exponent(found, "cpu_s"), "memory": exponent(found, "bytes")}
+    last, reach = found[-1], {}
+    for what, slope, most in (("cpu_s", "time", HOUR), ("bytes", "memory", ROOM)):
+        reach[what] = last["size"] * (most / max(last[what], 1e-3)) ** (1 / max(slopes[slope], 1.0))
+    limit = min(reach, key=reach.__getitem__)
+    largest = float(f"{max(reach[limit], last['size']):.1e}")
+    return {
+        "grows": grows,
+        "measured": [m | {"mib": m["bytes"] / 2**20} for m in found],
+        **slopes,
+        "largest": largest,
+        "limit": {"cpu_s": "an hour", "bytes": "20 GB"}[limit],
+        "beyond": BEYOND[name],
+    }
+
+
+def table(results: dict[str, Any]) -> str:
+    """The table of the page; every figure carries its place in the file."""
+
+    def quoted(value: float, path: str, form: str) -> str:
+        return f"{value:{form}}<!--growth.json families/{path} {form}-->"
+
+    lines = ["| what grows | sizes | CPU seconds | time ~ | MiB | memory ~ | largest here | beyond |", "|---" * 8 + "|"]
+    for name, found in results["families"].items():
+        measured = found["measured"]
+        cells = [
+            f"{found['grows']} (`{name}`)",
+            ", ".join(f"{m['size']:,}" for m in measured),
+            ", ".join(quoted(m["cpu_s"], f"{name}/measured/{i}/cpu_s", ".2f") for i, m in enumerate(measured)),
+            quoted(found["time"], f"{name}/time", ".2f"),
+            ", ".join(quoted(m["mib"], f"{name}/measured/{i}/mib", ".0f") for i, m in enumerate(measured)),
+            quoted(found["memory"], f"{name}/memory", ".2f"),
+            f"{quoted(found['largest'], f'{name}/largest', ',.0f')} ({found['limit']})",
+            found["beyond"],
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Put the table between its marks in the page."""
+    begin, end = "<!-- growth table -->", "<!-- end of growth table -->"
+    before, _, rest = PAGE.read_text("utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{begin}\n{table(results)}\n{end}{after}", "utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", choices=[[], *FAMILIES], default=[])
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(measure(given.one[0], int(given.one[1]))))
         return
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"families": {}}
-    for name in () if given.show else given.names or FAMILIES:
+    for name in () if given.show or given.page else given.names or FAMILIES:
         _, grows, sizes = FAMILIES[name]
         found = [alone(name, size) for size in sizes]
         print(name, found, flush=True)
-        results["families"][name] = {
-            "grows": grows,
-            "measured": found,
-            "time": exponent(found, "cpu_s"),
-            "memory": exponent(found, "bytes"),
-        }
+        results["families"][name] = summarised(name, grows, found)
         results |= {"command": "python benchmarks/growth.py", "seed": 0, "threads": 1}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    if given.page:
+        results["families"] = {
+            name: summarised(name, FAMILIES[name][1], results["families"][name]["measured"])
+            for name in FAMILIES
+            if name in results["families"]
+        }
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        write_page(results)
     show(results)
 
 

@@ -116,19 +116,18 @@ class Counter:
 
     def shaped(self, counts: np.ndarray, sums: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Flat cells of the joint tables, as `cells` gives them, summed and cut into the tables asked for."""
-        out = []
-        for t in range(len(self.wanted)):
-            c, s = self._margin(counts, t).astype(float), self._margin(sums, t).astype(float)
-            out.append((c, s) if self.n_classes is None else (c.sum(axis=-1), c))
+        out: list = [None] * len(self.wanted)
+        members: dict[int, list[int]] = {}
+        for t, home in enumerate(self.home):
+            members.setdefault(home, []).append(t)
+        for home, tables in members.items():
+            cells = slice(self.offsets[home], self.offsets[home + 1])
+            shape = [int(self.sizes[a]) for a in self.joints[home]]
+            whole = [JointMargins(flat[cells].reshape(shape), self.joints[home]) for flat in (counts, sums)]
+            for t in tables:
+                c, s = (each.over(self.wanted[t]).astype(float) for each in whole)
+                out[t] = (c, s) if self.n_classes is None else (c.sum(axis=-1), c)
         return out
-
-    def _margin(self, flat: np.ndarray, t: int) -> np.ndarray:
-        joint, wanted = self.joints[self.home[t]], self.wanted[t]
-        cells = slice(self.offsets[self.home[t]], self.offsets[self.home[t] + 1])
-        whole = flat[cells].reshape([int(self.sizes[a]) for a in joint])
-        summed = whole.sum(axis=tuple(i for i, a in enumerate(joint) if a not in wanted))
-        left = [a for a in joint if a in wanted]
-        return summed.transpose([left.index(a) for a in wanted])
 
     def _flush(self) -> None:
         counts, sums = counting.unpacked(self._packed)
@@ -138,3 +137,32 @@ class Counter:
         self.totals[:, 1] += sums
         self._packed[:] = 0  # type: ignore[index]
         self._since_flush = 0
+
+
+class JointMargins:
+    """Margins of one joint table; those between the whole and a margin are kept, since its neighbours need them too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.aggregate.counters import JointMargins
+    >>> JointMargins(np.arange(8).reshape(2, 2, 2), (0, 3, 5)).over((5, 0))
+    array([[ 2, 10],
+           [ 4, 12]])
+    """
+
+    def __init__(self, whole: np.ndarray, attributes: tuple[int, ...]) -> None:
+        self.attributes, self.kept = attributes, {frozenset(attributes): whole}
+
+    def over(self, wanted: Sequence[int]) -> np.ndarray:
+        """The margin over some attributes, in their order."""
+        left = [a for a in self.attributes if a in wanted]
+        return self._summed(frozenset(left)).transpose([left.index(a) for a in wanted])
+
+    def _summed(self, left: frozenset[int]) -> np.ndarray:
+        if left not in self.kept:
+            more = next(a for a in self.attributes if a not in left)
+            wider = left | {more}
+            axis = [a for a in self.attributes if a in wider].index(more)
+            self.kept[left] = self._summed(wider).sum(axis=axis)
+        return self.kept[left]

@@ -23,7 +23,8 @@ def filled_only(subsets: Sequence[Sequence[int]], sizes: Sequence[int], n_rows: 
     [True, False]
     """
     cells = cells_of(subsets, sizes)
-    return [sum(cells) > FEWEST_CELLS and c > SPARSE_FROM * n_rows for c in cells]
+    large = sum(cells) > FEWEST_CELLS
+    return [large and c > SPARSE_FROM * n_rows for c in cells]
 
 
 def check_memory(

@@ -38,7 +38,10 @@ SAMPLING = ("gibbs", "spark")  # engines that run chains
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
-ARRAYS, PER_SCORE = 30, 24  # arrays of all parameters that training holds at its peak, and besides for every score
+ARRAYS, PER_SCORE = (
+    54,
+    42,
+)  # numbers for every cell that training holds at its peak, and besides for every score; growth.json
 SECONDS = 1.0  # at least, between two checkpoints
 
 
