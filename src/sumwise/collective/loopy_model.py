@@ -150,14 +150,14 @@ class LoopyModel:
             Messages are sent until no count changes by more than this share of `n`.
         max_iter : int, default 5000
         """
-        n = checks.positive(n, "n", ndim=0)
+        total = float(checks.positive(n, "n", ndim=0))
         layout = self.layout()
         base = np.concatenate(layout.base)
-        problem = self.problem(layout, base, lambda cells: (0.0, np.zeros_like(cells)), float(n))
+        problem = self.problem(layout, base, lambda cells: (0.0, np.zeros_like(cells)), total)
         found = loopy_counts(problem, tol, max_iter)
         if not found.converged:
             warn_not_converged(found.n_iter, found.distance, tol, stacklevel=3, what="a fixed point away by")
-        return self.counts(layout, found, float(n))
+        return self.counts(layout, found, total)
 
     def counts(self, layout: Layout, found: LoopySolution, n: float) -> Counts:
         """Counts of nodes and edges from a solution."""

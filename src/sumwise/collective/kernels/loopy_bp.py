@@ -137,6 +137,10 @@ def loopy_counts(problem: LoopyProblem, tol: float, max_iter: int, damping: floa
     )
 
 
+def _log_sum(values: np.ndarray, axis: int | tuple[int, ...], keepdims: bool = False) -> np.ndarray:
+    return np.asarray(logsumexp(values, axis=axis, keepdims=keepdims))
+
+
 class _Messages:
     """Messages to both ends of every edge, and log-counts of nodes and observed edges."""
 
@@ -193,11 +197,11 @@ class _Messages:
         for i, g in enumerate(problem.groups):
             theta, (first, second) = self.potentials(i), self.cavities(i)
             for sent, messages, own, index in (
-                (logsumexp(theta + second[:, None, :], axis=2), self.to_first, first, g.first),
-                (logsumexp(theta + first[:, :, None], axis=1), self.to_second, second, g.second),
+                (_log_sum(theta + second[:, None, :], axis=2), self.to_first, first, g.first),
+                (_log_sum(theta + first[:, :, None], axis=1), self.to_second, second, g.second),
             ):
                 belief = own + sent
-                margin = problem.total * np.exp(belief - logsumexp(belief, axis=1, keepdims=True))
+                margin = problem.total * np.exp(belief - _log_sum(belief, axis=1, keepdims=True))
                 distance = max(distance, float(np.abs(margin - cells[index]).max()))
                 messages[i] = messages[i] + rate * (sent - sent.max(axis=1, keepdims=True) - messages[i])
         return distance / problem.total
@@ -207,7 +211,7 @@ class _Messages:
         tables = []
         for i in range(len(self.problem.groups)):
             joint = self.joint(i, self.potentials(i))
-            top = logsumexp(joint, axis=(1, 2), keepdims=True)
+            top = _log_sum(joint, axis=(1, 2), keepdims=True)
             tables.append(self.problem.total * np.exp(joint - top))
         return np.exp(self.log_cells), tables
 
