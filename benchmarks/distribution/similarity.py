@@ -32,11 +32,11 @@ def similarity() -> dict[str, Any]:
     for order in (1, 2):
         kernel = WassersteinKernel(order, gamma=1.0).fit(one)
         surfaces[f"W{order}"] = -np.log(_grid(kernel, grid, one)) * kernel.columns_.scale[0] ** order
-    width = gaussian.embedding_.unit_ * gaussian.columns_.scale[0]
+    width = float(np.ravel(gaussian.embedding_.unit_)[0] * gaussian.columns_.scale[0])
     total = width**2 + 1 + SPREADS[:, None] ** 2  # section 2.2, with the square root that its last line lost
     closed = width / np.sqrt(total) * np.exp(-(MEANS**2) / (2 * total))
     gap = float(np.abs(surfaces["Gaussian"] - closed).max())
-    return {"surfaces": surfaces, "width": float(width), "gap": gap}
+    return {"surfaces": surfaces, "width": width, "gap": gap}
 
 
 def _grid(kernel: Any, grid: Bags, one: Bags) -> np.ndarray:
