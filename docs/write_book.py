@@ -87,6 +87,7 @@ def rows_of(item: dict) -> list[list]:
         return item["rows"]
     file, _, path = item["each"].partition(" ")
     records = value_at(file, path)
+    records = list(records.values()) if isinstance(records, dict) else records
     columns = item.get("columns") or {key: f"{key} " for key in records[0]}
     keys = {name: spec.rpartition(" ")[::2] for name, spec in columns.items()}
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
