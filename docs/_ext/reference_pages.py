@@ -46,11 +46,48 @@ def page(name, documented):
     return "# `sumwise`\n\nThe names that `import sumwise` gives:\n\n" + "".join(f"- {link}\n" for link in links)
 
 
+def command_line_page():
+    """The Markdown of the command line, from the commands themselves: what each does, its arguments and options."""
+    from typer.main import get_command
+
+    from sumwise.cli.app import build
+
+    command = get_command(build())
+    text = ["# Command line", "What `sumwise --help` and `sumwise COMMAND --help` print, in one place."]
+    for name, sub in command.commands.items():
+        if not sub.hidden:
+            text += [f"## `sumwise {name}`", *described(sub.help or ""), *options(sub)]
+    return "\n\n".join(text) + "\n"
+
+
+def described(words):
+    """Help as Markdown: lines that begin with ``$`` are a block of commands."""
+    words = re.sub(r"\[/?bold\]", "**", re.sub(r"\[/?dim\]", "", words))
+    for part in re.split(r"\n\s*\n", words.replace("\b", "").strip()):
+        lines = [line.strip() for line in part.splitlines()]
+        is_example = all(line.startswith("$") for line in lines)
+        yield "```console\n" + "\n".join(lines) + "\n```" if is_example else " ".join(lines)
+
+
+def options(command):
+    """A table of a command's arguments and options."""
+    rows = ["| argument or option | meaning | default |", "|---|---|---|"]
+    for param in command.params:
+        names = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
+        names = f"`{param.name.upper()}`" if param.param_type_name == "argument" else names
+        plain = isinstance(param.default, (str, int, float)) and not isinstance(param.default, bool)
+        default = f"`{param.default}`" if plain and param.default != "" else ("required" if param.required else "")
+        meaning = " ".join((getattr(param, "help", None) or "").split()).replace("|", "\\|")
+        rows.append(f"| {names} | {meaning} | {default} |")
+    return ["\n".join(rows)] if len(rows) > 2 else []
+
+
 def write_pages(app):
     """Bring the generated pages up to date; a page that would not change is left, so builds stay quick."""
     folder = Path(app.srcdir) / "reference" / "generated"
     found = modules()
     pages = {folder / ("" if used else "inside") / f"{name}.md": page(name, found) for name, used in found.items()}
+    pages[folder / "command-line.md"] = command_line_page()
     for old in set(folder.rglob("*.md")) - pages.keys():
         old.unlink()
     for path, text in pages.items():
