@@ -9,9 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_ext"))
 
-import reference_pages  # noqa: E402
+import reference_pages
 
-from sumwise.cli.app import command_names  # noqa: E402
+from sumwise.cli.app import command_names
 
 
 @pytest.fixture(scope="module")
