@@ -99,22 +99,14 @@ def weeks_case() -> Case:
     return Case((Tables(seen, domain, n=300),), {}, False)
 
 
-def moves_case() -> Case:
-    from sumwise.collective import CountsOverTime
-
-    counts = np.random.default_rng(5).poisson(30, (3, 4))
-    return Case((CountsOverTime(counts, positions=[[0, 0], [1, 0], [0, 1], [1, 1]]),), {"predict": (counts[0],)}, False)
-
-
 def flows_case() -> Case:
     counts = np.random.default_rng(6).poisson(30, (3, 4))
-    return Case((counts,), {"interval": ({"at the first place": {0: [1, 0, 0, 0]}},)}, False)
+    return Case((counts,), {"interval": ({"at the first place": {0: [1, 0, 0, 0]}},), "predict": (counts[0],)}, False)
 
 
 # Estimators that are fitted to something else than their family, by class name.
 OWN_CASES: dict[str, Callable[[], Case]] = {
     "Oracle": labels_case,
-    "DistanceMoves": moves_case,
     "FlowModel": flows_case,
     "MaxEntRegressor": amounts_case,
 }

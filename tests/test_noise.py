@@ -5,16 +5,17 @@ from hypothesis import strategies as st
 
 from sumwise import noise
 from sumwise.errors import DataError
-from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson, Summed, check_fits
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Poisson, Summed, check_fits
 
 SMOOTH = [Poisson(0.7), Gaussian(2.0)]
 KINKED = [Laplace(2.0), Geometric(2.0)]
 SUMS = [Summed(Laplace(2.0), 2), Summed(Laplace(2.0), 3), Summed(Geometric(2.0), 2), Summed(Geometric(2.0), 5)]
 MODELS = [*SMOOTH, *KINKED, *SUMS, Exact()]
+WIDE = NegativeBinomial(0.7, 0.2)  # not log-concave: no conjugate for slopes above 0
 
 
 def _whole(model):
-    return isinstance(getattr(model, "noise", model), (Poisson, Geometric))
+    return isinstance(getattr(model, "noise", model), (Poisson, Geometric, NegativeBinomial))
 
 
 def test_sums_of_geometric_noise_have_the_convolved_distribution():
@@ -30,7 +31,7 @@ def test_only_draws_of_one_scale_are_summed(given):
         Summed(*given)
 
 
-@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS])
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS, WIDE])
 def test_gradient_is_the_slope_of_the_log_density(model):
     y, n, h = np.array([0.0, 3.0, 8.0]), np.array([2.0, 5.0, 6.5]), 1e-6
     slope = (model.log_density(y, n + h) - model.log_density(y, n - h)) / (2 * h)
@@ -67,7 +68,18 @@ def test_conjugate_is_infinite_out_of_reach():
     assert np.isnan(Poisson(0.5).conjugate_point(3.0, 0.6))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("y", [0.0, 1.0, 7.0])
+def test_conjugate_of_the_negative_binomial_is_the_supremum_or_infinite(y):
+    n = np.linspace(0.0, 300.0, 600_001)
+    for slope in (-0.45, -0.1, 0.0):
+        brute = np.max(slope * n + WIDE.log_density(y, n))
+        assert float(WIDE.conjugate(y, slope)) == pytest.approx(brute, abs=1e-5)
+        at = float(WIDE.conjugate_point(y, slope))
+        assert slope * at + float(WIDE.log_density(y, at)) == pytest.approx(brute, abs=1e-5)
+    assert WIDE.conjugate(y, 0.1) == np.inf
+
+
+@pytest.mark.parametrize("model", [*MODELS, WIDE])
 def test_unobserved_cells_carry_no_information(model):
     y = np.array([np.nan, 1.0])
     assert model.log_density(y, np.array([5.0, 1.0]))[0] == 0
@@ -76,7 +88,7 @@ def test_unobserved_cells_carry_no_information(model):
     assert model.conjugate(y, np.array([0.1, 0.0]))[0] == np.inf
 
 
-@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS])
+@pytest.mark.parametrize("model", [*SMOOTH, *KINKED, *SUMS, WIDE])
 def test_densities_sum_to_one(model):
     if _whole(model):
         total = np.exp(model.log_density(np.arange(-500, 501).astype(float), 9.0)).sum()
@@ -86,11 +98,11 @@ def test_densities_sum_to_one(model):
     assert total == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, WIDE])
 def test_samples_have_the_stated_mean_and_variance_and_seed(model):
     true = np.full(200_000, 12.0)
     y = model.sample(true, random_state=3)
-    mean = 0.7 * 12 if isinstance(model, Poisson) else 12
+    mean = 0.7 * 12 if isinstance(model, (Poisson, NegativeBinomial)) else 12
     spread = np.sqrt(model.variance(12.0))
     assert y.mean() == pytest.approx(mean, abs=4 * spread / np.sqrt(len(y)) + 1e-12)
     assert y.var() == pytest.approx(float(model.variance(12.0)), rel=0.03, abs=1e-12)
@@ -108,7 +120,7 @@ def test_extreme_values_stay_finite():
     assert Poisson(1.0).log_density(-1.0, 3.0) == -np.inf
 
 
-@pytest.mark.parametrize("kind", [Poisson, Gaussian, Laplace, Geometric])
+@pytest.mark.parametrize("kind", [Poisson, Gaussian, Laplace, Geometric, NegativeBinomial])
 @pytest.mark.parametrize("bad", [0, -1, np.nan, np.inf, "2", None, [1.0, 0.0]])
 def test_scales_must_be_positive(kind, bad):
     with pytest.raises(DataError):
@@ -134,10 +146,10 @@ def test_check_fits_refuses_shapes_and_strangers():
 
 
 def test_every_public_model_is_tested():
-    assert {type(m).__name__ for m in MODELS} | {"Noise"} == set(noise.__all__)
+    assert {type(m).__name__ for m in [*MODELS, WIDE]} | {"Noise"} == set(noise.__all__)
 
 
-@pytest.mark.parametrize("model", [*MODELS, Gaussian([1.0, 2.0, 3.0])])
+@pytest.mark.parametrize("model", [*MODELS, WIDE, Gaussian([1.0, 2.0, 3.0])])
 @pytest.mark.parametrize("method", ["log_density", "gradient", "conjugate", "conjugate_point"])
 def test_what_is_no_pair_of_counts_is_refused(model, method):
     for pair in (([1.0, 2.0], [1.0, 2.0, 3.0]), ("a", 1.0), (1.0, [[1.0], [1.0, 2.0]])):

@@ -3,29 +3,93 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sumwise.collective.flow_data import population_of, read_counts
+from sumwise.collective import Places
+from sumwise.collective.flow_data import Columns, FlowData, population_of, read_counts
 from sumwise.errors import DataError
-from sumwise.noise import Gaussian, Poisson
+from sumwise.noise import Gaussian, NegativeBinomial, Poisson
 
 FRAME = {"t": [2, 1, 1], "p": ["a", "a", "b"], "n": [5, 3, 4]}
+NAMED = Columns("t", "p", "n")
+
+
+def data(counts, **more):
+    counts = np.array(counts, dtype=float)[None]
+    return FlowData(
+        list(range(counts.shape[1])), Places(x=range(counts.shape[2]), y=[0] * counts.shape[2]), counts, **more
+    )
 
 
 def test_absent_pairs_are_unobserved_or_zero():
-    times, places, counts, noise = read_counts(FRAME, None, ("t", "p", "n"), None, "unobserved")
-    assert (times, places.names, noise) == ([1, 2], ("a", "b"), None)
-    np.testing.assert_array_equal(counts, [[3, 4], [5, np.nan]])
-    assert read_counts(FRAME, None, ("t", "p", "n"), None, "zero")[2][1, 1] == 0
+    read = read_counts(FRAME, None, NAMED, None, "unobserved")
+    assert (read.times, read.places.names, read.noise, read.seasons) == ([1, 2], ("a", "b"), None, None)
+    np.testing.assert_array_equal(read.counts[0], [[3, 4], [5, np.nan]])
+    assert read_counts(FRAME, None, NAMED, None, "zero").counts[0, 1, 1] == 0
     with pytest.raises(DataError, match="is not among the given times"):
-        read_counts(FRAME, None, ("t", "p", "n"), [1], "zero")
+        read_counts(FRAME, None, NAMED, [1], "zero")
+
+
+def test_seasons_efforts_and_masks_are_columns():
+    frame = pd.DataFrame(FRAME).assign(y=2020, e=[0.5, 1.0, 0.0], m=[1, 1, 0])
+    frame = pd.concat([frame, frame.assign(y=2019, n=9, m=1)])
+    frame.loc[(frame["y"] == 2020) & (frame["p"] == "b"), "n"] = 0
+    read = read_counts(frame, None, Columns("t", "p", "n", "y", "e", "m"), None, "unobserved")
+    assert read.seasons == [2019, 2020]
+    np.testing.assert_array_equal(read.counts[0], [[9, np.nan], [9, np.nan]])  # no effort, no observation
+    np.testing.assert_array_equal(read.effort[1], [[1, 1], [0.5, 1]])
+    np.testing.assert_array_equal(read.mask[1], [[True, False], [True, True]])
+
+
+def test_missing_times_of_a_series_are_warned_about_or_filled():
+    frame = {"t": [1, 2, 4, 5], "p": ["a"] * 4, "n": [1, 2, 3, 4]}
+    with pytest.warns(UserWarning, match=r"1 steps between times are longer.*from 2 to 4.*times='regular'"):
+        read_counts(frame, None, NAMED, None, "unobserved")
+    assert read_counts(frame, None, NAMED, "regular", "unobserved").times == [1, 2, 3, 4, 5]
+    dated = {**frame, "t": pd.to_datetime(["2024-01-01", "2024-01-08", "2024-01-22", "2024-01-29"])}
+    filled = read_counts(dated, None, NAMED, "regular", "unobserved")
+    assert filled.times[2] == pd.Timestamp("2024-01-15")
+    assert np.isnan(filled.counts[0, 2]).all()
+    months = {**frame, "t": pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01", "2024-04-01"])}
+    assert len(read_counts(months, None, NAMED, None, "unobserved").times) == 4
 
 
 def test_whole_numbers_are_poisson_and_the_rest_is_relative_abundance():
-    counts, noise, n = population_of(np.array([[3.0, 4.0], [5.0, 1.0]]), None, None)
-    assert (noise, n) == (Poisson(), 7.0)
-    scaled, noise, n = population_of(np.array([[0.3, 0.7], [0.25, 0.25]]), None, None)
-    assert n == 1e5
-    np.testing.assert_allclose(scaled, [[3e4, 7e4], [2.5e4, 2.5e4]])
+    counts, noise, n = population_of(data([[3.0, 4.0], [5.0, 1.0]]), None, None)
+    assert (noise, n.tolist()) == (Poisson(), [7.0])
+    scaled, noise, n = population_of(data([[0.3, 0.7], [0.25, 0.25]]), None, None)
+    assert n.tolist() == [1e5]
+    np.testing.assert_allclose(scaled[0], [[3e4, 7e4], [2.5e4, 2.5e4]])
     assert noise == Gaussian(500.0)
-    assert population_of(counts, Poisson(0.5), None)[2] == 14.0
+    assert population_of(data(counts[0]), Poisson(0.5), None)[2].tolist() == [14.0]
+
+
+def test_effort_is_a_rate_or_divides_counts_and_their_noise():
+    effort = np.array([[[0.5, 1.0], [0.5, 1.0]]])
+    given = data([[3.0, 4.0], [5.0, 1.0]], effort=effort)
+    counts, noise, n = population_of(given, NegativeBinomial(1.0, 0.2), None)
+    np.testing.assert_array_equal(noise.rate, effort)
+    assert (counts[0, 0, 0], n[0]) == (3.0, 11.0)
+    counts, noise, _ = population_of(given, Gaussian(2.0), None)
+    np.testing.assert_array_equal(counts[0], [[6.0, 4.0], [10.0, 1.0]])
+    np.testing.assert_array_equal(noise.scale, 2.0 / effort)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (Columns(effort=[1.0, -1.0]), "1 efforts are negative|2 efforts are negative"),
+        (Columns(effort=np.ones((3, 1))), r"effort has shape \(3, 1\)"),
+        (Columns(mask=[1, 0]), "2 counts are above zero where the mask"),
+        (Columns(season="year"), "Only a frame has a column of seasons"),
+    ],
+)
+def test_bad_efforts_and_masks_are_refused(columns, words):
+    with pytest.raises(DataError, match=words):
+        read_counts(np.array([[3.0, 4.0], [5.0, 1.0]]), None, columns, None, "unobserved")
+
+
+def test_a_mask_must_leave_a_place():
+    with pytest.raises(DataError, match="leaves no place at time 1"):
+        read_counts(np.array([[3.0, 4.0], [0.0, 0.0]]), None, Columns(mask=[[1, 1], [0, 0]]), None, "unobserved")

@@ -15,6 +15,7 @@ from sumwise.tables import Tables
 
 LINE = Places(x=np.arange(5.0), y=np.zeros(5), names=list("abcde"))
 TRUE = Movement(stay=1.0, scale=0.8)
+NAMED = {"time": "week", "place": "cell", "count": "abundance"}
 
 
 def population(n=3000, times=6, seed=0):
@@ -213,3 +214,143 @@ def test_moves_and_tracks_that_don_t_fit_are_refused():
         model.fit(counts, tracks=Tracks(["a"], [3], ["b"], [1]))
     with pytest.raises(DataError, match="tracks is a list"):
         model.fit(counts, tracks=[1])
+
+
+def test_seasons_share_movement_and_have_their_own_flows():
+    years = {year: population(n=4000, times=5, seed=year) for year in (1, 2, 3)}
+    frame = pd.concat([long_frame(counts).assign(year=year) for year, (counts, _) in years.items()])
+    frame = frame[~((frame["year"] == 2) & (frame["week"] == 3))]  # a week without counts, in one year
+    model = FlowModel(LINE, noise=Gaussian(10.0)).fit(
+        frame, time="week", place="cell", count="abundance", season="year"
+    )
+    assert list(model.seasons_) == [1, 2, 3]
+    assert len({str(one.movements_) for one in model.seasons_.values()}) == 1
+    flows = np.mean([one.steps_[0] for one in model.seasons_.values()], axis=0)
+    np.testing.assert_allclose(np.asarray(model.steps_[0]), flows)
+    one = model.seasons_[1]
+    alone = FlowModel(LINE, one.movements_[0], noise=Gaussian(10.0)).fit(years[1][0], times=[1, 2, 3, 4, 5])
+    np.testing.assert_allclose(one.nodes_, alone.nodes_, rtol=1e-6)
+    assert one.interval({"at a": {2: [1, 0, 0, 0, 0]}}).values[0] == pytest.approx(one.nodes_[1, 0], rel=1e-2)
+    assert np.abs(model.seasons_[2].nodes_[2] - years[2][0][2]).sum() / 4000 < 0.3  # estimated
+    with pytest.raises(DataError, match=r"those of a season. Hint: use seasons_\[1\]"):
+        model.check()
+    with pytest.raises(DataError, match="moves= is for one season"):
+        FlowModel(LINE, TRUE).fit(
+            frame,
+            time="week",
+            place="cell",
+            count="abundance",
+            season="year",
+            moves={(1, 2): (np.ones((5, 5)), Poisson())},
+        )
+
+
+def test_more_seasons_pin_movement_down():
+    """The likelihood of one short season is flat in the scale; that of eight is not."""
+    found = []
+    for n_seasons in (1, 8):
+        off = []
+        for seed in range(4):
+            parts = [population(n=3000, times=2, seed=10 * seed + k)[0] for k in range(n_seasons)]
+            frame = pd.concat([long_frame(c).assign(day=k) for k, c in enumerate(parts)])
+            model = FlowModel(LINE, noise=Gaussian(5.0)).fit(frame, season="day", **NAMED)
+            off.append(np.log(model.movements_[0].scale))
+        found.append(np.std(off))
+    assert found[1] < 0.7 * found[0]
+
+
+@pytest.mark.parametrize("reach", [None, 1.5])
+@pytest.mark.parametrize("kind", ["fixed", "varying"])
+def test_masks_by_week_keep_individuals_out(reach, kind):
+    places = Places(x=np.arange(5.0), y=np.zeros(5), reach=reach)
+    counts, _ = population(times=4)
+    mask = np.ones((4, 5), dtype=bool)
+    mask[0, 4] = mask[2, 0] = False
+    counts[~mask] = 0.0
+    model = FlowModel(places, TRUE, noise=Gaussian(20.0), population=kind).fit(counts, mask=mask)
+    assert (model.nodes_[~mask] <= 1e-9).all()
+    steps = [f.toarray() if sparse.issparse(f) else f for f in model.steps_[0]]
+    assert steps[1][:, 0].sum() <= 1e-9
+    assert steps[2][0].sum() <= 1e-9
+    free = FlowModel(places, TRUE, noise=Gaussian(20.0), population=kind).fit(counts)
+    assert free.nodes_[2, 0] > 0.1
+
+
+def test_masked_steps_are_the_free_ones_given_that_nobody_is_there():
+    """Brute force over all paths of one individual: a chain with a mask is the chain conditioned step by step."""
+    from sumwise.collective.flow_problem import FlowProblem
+
+    mask = np.ones((3, 5), dtype=bool)
+    mask[1, 2] = False
+    problem = FlowProblem(LINE, LINE.moves(), np.ones((3, 5)), Gaussian(1.0), 5.0, mask=mask)
+    free = np.exp(TRUE.log_moves(LINE))
+    step = free * mask[1]
+    np.testing.assert_allclose(np.exp(problem.steps(TRUE)[0]) * mask[1], step / step.sum(axis=1, keepdims=True))
+    assert problem.model(TRUE).log_potentials["t1"][2] == -np.inf
+    np.testing.assert_allclose(np.exp(problem.steps(TRUE)[1]), free)
+
+
+def test_known_effort_gives_the_flows_of_full_effort():
+    counts, _ = population(n=20000)
+    effort = np.array([1.0, 0.5, 1.0, 0.25, 1.0])
+    rng = np.random.default_rng(0)
+    y = rng.poisson(counts * effort).astype(float)
+    model = FlowModel(LINE, TRUE, size=20000).fit(y, effort=effort)
+    blind = FlowModel(LINE, TRUE, size=20000).fit(y)
+    off = [np.abs(m.nodes_ - counts).sum() for m in (model, blind)]
+    assert off[0] < 0.2 * off[1]
+    frame = long_frame(y).assign(share=np.tile(effort, len(y)))
+    same = FlowModel(LINE, TRUE, size=20000).fit(frame, effort="share", **NAMED)
+    np.testing.assert_allclose(same.nodes_, model.nodes_)
+    exact = FlowModel(LINE, TRUE, noise=Gaussian(1.0)).fit(counts * effort, effort=effort)
+    np.testing.assert_allclose(exact.counts_, counts)
+
+
+def test_adaptive_moves_follow_the_flows_where_many_move():
+    off = []
+    for seed in range(3):
+        counts, flows = population(n=3000, times=5, seed=seed)
+        models = [FlowModel(LINE, movement).fit(counts) for movement in ("distance", "adaptive")]
+        off.append([np.abs(np.asarray(m.steps_[0]) - flows).sum() for m in models])
+        shares = np.exp(models[1].log_moves_[0])
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        assert models[1].scores_["chosen"].sum() == 1
+        found = models[1].interval({"at b": {2: [0, 1, 0, 0, 0]}})
+        assert found.low[0] <= models[1].nodes_[2, 1] <= found.high[0]
+    distance, adaptive = np.mean(off, axis=0)
+    assert adaptive < distance
+    wide = FlowModel(Places(x=np.arange(5.0), y=np.zeros(5), reach=2.0), "adaptive").fit(counts)
+    assert sparse.issparse(wide.log_moves_[0])
+    with pytest.raises(DataError, match="Adaptive moves take no tracks"):
+        FlowModel(LINE, "adaptive").fit(counts, tracks=Tracks(["a"], [0], ["b"], [1]))
+
+
+def test_left_out_times_are_checked_against_simple_rules():
+    counts, _ = population(n=20000, times=8)
+    found = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts).check()
+    assert found["kind"].tolist() == ["between", "ahead"]
+    assert (found[["model", "neighbouring times", "time before"]] >= -1e-9).all(axis=None)
+    assert found["model"][0] < found["time before"][0]
+
+
+def test_routes_can_be_given_their_ends():
+    counts, _ = population()
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
+    made = model.routes(5, start="a", end="c", random_state=1)
+    first, last = (made.groupby("route_id")["i"].nth(k).to_numpy() for k in (0, -1))
+    assert (first == 1).all()
+    assert (last == 3).all()
+    back = model.routes(20, returning=True, random_state=1).groupby("route_id")["i"]
+    np.testing.assert_array_equal(back.nth(0).to_numpy(), back.nth(-1).to_numpy())
+
+
+def test_one_step_is_predicted_with_an_interval():
+    counts, _ = population()
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
+    np.testing.assert_allclose(model.predict(counts[0], 0), counts[0] @ model.transitions(0, 1))
+    mean = np.mean([model.transitions(k, k + 1) for k in range(5)], axis=0)
+    np.testing.assert_allclose(model.predict(counts[0]), counts[0] @ mean)
+    low, high = model.predict_interval(counts[0])
+    assert ((low <= model.predict(counts[0])) & (model.predict(counts[0]) <= high)).all()
+    with pytest.raises(DataError, match="2 counts for 5 places"):
+        model.predict([1, 2])

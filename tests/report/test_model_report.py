@@ -14,7 +14,7 @@ from call_trace import trace
 from study_cases import flocks, people, votes
 from sumwise import Bags, Margins, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.collective import CountsOverTime, DistanceMoves
+from sumwise.collective import CountsOverTime, FlowModel, Movement, Places
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
@@ -63,7 +63,9 @@ def in_python(family):
         counts = frame["birds"].to_numpy(dtype=float).reshape(3, 9)
         places = frame["site"].unique()
         where = frame.groupby("site", sort=False)[["x", "y"]].first().to_numpy()
-        return DistanceMoves(scale=0.8), CountsOverTime(counts, ["1", "2", "3"], places, where), {}
+        at = Places(x=where[:, 0], y=where[:, 1], names=places)
+        model = FlowModel(at, Movement(1.0, 0.8))
+        return model, CountsOverTime(counts, ["1", "2", "3"], places, where), {}
     frame = rows()
     names = [c for c in frame if c != "click"]
     return MaxEntClassifier(engine="exact"), aggregate(frame.astype(str), names, "click", 2), {}
@@ -91,7 +93,7 @@ PROBLEMS = {
         'time = "week"\nplace = "site"\ncount = "birds"\nx = "x"\ny = "y"',
         "auto",
         "",
-        "scale = 0.8",
+        "stay = 1.0\nscale = 0.8",
     ),
     "maxent": (rows, 'label = "click"', "auto", 'kind = "rows"\nholdout = 0\n', 'engine = "exact"'),
 }

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from sumwise import Bags, Margins, Tables
-from sumwise.collective import CountsOverTime, DistanceMoves
+from sumwise.collective import CountsOverTime, FlowModel, Movement
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
 from sumwise.maxent import BestPair, NaiveBayesTables
@@ -84,7 +84,7 @@ def distribution(kind):
 def collective(kind):
     counts = [[9, 1], [4, 6]] if kind == "two times" else [[90, 1, 0], [40, 51, 0], [np.nan, 60, 5], [1, 30, 60]]
     where = None if kind == "two times" else [[0, 0], [1, 0], [2, 0]]
-    return DistanceMoves(scale=1.0), CountsOverTime(counts, positions=where), {}
+    return FlowModel(movement=Movement(0.0, 1.0)), CountsOverTime(counts, positions=where), {}
 
 
 def maxent(kind):

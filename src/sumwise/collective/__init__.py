@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sumwise.collective.counts import Counts, CountsFit
+from sumwise.collective.counts_over_time import CountsOverTime
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.em import CollectiveEM
 from sumwise.collective.energy import Energy
+from sumwise.collective.flow_exchange import od_table
 from sumwise.collective.flow_model import FlowModel
 from sumwise.collective.forecast import forecast, transitions
 from sumwise.collective.free_tables import FreeTables
@@ -16,7 +18,6 @@ from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.measurements import tables_from_measurements
 from sumwise.collective.movement import Movement
-from sumwise.collective.moves import CountsOverTime, DistanceMoves, interpolation_error
 from sumwise.collective.places import Places
 from sumwise.collective.routes import flux, line_crossings, routes
 from sumwise.collective.sample_counts import sample_counts
@@ -30,7 +31,6 @@ __all__ = [
     "CountsFit",
     "CountsOverTime",
     "CountsSample",
-    "DistanceMoves",
     "Energy",
     "FlowModel",
     "FreeTables",
@@ -45,9 +45,9 @@ __all__ = [
     "count_intervals",
     "flux",
     "forecast",
-    "interpolation_error",
     "line_crossings",
     "map_counts",
+    "od_table",
     "routes",
     "sample_counts",
     "smooth_counts",

@@ -1,71 +1,202 @@
-"""Counts by time and place out of what users have: frames, arrays, Tables."""
+"""Counts by season, time and place out of what users have: frames, arrays, Tables, xarray."""
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.collective.counts_over_time import CountsOverTime
 from sumwise.collective.places import Places
 from sumwise.errors import DataError
 from sumwise.frames import is_frame, to_pandas
-from sumwise.noise import Gaussian, Noise, Poisson
+from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
 from sumwise.tables import Tables
 
 ABSENT = ("unobserved", "zero")
 RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance
 RELATIVE_NOISE = 0.01  # standard deviation of relative abundance, as a share of the mean of a place
+REGULAR = "regular"
+GAP = 1.5  # a step this much longer than the shortest one leaves out a time
 
 
-def read_counts(data: Any, places: Places | None, columns: tuple[str, str, str], times: Any, absent: str):
-    """Times, places and counts (T, L) of a frame, of `Tables` with a table per time, or of an array.
+@dataclass
+class FlowData:
+    """Counts (S, T, L) of S seasons, NaN where not observed, with what is known about them."""
 
-    Returns
-    -------
-    times : list
-    places : Places
-    counts : (T, L) array, NaN where not observed
-    noise : Noise or None, as tables state it
-    """
+    times: list
+    places: Places
+    counts: np.ndarray
+    noise: Noise | None = None  # as tables state it
+    seasons: list | None = None  # their names; None: there is one, without a name
+    effort: np.ndarray | None = None  # (S, T, L), the share that is counted; None: all alike
+    mask: np.ndarray | None = None  # (S, T, L), where individuals can be; None: everywhere
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a frame."""
+
+    time: str = "time"
+    place: str = "place"
+    count: str = "count"
+    season: str | None = None
+    effort: Any = None  # a column, or an array
+    mask: Any = None  # a column, or an array
+
+
+def read_counts(data: Any, places: Places | None, columns: Columns, times: Any, absent: str) -> FlowData:
+    """Times, places and counts of a frame, of `Tables` with a table per time, of an array or of `CountsOverTime`."""
     checks.choice(absent, "absent", ABSENT)
-    if isinstance(data, Tables):
-        return _from_tables(data, places)
+    if hasattr(data, "dims") and hasattr(data, "coords"):
+        data, places, columns = _from_xarray(data, places, columns)
     if is_frame(data) or isinstance(data, dict):
-        return *_from_frame(data, places, columns, times, absent), None
-    counts = checks.finite(data, "counts", ndim=2, allow_nan=True)
+        read = _from_frame(data, places, columns, times, absent)
+    else:
+        if columns.season is not None:
+            raise DataError("Only a frame has a column of seasons.", hint="give a row per season, time and place.")
+        read = _from_tables(data, places) if isinstance(data, Tables) else _from_array(data, places, times)
+    for name in ("effort", "mask"):
+        given = getattr(columns, name)
+        if given is not None and getattr(read, name) is None:
+            setattr(read, name, _spread(given, read.counts.shape, name))
+    return _without_impossible(read)
+
+
+def _spread(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    array = checks.finite(given, name, allow_bool=True)
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise DataError(
+            f"{name} has shape {array.shape}; there are {shape[1]} times and {shape[2]} places.",
+            hint="give (L,) for places, (T, 1) for times, (T, L) for both, or the name of a column.",
+        ) from None
+
+
+def _without_impossible(read: FlowData) -> FlowData:
+    """Check efforts and masks; what can't be seen is not observed, and nobody may be counted where nobody can be."""
+    if read.effort is not None:
+        if (read.effort < 0).any():
+            raise DataError(f"{int((read.effort < 0).sum())} efforts are negative.")
+        read.counts = np.where(read.effort > 0, read.counts, np.nan)
+        read.effort = np.where(read.effort > 0, read.effort, 1.0)
+    if read.mask is not None:
+        read.mask = np.asarray(read.mask) > 0
+        wrong = ~read.mask & (np.nan_to_num(read.counts) > 0)
+        if wrong.any():
+            s, t, k = np.argwhere(wrong)[0]
+            raise DataError(
+                f"{int(wrong.sum())} counts are above zero where the mask says that nobody can be. First: "
+                f"{read.counts[s, t, k]:g} at {read.places.names[k]!r}, time {read.times[t]!r}.",
+                hint="open the mask there, or correct the counts.",
+            )
+        if not read.mask.any(axis=2).all():
+            s, t = np.argwhere(~read.mask.any(axis=2))[0]
+            raise DataError(f"The mask leaves no place at time {read.times[t]!r}.")
+        read.counts = np.where(read.mask, read.counts, np.nan)
+    return read
+
+
+def _from_array(data: Any, places: Places | None, times: Any) -> FlowData:
+    if isinstance(data, CountsOverTime):
+        places = places if places is not None else _places_of(data)
+        times = data.times if times is None else times
+    counts = checks.finite(getattr(data, "counts", data), "counts", ndim=2, allow_nan=True)
     made = _default_places(places, list(range(counts.shape[1])))
-    listed = list(range(len(counts))) if times is None else checks.listing(times, "times")
+    listed = list(range(len(counts))) if times is None else [checks.plain(t) for t in checks.listing(times, "times")]
     if len(listed) != len(counts) or len(made) != counts.shape[1]:
         raise DataError(
             f"counts have shape {counts.shape}; there are {len(listed)} times and {len(made)} places.",
             hint="give one row per time and one column per place.",
         )
-    return listed, made, counts, None
+    return FlowData(listed, made, counts[None])
 
 
-def _from_frame(frame: Any, places: Places | None, columns: tuple[str, str, str], times: Any, absent: str):
-    time, place, count = columns
-    data = to_pandas(frame, [time, place, count], "the frame of counts")
-    twice = data.duplicated([time, place])
+def _places_of(data: CountsOverTime) -> Places:
+    if data.positions is None:
+        return _default_places(None, list(data.places))
+    return Places(x=data.positions[:, 0], y=data.positions[:, 1], names=data.places)
+
+
+def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any, absent: str) -> FlowData:
+    wanted = [columns.time, columns.place, columns.count, columns.season]
+    more = [c for c in (columns.effort, columns.mask) if isinstance(c, str)]
+    named = [c for c in wanted if c is not None]
+    data = to_pandas(frame, [*named, *more], "the frame of counts")
+    keys = [c for c in (columns.season, columns.time, columns.place) if c is not None]
+    twice = data.duplicated(keys)
     if twice.any():
         first = data[twice].iloc[0]
         raise DataError(
-            f"{int(twice.sum())} pairs of time and place have two rows. First: {first[time]!r} at {first[place]!r}.",
-            hint="add them up, or name the right columns.",
+            f"{int(twice.sum())} pairs of time and place have two rows. First: {first[columns.time]!r} at "
+            f"{first[columns.place]!r}.",
+            hint="add them up, name the right columns, or name the column of seasons (or days) with season=.",
         )
-    listed = sorted(data[time].unique().tolist()) if times is None else checks.listing(times, "times")
-    made = _default_places(places, list(dict.fromkeys(data[place].tolist())))
-    rows = pd.Index(listed).get_indexer(data[time])
+    listed = _times(data[columns.time], times)
+    made = _default_places(places, list(dict.fromkeys(data[columns.place].tolist())))
+    seasons = None if columns.season is None else sorted(data[columns.season].unique().tolist())
+    rows = pd.Index(listed).get_indexer(data[columns.time])
     if (rows < 0).any():
-        raise DataError(f"Time {data[time][rows < 0].iloc[0]!r} is not among the given times.")
-    counts = np.full((len(listed), len(made)), 0.0 if absent == "zero" else np.nan)
-    counts[rows, made.index(data[place])] = checks.finite(data[count].to_numpy(), count, ndim=1, allow_nan=True)
-    return listed, made, counts
+        raise DataError(f"Time {data[columns.time][rows < 0].iloc[0]!r} is not among the given times.")
+    season = 0 if seasons is None else pd.Index(seasons).get_indexer(data[str(columns.season)])
+    at = season, rows, made.index(data[columns.place])
+    shape = (1 if seasons is None else len(seasons), len(listed), len(made))
+
+    def spread(column: str, start: float) -> np.ndarray:
+        out = np.full(shape, start)
+        values = data[column].to_numpy()
+        out[at] = checks.finite(values, column, ndim=1, allow_nan=column == columns.count, allow_bool=True)
+        return out
+
+    counts = spread(columns.count, 0.0 if absent == "zero" else np.nan)
+    found = FlowData(listed, made, counts, seasons=seasons)
+    found.effort = spread(columns.effort, 1.0) if isinstance(columns.effort, str) else None
+    found.mask = spread(columns.mask, 1.0) if isinstance(columns.mask, str) else None
+    return found
 
 
-def _from_tables(tables: Tables, places: Places | None):
+def _times(column: Any, given: Any) -> list:
+    """The times in order: given, all of a regular series, or those of the column."""
+    if given is not None and not (isinstance(given, str) and given == REGULAR):
+        return checks.listing(given, "times")
+    seen = sorted(column.unique().tolist())
+    return _regular(seen, fill=given is not None)
+
+
+def _regular(seen: list, fill: bool) -> list:
+    """Times with the missing ones of a regular series filled in, or warned about."""
+    series = pd.Series(seen)
+    dated = pd.api.types.is_datetime64_any_dtype(series)
+    if len(seen) < 3 or not (dated or pd.api.types.is_numeric_dtype(series)):
+        return seen
+    steps = series.diff().iloc[1:]
+    least = steps.min()
+    long = np.flatnonzero((steps > GAP * least).to_numpy())
+    if not len(long):
+        return seen
+    if fill:
+        filled = [seen[0]]
+        for value, gap in zip(seen[1:], steps):
+            n = max(round(gap / least), 1)
+            filled += [filled[-1] + k * (gap / n) for k in range(1, n)] if n > 1 else []
+            filled.append(value)
+        whole = all(isinstance(v, int) for v in seen)
+        return [int(v) if whole and float(v).is_integer() else v for v in filled]
+    warnings.warn(
+        f"{len(long)} steps between times are longer than the shortest; the first is from {seen[long[0]]} to "
+        f"{seen[long[0] + 1]}. Each counts as one step. Hint: fit(..., times='regular') estimates the missing times.",
+        UserWarning,
+        stacklevel=5,
+    )
+    return seen
+
+
+def _from_tables(tables: Tables, places: Places | None) -> FlowData:
     listed = list(tables.domain)
     held = {t.attributes[0]: t for t in tables if len(t.attributes) == 1}
     wide = [t.attributes for t in tables if len(t.attributes) > 1]
@@ -79,7 +210,21 @@ def _from_tables(tables: Tables, places: Places | None):
     kinds = {repr(t.noise) for t in held.values()}
     if len(kinds) > 1:
         raise DataError(f"Tables have different noise: {', '.join(sorted(kinds)[:3])}.", hint="give noise= instead.")
-    return listed, made, counts, next(iter(held.values())).noise
+    return FlowData(listed, made, counts[None], next(iter(held.values())).noise)
+
+
+def _from_xarray(data: Any, places: Places | None, columns: Columns) -> tuple[Any, Places, Columns]:
+    """A frame and the places of an `xarray.DataArray` of time and place, or of time and a grid (lat, lon or y, x)."""
+    from sumwise.collective.flow_exchange import places_of_array
+
+    if not hasattr(data, "to_series"):
+        raise DataError("The xarray object holds several variables.", hint="give one of them: data['abundance'].")
+    if columns.time not in data.dims:
+        raise DataError(f"The array has dimensions {tuple(data.dims)}.", hint=f"time={data.dims[0]!r}?")
+    stacked, found = places_of_array(data, columns.time)
+    frame = stacked.rename("count").to_series().rename_axis(["time", "place"]).reset_index()
+    made = Columns(effort=columns.effort, mask=columns.mask)
+    return frame, found if places is None else places, made
 
 
 def _default_places(places: Places | None, names: list) -> Places:
@@ -88,28 +233,51 @@ def _default_places(places: Places | None, names: list) -> Places:
     return Places(distances=1.0 - np.eye(len(names)), names=names)
 
 
-def population_of(counts: np.ndarray, noise: Noise | None, size: float | None) -> tuple[np.ndarray, Noise, float]:
-    """Counts in individuals, their noise, and how many individuals there are.
+def population_of(read: FlowData, noise: Noise | None, size: Any) -> tuple[np.ndarray, Noise, np.ndarray]:
+    """Counts in individuals, their noise, and how many individuals there are in every season.
 
     Whole numbers are counts, with Poisson noise unless another is given. Anything else without a noise is relative
-    abundance: it is scaled to `size` individuals at the time of the largest total.
+    abundance: it is scaled to `size` individuals at the time of the largest total. Noise that doesn't depend on the
+    count has its scale divided by the effort, as the count has; of Poisson noise the effort is a rate.
     """
+    counts, effort = read.counts, read.effort
     seen = counts[~np.isnan(counts)]
-    totals = np.nansum(counts, axis=1)
-    if not len(seen) or totals.max() <= 0:
+    if not len(seen) or np.nansum(counts, axis=2).max(axis=1).min() <= 0:
         raise DataError("Nothing was counted.", hint="is count the right column?")
-    if noise is not None:
-        rate = float(np.mean(noise.rate)) if isinstance(noise, Poisson) else 1.0
-        complete = ~np.isnan(counts).any(axis=1)
-        typical = totals[complete].max() if complete.any() else totals.max()
-        return counts, noise, float(typical / rate if size is None else size)
-    if (seen < 0).any():
+    stated = noise is not None
+    if noise is None and (seen < 0).any():
         raise DataError(
             f"{int((seen < 0).sum())} counts are negative.",
             hint="state their noise: noise=Gaussian(...), Laplace(...).",
         )
-    if (seen == np.floor(seen)).all():
-        return counts, Poisson(), float(totals.max() if size is None else size)
-    n = float(RELATIVE_SIZE if size is None else size)
-    scaled = counts * (n / totals.max())
-    return scaled, Gaussian(RELATIVE_NOISE * n / counts.shape[1]), n
+    if noise is None and (seen == np.floor(seen)).all():
+        noise = Poisson()
+    if isinstance(noise, (Poisson, NegativeBinomial)):
+        noise = noise if effort is None else with_rate(noise, effort)
+        return counts, noise, _sizes(counts / noise.rate, size, stated)
+    counts = counts if effort is None else counts / effort
+    if noise is not None:
+        scale = getattr(noise, "scale", None)
+        if effort is not None and not isinstance(noise, Exact) and scale is not None:
+            noise = type(noise)(scale / effort)  # type: ignore[call-arg]
+        return counts, noise, _sizes(counts, size, stated)
+    n = np.full(len(counts), float(RELATIVE_SIZE if size is None else size))
+    scaled = counts * (n / np.nansum(counts, axis=2).max(axis=1))[:, None, None]
+    sd = RELATIVE_NOISE * n[0] / counts.shape[2]
+    return scaled, Gaussian(sd if effort is None else sd / effort), n
+
+
+def with_rate(noise: Any, factor: Any) -> Any:
+    """Poisson or negative binomial noise with its rate times a factor."""
+    rate = noise.rate * factor
+    return Poisson(rate) if isinstance(noise, Poisson) else NegativeBinomial(rate, noise.dispersion)
+
+
+def _sizes(counts: np.ndarray, size: Any, stated: bool) -> np.ndarray:
+    """Individuals of every season: the largest total, of times without gaps where the noise is stated."""
+    if size is not None:
+        return np.broadcast_to(np.asarray(size, dtype=float), (len(counts),))
+    totals = np.nansum(counts, axis=2)
+    complete = ~np.isnan(counts).any(axis=2)
+    whole = np.where(complete, totals, -np.inf).max(axis=1)
+    return np.where(np.isfinite(whole) & stated, whole, totals.max(axis=1))

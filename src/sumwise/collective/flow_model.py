@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 
 from sumwise import checks
-from sumwise.collective.counts import Counts
-from sumwise.collective.flow_data import population_of, read_counts
-from sumwise.collective.flow_problem import FlowProblem
-from sumwise.collective.forecast import forecast, transitions
-from sumwise.collective.intervals import count_intervals
+from sumwise.collective.detection import detection_by_place, detection_by_time
+from sumwise.collective.flow_data import Columns, FlowData, population_of, read_counts
+from sumwise.collective.flow_exchange import FlowExchange, od_table
+from sumwise.collective.flow_problem import FlowProblem, cut_noise
 from sumwise.collective.movement import Movement
 from sumwise.collective.movement_search import (
     Learned,
     candidates,
+    from_adapting,
     from_left_out_times,
     from_likelihood,
     from_tracks,
-    track_probabilities,
+    left_out,
+    mean_flows,
+    under,
 )
 from sumwise.collective.places import Places
-from sumwise.collective.routes import flux, routes
 from sumwise.collective.tracks import Tracks
 from sumwise.errors import DataError
-from sumwise.estimate import Estimate
-from sumwise.estimator import Estimator
 from sumwise.fit import Fit
-from sumwise.noise import Noise
+from sumwise.noise import Noise, Poisson
 from sumwise.table import Table
 
 __all__ = ["FlowModel"]
@@ -42,7 +38,7 @@ SAMPLE_WEIGHT = 0.1  # of a sample of moves is what movement by distance counts 
 FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
 
 
-class FlowModel(Estimator):
+class FlowModel(FlowExchange):
     """Flows of a population between places, from counts over time: who went where, by which routes, and where next.
 
     Learns how individuals move from the counts alone (or from `Tracks` of some of them beside the counts, or takes a
@@ -52,11 +48,15 @@ class FlowModel(Estimator):
     ----------
     places : Places, optional
         Where the places are. Without them, all moves other than staying are equally likely.
-    movement : "distance", Movement or list of Movement, default "distance"
-        ``"distance"`` learns a cost of leaving and a scale of distance. A list gives the types to choose from.
+    movement : {"distance", "adaptive"}, Movement or list of Movement, default "distance"
+        ``"distance"`` learns a cost of leaving and a scale of distance; of all that predict left-out times about
+        equally well it takes the one with the fewest moves. ``"adaptive"`` starts from distance and lets the moves of
+        every step follow the flows: better where many individuals move at every step. A list gives the types to choose
+        from.
     noise : Noise, optional
         How counts differ from the truth (any of `sumwise.noise`). Default: Poisson for whole numbers; anything else is
-        taken as relative abundance with a standard deviation of 1% of the mean of a place.
+        taken as relative abundance with a standard deviation of 1% of the mean of a place. With
+        `NegativeBinomial` noise the flows are a stationary point, without a proven gap.
     population : {"fixed", "varying"}, default "fixed"
         ``"varying"``: individuals are born, die, enter and leave. They come from and go to an unobserved place outside,
         as part of the same convex problem.
@@ -66,11 +66,14 @@ class FlowModel(Estimator):
         With a varying population: the share that leaves per step when counts don't speak against it.
     cyclic : bool, default False
         Whether the last time leads to the first, as the weeks of a year do.
+    detection : {"time", "place"}, optional
+        Estimate which share of the individuals is counted, relative to the time or place with the highest share, from
+        the counts of a fixed population. Refused where that is not identified. A known share is ``fit(effort=)``.
     weight : float or "auto", default "auto"
         What the movement of one individual counts for against the counts, 0 to 1. At 1 it is taken as known: a million
         individuals then outweigh any noise, and pull counts towards what their movement makes likely. ``"auto"`` keeps
         counts within their noise: 1 / (1 + 3 sd) for noise of that standard deviation, a tenth of the sample over the
-        population where a sample of moves is given, and 1 for relative abundance.
+        population where a sample of moves is given, and 1 for relative abundance and adaptive moves.
     tol : float, default 1e-4
         Proven gap of the flows, relative to the objective.
 
@@ -85,11 +88,18 @@ class FlowModel(Estimator):
         Estimated individuals at every time and place.
     steps_ : list of lists of (L, L) arrays
         For every type, the flows of every step (sparse with ``Places(reach=...)``).
+    seasons_ : dict of FlowModel, or None
+        With ``fit(season=)``: the model of every season, by its name. Counts and flows of the model itself are then
+        means over seasons.
+    detection_, detection_error_ : arrays or None
+        What was estimated with ``detection=``, by time or by place, and standard errors.
+    log_moves_, log_start_ : list of (L, L) arrays, array, or None
+        With adaptive movement: log-probabilities of the moves of every step, and of the first places.
     scores_ : DataFrame or None
         What movement was chosen by.
     n_ : float
     fit_ : Fit
-        Of the most common type; ``gap`` is its certificate.
+        Of the most common type; ``gap`` is its certificate (the sum over seasons).
 
     Examples
     --------
@@ -118,6 +128,7 @@ class FlowModel(Estimator):
         size: float | None = None,
         turnover: float = 0.005,
         cyclic: bool = False,
+        detection: str | None = None,
         weight: Any = "auto",
         tol: float = 1e-4,
     ):
@@ -128,6 +139,7 @@ class FlowModel(Estimator):
         self.size = size
         self.turnover = turnover
         self.cyclic = cyclic
+        self.detection = detection
         self.weight = weight
         self.tol = tol
 
@@ -138,8 +150,11 @@ class FlowModel(Estimator):
         time: str = "time",
         place: str = "place",
         count: str = "count",
+        season: str | None = None,
         times: Any = None,
         absent: str = "unobserved",
+        effort: Any = None,
+        mask: Any = None,
         tracks: Tracks | None = None,
         moves: Mapping | None = None,
     ) -> FlowModel:
@@ -147,49 +162,95 @@ class FlowModel(Estimator):
 
         Parameters
         ----------
-        data : frame, (T, L) array, or Tables
-            A row per time and place with its count; or counts by time and place; or one table per time.
+        data : frame, (T, L) array, CountsOverTime, Tables or xarray.DataArray
+            A row per time and place with its count; or counts by time and place; or one table per time; or an array
+            over `time` and places, or over `time` and a grid.
         time, place, count : str
             Columns of the frame.
-        times : sequence, optional
+        season : str, optional
+            A column of years, days or other repetitions. Seasons share their movement; each has flows of its own.
+        times : sequence or "regular", optional
             All times in order, where some weeks have no row at all (they are estimated) or times don't sort.
+            ``"regular"``: numbers or dates at the shortest distance between those in the data.
         absent : {"unobserved", "zero"}, default "unobserved"
             What a pair of time and place without a row means.
+        effort : str or array, optional
+            The share of the individuals that is counted, by time and place: a column, or an array of shape (L,),
+            (T, 1) or (T, L). Nothing is observed where it is 0.
+        mask : str or array, optional
+            Where individuals can be at which time: a column or an array as above, 0 where nobody can.
         tracks : Tracks, optional
             Individuals that were seen twice: they decide how individuals move, within what the counts allow.
         moves : mapping, optional
-            ``{(time, next time): (counts, noise)}``: counts (L, L) of moves, such as a sample of individuals
-            (``Poisson(0.01)`` for one in a hundred).
+            ``{(time, next time): (counts, noise)}``: counts (L, L) of moves, or a frame with origin, destination and
+            flow, such as a sample of individuals (``Poisson(0.01)`` for one in a hundred).
         """
         self._check()
-        listed, places, counts, stated = read_counts(data, self.places, (time, place, count), times, absent)
-        if len(listed) < 2:
+        read = read_counts(data, self.places, Columns(time, place, count, season, effort, mask), times, absent)
+        if len(read.times) < 2:
             raise DataError("There is one time; flows need at least two.", hint="is time the right column?")
-        noise = stated if self.noise is None else self.noise
-        scaled, noise, n = population_of(counts, noise, self.size)
-        self.times_, self.places_, self.n_ = listed, places, n
-        self.counts_, self.noise_ = scaled, noise
+        if moves is not None and len(read.counts) > 1:
+            raise DataError("moves= is for one season.", hint="fit the seasons one by one where moves are known.")
+        self.times_, self.places_ = read.times, read.places
+        counts, noise, n = self._scaled(read)
+        self.relative_ = self.noise is None and read.noise is None and not isinstance(noise, Poisson)
+        self.n_ = float(n.mean())
         self.moves_ = self._moves(moves)
-        self.weight_ = self._weight(noise, moves, scaled is counts)
-        problem = self._problem()
-        self._keep(problem, self._learn(problem, tracks))
+        self.weight_ = self._weight(noise, moves)
+        problems = [
+            self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
+        ]
+        learned = self._learn(problems, tracks)
+        self._keep(problems, learned)
+        self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
         return self
 
-    def _problem(self) -> FlowProblem:
-        """What the flows are the answer to."""
-        varying = self.turnover if self.population == "varying" else None
+    def _scaled(self, read: FlowData) -> tuple[np.ndarray, Noise, np.ndarray]:
+        """Counts in individuals, noise and sizes, with what detection was estimated."""
+        stated = read.noise if self.noise is None else self.noise
+        self.detection_ = self.detection_error_ = None
+        counts, noise, n = population_of(read, stated, self.size)
+        if self.detection is None:
+            return counts, noise, n
+        full = counts / noise.rate if hasattr(noise, "rate") else counts  # type: ignore[attr-defined]
+        around = np.maximum(np.nan_to_num(full), 0.0)
+        variance = np.broadcast_to(noise.variance(around), full.shape)
+        variance = variance / noise.rate**2 if hasattr(noise, "rate") else variance  # type: ignore[attr-defined]
+        by_time = self.detection == "time"
+        found, errors = (detection_by_time if by_time else detection_by_place)(full, variance, n)
+        # Without a given size the level is not identified: the best detection counts as 1.
+        top = found.max() if self.size is None and not by_time else 1.0
+        self.detection_, self.detection_error_ = found / top, errors / top
+        factor = self.detection_[:, :, None] if by_time else self.detection_
+        read.effort = np.broadcast_to(factor * (1.0 if read.effort is None else read.effort), read.counts.shape)
+        if by_time and len(found) == 1:
+            self.detection_, self.detection_error_ = self.detection_[0], self.detection_error_[0]
+        relative = stated is None and not isinstance(noise, Poisson)
+        return population_of(read, stated, self.size if relative else n * top)
+
+    def _problem_of(self, counts: np.ndarray, noise: Noise, n: float, mask: Any, season: int) -> FlowProblem:
         return FlowProblem(
             self.places_,
             self.places_.moves(),
-            self.counts_,
-            self.noise_,
-            self.n_,
-            varying,
+            counts,
+            noise,
+            float(n),
+            self.turnover if self.population == "varying" else None,
             self.cyclic,
             dict(self.moves_),
             self.tol,
             self.weight_,
+            None if mask is None else mask[season],
         )
+
+    def _problem(self) -> FlowProblem:
+        """What the flows are the answer to."""
+        if self.seasons_ is not None:
+            raise DataError(
+                "Intervals and checks are those of a season.", hint=f"use seasons_[{next(iter(self.seasons_))!r}]."
+            )
+        mask = None if self.mask_ is None else self.mask_[None]
+        return self._problem_of(self.counts_, self.noise_, self.n_, mask, 0)
 
     def _check(self) -> None:
         if self.places is not None and not isinstance(self.places, Places):
@@ -201,18 +262,29 @@ class FlowModel(Estimator):
         if self.size is not None:
             checks.positive(self.size, "size", ndim=0)
         given = self.movement if isinstance(self.movement, (list, tuple)) else [self.movement]
-        if self.movement != "distance" and not (given and all(isinstance(m, Movement) for m in given)):
-            raise DataError(f"movement is {self.movement!r}.", hint="give 'distance', a Movement or a list of them.")
+        known = isinstance(self.movement, str) and self.movement in ("distance", "adaptive")
+        if not known and not (given and all(isinstance(m, Movement) for m in given)):
+            hint = "give 'distance', 'adaptive', a Movement or a list of them."
+            raise DataError(f"movement is {self.movement!r}.", hint=hint)
+        if self.detection is not None:
+            checks.choice(self.detection, "detection", ("time", "place"))
+            if self.population == "varying":
+                raise DataError(
+                    "Detection is not identified beside a population that varies.",
+                    hint="fewer counted may be fewer present: give the effort, or population='fixed'.",
+                )
 
-    def _weight(self, noise: Noise, moves: Any, counted: bool) -> float:
+    def _weight(self, noise: Noise, moves: Any) -> float:
         """What movement counts for: given, or so little that counts stay within their noise."""
         if self.weight != "auto":
             return checks.fraction(self.weight, "weight") if self.weight != 1 else 1.0
         if moves:
-            sampled = sum(float(np.nansum(counts)) for counts, _ in moves.values())
+            sampled = sum(float(np.nansum(table.counts)) for _, table in self.moves_)
             return float(min(1.0, max(SAMPLE_WEIGHT * sampled / self.n_, 1e-6)))
+        if self.relative_ or self.movement == "adaptive":
+            return 1.0
         sd = np.sqrt(float(np.mean(noise.variance(self.n_ / len(self.places_)))))
-        return float(1.0 / (1.0 + NOISE_WEIGHT * sd)) if counted else 1.0
+        return float(1.0 / (1.0 + NOISE_WEIGHT * sd))
 
     def _moves(self, given: Any) -> list[tuple[int, Table]]:
         out = []
@@ -222,8 +294,8 @@ class FlowModel(Estimator):
             first, second = self._time(a), self._time(b)
             if second != first + 1:
                 raise DataError(f"Moves are given from {a!r} to {b!r}, which don't follow each other.")
-            table = checks.finite(counts, "moves", ndim=2, allow_nan=True)
             n = len(self.places_)
+            table = checks.finite(od_table(counts, self.places_), "moves", ndim=2, allow_nan=True)
             if table.shape != (n, n):
                 raise DataError(f"Moves from {a!r} to {b!r} have shape {table.shape}; there are {n} places.")
             wide = np.full((n + 1, n + 1), np.nan) if self.population == "varying" else None
@@ -232,165 +304,64 @@ class FlowModel(Estimator):
             out.append((first, Table(("from", "to"), table if wide is None else wide, noise=noise)))
         return out
 
-    def _learn(self, problem: FlowProblem, tracks: Tracks | None) -> Learned:
+    def _learn(self, problems: list[FlowProblem], tracks: Tracks | None) -> Learned:
         if isinstance(self.movement, Movement):
-            return Learned([self.movement], np.ones(1), [problem.solve(self.movement)])
-        grid = candidates(problem) if isinstance(self.movement, str) else list(self.movement)
+            return under(problems, self.movement)
+        if isinstance(self.movement, str) and self.movement == "adaptive":
+            if tracks is not None:
+                raise DataError("Adaptive moves take no tracks.", hint="give movement='distance', or a list of types.")
+            return from_adapting(problems)
+        grid = candidates(problems[0]) if isinstance(self.movement, str) else list(self.movement)
         if tracks is not None:
-            return from_tracks(problem, grid, self._read_tracks(tracks))
-        known = int((~np.isnan(problem.counts).all(axis=1)).sum())
-        if isinstance(self.movement, str) and (known < FEW_TIMES or problem.moves):
-            return from_likelihood(problem)
-        return from_left_out_times(problem, grid)
+            return from_tracks(problems, grid, self._read_tracks(tracks))
+        known = sum(int((~np.isnan(p.counts).all(axis=1)).sum()) for p in problems)
+        none = not any(left_out(p) for p in problems)
+        if isinstance(self.movement, str) and (none or known < FEW_TIMES or self.moves_):
+            return from_likelihood(problems)
+        if none:
+            raise DataError(
+                f"{known} times are too few to choose among {len(grid)} movements.",
+                hint="give tracks, or one Movement.",
+            )
+        return from_left_out_times(problems, grid)
 
-    def _keep(self, problem: FlowProblem, learned: Learned) -> None:
+    def _keep(self, problems: list[FlowProblem], learned: Learned) -> None:
+        one = problems[0]
+        self.counts_ = one.counts if len(problems) == 1 else _mean_seen([p.counts for p in problems])
+        self.noise_, self.mask_ = one.noise, one.mask
         self.movements_, self.weights_, self.scores_ = learned.movements, learned.weights, learned.scores
         self.log_likelihood_ = learned.log_likelihood
-        self.steps_ = [problem.flows(f) for f in learned.fits]
-        inside = np.stack([problem.inside(f) for f in learned.fits])
-        self.nodes_ = np.tensordot(learned.weights, inside, axes=1)
-        best = learned.fits[int(np.argmax(learned.weights))]
-        history = {k: np.asarray(v) for k, v in best.history.items()}
-        self.fit_ = Fit(None, best.objective, best.gap, best.n_iter, best.converged, history)
+        adapted = learned.adapted[0] if learned.adapted is not None and len(problems) == 1 else None
+        self.log_moves_, self.log_start_ = (None, None) if adapted is None else (adapted.logs, adapted.start)
+        self.steps_ = [mean_flows(problems, fits) for fits in learned.fits]
+        inside = [np.mean([p.inside(f) for p, f in zip(problems, fits)], axis=0) for fits in learned.fits]
+        self.nodes_ = np.tensordot(learned.weights, np.stack(inside), axes=1)
+        fits = learned.fits[int(np.argmax(learned.weights))]
+        history = {k: np.asarray(v) for k, v in fits[0].history.items()} if len(fits) == 1 else {}
+        objective, gap = (float(sum(getattr(f, a) for f in fits)) for a in ("objective", "gap"))
+        steps, done = max(f.n_iter for f in fits), all(f.converged for f in fits)
+        self.fit_ = Fit(None, objective, gap, steps, done, history)
 
-    # --- what was found
-
-    def _time(self, given: Any) -> int:
-        listed = self.times_
-        if checks.plain(given) not in listed:
-            checks.known(checks.plain(given), listed, "time")
-        return listed.index(checks.plain(given))
-
-    def _read_tracks(self, tracks: Tracks) -> tuple[np.ndarray, ...]:
-        """Numbers of first places, first times, second places, and steps between."""
-        if not isinstance(tracks, Tracks):
-            raise DataError(f"tracks is a {type(tracks).__name__}.", hint="give Tracks(...) or Tracks.from_frame(...).")
-        starts, ends = (np.array([self._time(t) for t in given]) for given in (tracks.from_time, tracks.to_time))
-        lengths = (ends - starts) % len(self.times_) if self.cyclic else ends - starts
-        if (lengths < 0).any():
-            k = int(np.argmax(lengths < 0))
-            raise DataError(
-                f"{int((lengths < 0).sum())} tracks end before they begin. First: number {k}.",
-                hint="swap the sightings, or set cyclic=True where the last time leads to the first.",
-            )
-        return self.places_.index(tracks.from_place), starts, self.places_.index(tracks.to_place), lengths
-
-    def _transitions(self, kind: int) -> list[Any]:
-        edges = {(str(k), str(k + 1)): f for k, f in enumerate(self.steps_[kind])}
-        return transitions(Counts({}, edges))
-
-    def transitions(self, from_time: Any, to_time: Any) -> Any:
-        """Return p(place at `to_time` | place at `from_time`), (L, L); rows sum to 1.
-
-        Given that an individual is in the population at both times. Sparse with ``Places(reach=...)``. With
-        ``cyclic=True`` the year goes on: from week 50 to week 3.
-        """
-        self._fitted("steps_")
-        start, end = self._time(from_time), self._time(to_time)
-        n_steps = (end - start) % len(self.times_) if self.cyclic else end - start
-        if n_steps < 0:
-            raise DataError(f"{to_time!r} is before {from_time!r}.", hint="set cyclic=True for years that repeat.")
-        total = None
-        for kind, weight in enumerate(self.weights_):
-            steps = self._transitions(kind)
-            made: Any = sparse.eye_array(len(self.places_), format="csr")
-            made = made if sparse.issparse(steps[0]) else made.toarray()
-            for k in range(n_steps):
-                made = made @ steps[(start + k) % len(steps)]
-            total = weight * made if total is None else total + weight * made
-        return total
-
-    def predict_tracks(self, tracks: Tracks) -> np.ndarray:
-        """Return the probability of every track's second place, given its first: one per track."""
-        read = self._fitted("steps_")._read_tracks(tracks)
-        each = [track_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
-        return np.average(each, axis=0, weights=self.weights_)
-
-    def _step(self, k: int) -> Any:
-        """Flows of step k over all types."""
-        return sum(w * steps[k] for w, steps in zip(self.weights_, self.steps_))
-
-    def flows(self, from_time: Any, least: float = 0.05) -> pd.DataFrame:
-        """Return the flows of the step after `from_time`: from, to and the estimated count, `least` or more."""
-        k = self._fitted("steps_")._time(from_time)
-        if k >= len(self.steps_[0]):
-            raise DataError(f"No step begins at {from_time!r}, the last time.")
-        table = sparse.coo_array(self._step(k))
-        kept = table.data >= least
-        names = np.array(self.places_.names, dtype=object)
-        found = pd.DataFrame({"from": names[table.row], "to": names[table.col], "count": table.data})
-        return found.loc[kept].reset_index(drop=True)
-
-    def counts(self) -> Counts:
-        """Return estimated counts of all times and flows, as `map_counts` does."""
-        self._fitted("steps_")
-        names = [str(t) for t in self.times_] + ([f"{self.times_[0]} again"] if self.cyclic else [])
-        nodes = dict(zip(names, [*self.nodes_, self.nodes_[0]] if self.cyclic else self.nodes_))
-        edges = {e: self._step(k) for k, e in enumerate(pairwise(names))}
-        return Counts(nodes, edges, self.n_)
-
-    def routes(self, n: int = 10, random_state: Any = 0) -> pd.DataFrame:
-        """Draw routes of individuals, a row per step (see `sumwise.collective.routes`)."""
-        places = self._fitted("steps_").places_
-        same = (lambda x, y: (x, y)) if places.lon is not None else None
-        dates = [*self.times_, self.times_[0]] if self.cyclic else self.times_
-        return routes(self.counts(), places.positions, n, dates=dates, to_lonlat=same, random_state=random_state)
-
-    def flux(self, start: Any, end: Any) -> pd.DataFrame:
-        """Return how many cross the line from `start` to `end` (lon, lat or x, y) at every step, either way."""
-        return flux(self.counts(), self._fitted("steps_").places_.positions, start, end)
-
-    def forecast(self, counts: Any, from_time: Any, steps: int = 1, **options: Any) -> Estimate:
-        """Forecast counts (L,) of `from_time` over the next steps, with intervals (see `sumwise.collective.forecast`).
-
-        Moves are those of the most common type at these times of the year.
-        """
-        start = self._fitted("steps_")._time(from_time)
-        moves = self._transitions(int(np.argmax(self.weights_)))
-        checks.at_least(steps, "steps", 1)
-        if not self.cyclic and start + steps > len(moves):
-            raise DataError(f"There are {len(moves) - start} steps after {from_time!r}; {steps} were asked for.")
-        return forecast(counts, [moves[(start + k) % len(moves)] for k in range(steps)], **options)
-
-    def connectivity(self, regions: Mapping, from_time: Any, to_time: Any) -> pd.DataFrame:
-        """Return the share of each region's individuals at `from_time` that is in each region at `to_time`.
-
-        `regions` maps names to lists of places. Rows are regions of departure; what goes elsewhere is missing to 1.
-        """
-        self._fitted("steps_")
-        at = {name: self.places_.index(members) for name, members in checks.mapping(regions, "regions").items()}
-        start = np.maximum(self.nodes_[self._time(from_time)], 0.0)
-        moved = self.transitions(from_time, to_time)
-        rows = []
-        for members in at.values():
-            weight = np.zeros(len(start))
-            weight[members] = start[members] / max(start[members].sum(), 1e-300)
-            arrived = np.asarray(weight @ moved).ravel()
-            rows.append([arrived[others].sum() for others in at.values()])
-        return pd.DataFrame(rows, index=list(at), columns=list(at))
-
-    def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
-        """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.
-
-        By `count_intervals`, with the most common type of movement taken as known.
-        """
-        problem, n = self._fitted("steps_")._problem(), len(self.places_)
-        best = self.movements_[int(np.argmax(self.weights_))]
-        asked = {}
-        for name, parts in checks.mapping(functions, "functions").items():
-            asked[name] = {self._attributes(key, problem): _padded(w, n, problem) for key, w in parts.items()}
-        return count_intervals(problem.model(best), problem.tables(), asked, level=level)
-
-    def _attributes(self, key: Any, problem: FlowProblem) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            k = self._time(key[0])
-            return problem.names[k], problem.names[k + 1]
-        return problem.names[self._time(key)]
+    def _split(self, names: list, problems: list[FlowProblem], learned: Learned) -> dict:
+        """A fitted model for every season."""
+        out = {}
+        for k, (name, problem) in enumerate(zip(names, problems)):
+            one = FlowModel(**self.get_params(deep=False))
+            one.times_, one.places_, one.n_, one.moves_ = self.times_, self.places_, problem.n, []
+            one.weight_, one.relative_, one.seasons_ = self.weight_, self.relative_, None
+            one.detection_ = self.detection_ if self.detection != "time" else np.atleast_2d(self.detection_)[k]
+            errors = self.detection_error_
+            one.detection_error_ = errors if self.detection != "time" else np.atleast_2d(errors)[k]
+            adapted = None if learned.adapted is None else [learned.adapted[k]]
+            part = Learned(learned.movements, learned.weights, [[f[k]] for f in learned.fits], learned.scores)
+            part.log_likelihood, part.adapted = learned.log_likelihood, adapted
+            one._keep([problem], part)
+            out[name] = one
+        return out
 
 
-def _padded(weights: Any, n: int, problem: FlowProblem) -> np.ndarray:
-    """Weights over the places, with zeros for what is outside."""
-    given = np.asarray(weights.toarray() if sparse.issparse(weights) else weights, dtype=float)
-    if given.shape not in ((n,), (n, n)):
-        raise DataError(f"Weights have shape {given.shape}; there are {n} places.")
-    return np.pad(given, (0, problem.n_states - n))
+def _mean_seen(counts: list[np.ndarray]) -> np.ndarray:
+    """The mean over seasons of what was observed; NaN where no season was."""
+    stacked = np.stack(counts)
+    seen = (~np.isnan(stacked)).sum(axis=0)
+    return np.where(seen > 0, np.nansum(stacked, axis=0) / np.maximum(seen, 1), np.nan)

@@ -16,11 +16,19 @@ from sumwise.collective.movement import Movement
 from sumwise.collective.places import Places
 from sumwise.collective.tree_model import TreeModel
 from sumwise.domain import Domain
-from sumwise.noise import Gaussian, Geometric, Laplace, Noise, Poisson
+from sumwise.noise import Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 from sumwise.table import Table
 from sumwise.tables import Tables
 
 RESERVE = 0.5  # individuals outside, as a share of the largest population: enough to draw entries from
+
+
+@dataclass(frozen=True)
+class StepMoves:
+    """Log-probabilities of the moves of every step and of the first places: any movement, by distance or not."""
+
+    logs: list[Any]
+    start: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class FlowProblem:
     moves: Mapping[int, Table] | None = None  # step -> counts of moves with their noise
     tol: float = 1e-4
     weight: float = 1.0  # what the movement of one individual counts for, against what was observed
+    mask: np.ndarray | None = None  # (T, L), where individuals can be; None: everywhere
 
     @property
     def names(self) -> list[str]:
@@ -52,13 +61,35 @@ class FlowProblem:
         """All times, over the same places."""
         return Domain(dict.fromkeys(self.names, self.n_states))
 
-    def model(self, movement: Movement) -> TreeModel:
+    def steps(self, movement: Any) -> list[Any]:
+        """Log-probabilities of every step between states, of a `Movement` or of a table of moves per step."""
+        n_steps = len(self.names) - 1
+        one = isinstance(movement, Movement)
+        made = [movement.log_moves(self.places, self.far)] * n_steps if one else list(movement.logs)
+        if self.mask is not None:
+            ends = [self.mask[(k + 1) % len(self.mask)] for k in range(n_steps)]
+            made = [_masked(logs, end) for logs, end in zip(made, ends)]
+        if self.turnover is None:
+            return made
+        if one and self.mask is None:
+            return [_with_outside(made[0], self.turnover)] * n_steps
+        open_ = [None] * n_steps if self.mask is None else ends
+        return [_with_outside(logs, self.turnover, end) for logs, end in zip(made, open_)]
+
+    def model(self, movement: Any) -> TreeModel:
         """The chain of one individual."""
-        steps = movement.log_moves(self.places, self.far)
-        if self.turnover is not None:
-            steps = _with_outside(steps, self.turnover)
         edges = list(pairwise(self.names))
-        return TreeModel(self.domain(), edges, dict.fromkeys(edges, steps))
+        potentials: dict[Any, Any] = dict(zip(edges, self.steps(movement)))
+        plain = isinstance(movement, Movement)
+        outside = [] if self.turnover is None else [0.0 if plain else np.log(RESERVE)]
+        if not plain:
+            potentials[self.names[0]] = np.append(movement.start, outside)
+        if self.mask is not None:
+            for k, name in enumerate(self.names):
+                closed = np.where(self.mask[k % len(self.mask)], 0.0, -np.inf)
+                start = potentials.get(name, 0.0)
+                potentials[name] = start + np.append(closed, [0.0] * len(outside))
+        return TreeModel(self.domain(), edges, potentials)
 
     def tables(self, without: Any = ()) -> Tables:
         """What was observed, but for some times."""
@@ -78,15 +109,15 @@ class FlowProblem:
 
     def _noise_at(self, t: int, length: int) -> Noise:
         """The noise of one time; parameters per place, or per time and place, are cut to it."""
-        given = {f.name: getattr(self.noise, f.name) for f in fields(self.noise)}
+        cut = cut_noise(self.noise, self.counts.shape, t)
+        given = {f.name: getattr(cut, f.name) for f in fields(cut)}
         if all(np.ndim(v) == 0 for v in given.values()):
-            return self.noise
-        cut = {k: np.broadcast_to(v, self.counts.shape)[t] if np.ndim(v) else v for k, v in given.items()}
-        cut = {k: np.append(v, np.ones(length - len(v))) if np.ndim(v) else v for k, v in cut.items()}
-        return type(self.noise)(**cut)
+            return cut
+        wide = {k: np.append(v, np.ones(length - len(v))) if np.ndim(v) else v for k, v in given.items()}
+        return type(cut)(**wide)
 
-    def solve(self, movement: Movement, without: Any = ()) -> CountsFit:
-        """The most likely flows under a movement, certified."""
+    def solve(self, movement: Any, without: Any = ()) -> CountsFit:
+        """The most likely flows under a movement (or log-probabilities per step), certified."""
         return map_counts(self.model(movement), self.tables(without), tol=self.tol)
 
     def inside(self, fit: CountsFit) -> np.ndarray:
@@ -99,11 +130,22 @@ class FlowProblem:
         return [_cut(fit.edges[e], n) for e in pairwise(self.names)]
 
 
+def cut_noise(noise: Noise, shape: tuple[int, ...], k: int) -> Noise:
+    """The noise of the k-th of what has that shape; parameters that are one number stay so."""
+    given = {f.name: getattr(noise, f.name) for f in fields(noise)}
+    if all(np.ndim(v) == 0 for v in given.values()):
+        return noise
+    return type(noise)(**{n: np.broadcast_to(v, shape)[k] if np.ndim(v) else v for n, v in given.items()})
+
+
 def _sharpened(table: Table, weight: float) -> Table:
     """The table with its log-likelihood divided by `weight` (up to a constant): noise of the same kind, but less."""
     noise = table.noise
     if isinstance(noise, Poisson):
         return Table(table.attributes, table.counts / weight, noise=Poisson(noise.rate / weight))
+    if isinstance(noise, NegativeBinomial):
+        wider = NegativeBinomial(noise.rate / weight, noise.dispersion * weight)
+        return Table(table.attributes, table.counts / weight, noise=wider)
     if isinstance(noise, Gaussian):
         return Table(table.attributes, table.counts, noise=Gaussian(noise.scale * np.sqrt(weight)))
     if isinstance(noise, (Laplace, Geometric)):
@@ -117,10 +159,24 @@ def _cut(table: Any, n: int) -> Any:
     return np.ascontiguousarray(np.asarray(table)[:n, :n])
 
 
-def _with_outside(steps: Any, turnover: float) -> Any:
-    """One more state: everybody may leave, and whoever is outside may enter anywhere."""
+def _masked(steps: Any, end: np.ndarray) -> Any:
+    """Log-probabilities that sum to 1 over the places that are open at the end of the step; the others are closed by
+    the potentials of that time.
+    """
+    if not sparse.issparse(steps):
+        total = np.logaddexp.reduce(np.where(end[None, :], steps, -np.inf), axis=1, keepdims=True)
+        return steps - np.where(np.isfinite(total), total, 0.0)
+    moves = sparse.coo_array(steps)
+    total = np.bincount(moves.row, np.where(end[moves.col], np.exp(moves.data), 0.0), steps.shape[0])
+    shift = np.log(np.where(total > 0, total, 1.0))
+    return sparse.csr_array((moves.data - shift[moves.row], (moves.row, moves.col)), shape=steps.shape)
+
+
+def _with_outside(steps: Any, turnover: float, end: np.ndarray | None = None) -> Any:
+    """One more state: everybody may leave, and whoever is outside may enter anywhere that is open."""
     n, stays = steps.shape[0], np.log1p(-turnover)
-    leave, enter = np.full(n, np.log(turnover)), np.full(n, np.log(turnover) - np.log(n))
+    n_open = n if end is None else int(end.sum())
+    leave, enter = np.full(n, np.log(turnover)), np.full(n, np.log(turnover) - np.log(n_open))
     if not sparse.issparse(steps):
         return np.block([[steps + stays, leave[:, None]], [enter[None, :], np.full((1, 1), stays)]])
     inner, here, last = sparse.coo_array(steps), np.arange(n), np.full(n, n)

@@ -12,7 +12,9 @@ from sumwise import checks
 from sumwise.collective.kernels.count_laplace import at_kink, function_variances
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.linear import read_functions
+from sumwise.collective.map_counts import map_counts
 from sumwise.collective.observations import observe
+from sumwise.collective.overdispersed import gaussian_twin, is_overdispersed
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.table import Table
@@ -69,6 +71,8 @@ def count_intervals(
     asked = read_functions(functions, model)
     if not asked:
         raise DataError("There are no functions.", hint="give {'flow': {('t0', 't1'): weights}}.")
+    if is_overdispersed(tables):
+        tables = gaussian_twin(tables, map_counts(model, tables, n, tol=max(tol, 1e-8)))
     seen = observe(model, _with_places(model, tables, asked), _size(tables, n))
     if seen.extras:
         raise DataError("count_intervals takes the noise models of sumwise only; there is a noise of your own.")

@@ -20,6 +20,7 @@ from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.observations import Observed, observe
+from sumwise.collective.overdispersed import is_overdispersed, solve_overdispersed
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 from sumwise.memory import check_fits
@@ -66,7 +67,8 @@ def map_counts(
     n : float, optional
         Size of the population; default ``tables.n``.
     method : str, default "dual"
-        - ``"dual"``: Newton's method on the multipliers of the counts; proves its gap. Any noise of `sumwise.noise`.
+        - ``"dual"``: Newton's method on the multipliers of the counts; proves its gap. Any noise of `sumwise.noise`;
+          negative binomial noise by a Poisson problem per round, to a stationary point without a gap.
         - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
         - ``"nlbp-loopy"``: non-linear belief propagation on a `LoopyModel`, a graph with cycles: a stationary point of
           the Bethe approximation, without a gap; stops when no count would move by more than `tol` times n.
@@ -129,6 +131,8 @@ def map_counts(
             f"Method {method!r} doesn't take a {type(model).__name__}.",
             hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
         )
+    if method == "dual" and energy is None and is_overdispersed(tables):
+        return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
     seen = observe(model, tables, n, energy)
     if isinstance(model, LoopyModel):
         return _by_messages(model, seen, tol, 5000 if max_iter is None else max_iter, damping)

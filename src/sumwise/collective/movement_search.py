@@ -1,4 +1,7 @@
-"""How movement is learned: from left-out times, from the likelihood of the counts, or from tracks of individuals."""
+"""How movement is learned: from left-out times, from the likelihood of the counts, or from tracks of individuals.
+
+Every function takes one `FlowProblem` per season; seasons share the movement and have flows of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from scipy.optimize import minimize
 
 from sumwise.collective.counts import CountsFit
-from sumwise.collective.flow_problem import FlowProblem
+from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import transitions
 from sumwise.collective.movement import Movement
 
@@ -20,17 +24,21 @@ STAYS = (2.0, 4.0, 6.0, 8.0)
 SCALES = (0.35, 0.7, 1.5, 3.0)
 EVERY = 4  # each fourth time is left out
 LEAST_WEIGHT = 0.02  # types of movement below it are dropped
+ADAPTIVE_SCALES = (0.5, 1.0, 2.0, 4.0)  # in the same unit, where moves adapt to the flows
+ROUNDS = 8  # of adapting
+TINY = 1e-6  # of an individual, so that no move becomes impossible
 
 
 @dataclass
 class Learned:
-    """Types of movement with their weights, flows under each, and the scores that decided."""
+    """Types of movement with their weights, flows under each by season, and the scores that decided."""
 
     movements: list[Movement]
     weights: np.ndarray
-    fits: list[CountsFit]
+    fits: list[list[CountsFit]]  # by type, then by season
     scores: pd.DataFrame | None = None
     log_likelihood: float | None = None  # of the tracks, per track
+    adapted: list[StepMoves] | None = None  # by season, where moves adapted to the flows
 
 
 def candidates(problem: FlowProblem) -> list[Movement]:
@@ -39,36 +47,54 @@ def candidates(problem: FlowProblem) -> list[Movement]:
     return [Movement(stay, scale * unit) for stay in STAYS for scale in SCALES]
 
 
-def from_left_out_times(problem: FlowProblem, grid: list[Movement]) -> Learned:
+def under(problems: list[FlowProblem], movement: Movement) -> Learned:
+    """The flows under a given movement."""
+    return Learned([movement], np.ones(1), [[p.solve(movement) for p in problems]])
+
+
+def left_out(problem: FlowProblem) -> list[int]:
+    """The times that are left out to see how well they are predicted."""
+    times = [t for t in range(len(problem.counts)) if not np.isnan(problem.counts[t]).all()]
+    middle = times if problem.cyclic else times[1:-1]
+    return middle[EVERY // 2 :: EVERY] or middle[:1]
+
+
+def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Learned:
     """The movement with the least moving among those that predict left-out times as well as the best (one-SE rule).
 
     Counts say little about individuals that swap places, so that many movements predict alike; the rule prefers the
     one that needs the fewest moves to explain the counts.
     """
-    times = [t for t in range(len(problem.counts)) if not np.isnan(problem.counts[t]).all()]
-    middle = times if problem.cyclic else times[1:-1]
-    out = middle[EVERY // 2 :: EVERY] or middle[:1]
     rows = []
     for movement in grid:
-        fit = problem.solve(movement, out)
-        errors = np.array([_deviance(problem, fit, t) for t in out])
-        stays = _share_staying(problem, fit)
-        spread = errors.std(ddof=1) / np.sqrt(len(out)) if len(out) > 1 else 0.0
-        rows.append((movement.stay, movement.scale, errors.mean(), spread, stays))
+        fits = [(p, p.solve(movement, left_out(p))) for p in problems]
+        errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
+        stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
+        rows.append((movement.stay, movement.scale, *_mean_error(errors), stays))
     scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error", "staying"])
     error, spread, staying = (scores[c].to_numpy(dtype=float) for c in ("error", "standard error", "staying"))
     best = int(np.argmin(error))
     plausible = error <= error[best] + spread[best]
     chosen = int(np.argmax(np.where(plausible, staying, -np.inf)))
+    scores["plausible"] = plausible
     scores["chosen"] = np.arange(len(scores)) == chosen
-    return Learned([grid[chosen]], np.ones(1), [problem.solve(grid[chosen])], scores)
+    return replace(under(problems, grid[chosen]), scores=scores)
 
 
-def _deviance(problem: FlowProblem, fit: CountsFit, t: int) -> float:
+def _mean_error(errors: np.ndarray) -> tuple[float, float]:
+    spread = errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else 0.0
+    return float(errors.mean()), float(spread)
+
+
+def divergence(problem: FlowProblem, fit: CountsFit, t: int) -> float:
     """Kullback-Leibler divergence of the observed shares of a left-out time from the estimated ones."""
-    seen = ~np.isnan(problem.counts[t])
-    given = np.maximum(problem.counts[t][seen], 0.0)
-    made = np.maximum(problem.inside(fit)[t][seen], 0.0)
+    return share_divergence(problem.counts[t], problem.inside(fit)[t])
+
+
+def share_divergence(given: np.ndarray, made: np.ndarray) -> float:
+    """Kullback-Leibler divergence of observed shares from predicted ones, over the places that were seen."""
+    seen = ~np.isnan(given)
+    given, made = np.maximum(given[seen], 0.0), np.maximum(made[seen], 0.0)
     p, q = given / max(given.sum(), 1e-300), made / max(made.sum(), 1e-300)
     small = 1e-3 / len(p)
     return float((p * np.log((p + small) / (q + small))).sum())
@@ -79,33 +105,81 @@ def _share_staying(problem: FlowProblem, fit: CountsFit) -> float:
     return float(np.mean([f.diagonal().sum() / max(f.sum(), 1e-300) for f in flows]))
 
 
-def from_likelihood(problem: FlowProblem, max_evaluations: int = 150) -> Learned:
+def from_likelihood(problems: list[FlowProblem], max_evaluations: int = 150) -> Learned:
     """The movement under which the counts are most likely (the profile of the certified objective)."""
-    unit, sized = problem.places.unit, problem.places.area is not None
-    rough = replace(problem, tol=max(problem.tol, 1e-4))
+    unit, sized = problems[0].places.unit, problems[0].places.area is not None
+    rough = [replace(p, tol=max(p.tol, 1e-4)) for p in problems]
 
     def movement(x: np.ndarray) -> Movement:
         return Movement(float(x[0]), unit * float(np.exp(np.clip(x[1], -8, 8))), float(x[2]) if sized else 0.0)
 
     def cost(x: np.ndarray) -> float:
-        return rough.solve(movement(x)).objective / problem.n
+        made = movement(x)
+        return sum(p.solve(made).objective / p.n for p in rough)
 
     first = np.array([0.5, 0.0, 0.0][: 2 + sized])
     corners = np.vstack([first, *(first + 0.5 * np.eye(len(first))[k] for k in range(len(first)))])
     options = {"maxfev": max_evaluations, "initial_simplex": corners, "xatol": 0.01, "fatol": 1e-6}
     found = minimize(cost, first, method="Nelder-Mead", options=options)
-    chosen = movement(found.x)
-    return Learned([chosen], np.ones(1), [problem.solve(chosen)])
+    return under(problems, movement(found.x))
 
 
-def from_tracks(problem: FlowProblem, grid: list[Movement], tracks: Any) -> Learned:
+def from_adapting(problems: list[FlowProblem]) -> Learned:
+    """Moves by distance that adapt to the flows of the round before, from the scale that predicts left-out times best.
+
+    A fixed movement pulls the counts towards itself; moves that follow the flows agree with the counts, and stay as
+    near to the distance as those allow.
+    """
+    unit = problems[0].places.unit
+    rows = []
+    for scale in (k * unit for k in ADAPTIVE_SCALES):
+        fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in problems if len(p.counts) > 2]
+        errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
+        rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
+    scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
+    chosen = int(scores["error"].argmin()) if len(problems[0].counts) > 2 else 1
+    scores["chosen"] = np.arange(len(scores)) == chosen
+    movement = Movement(0.0, float(scores["scale"][chosen]))
+    made = [adapt(p, movement) for p in problems]
+    found = Learned([movement], np.ones(1), [[fit for _, fit in made]], scores)
+    return replace(found, adapted=[steps for steps, _ in made])
+
+
+def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[StepMoves, CountsFit]:
+    """Moves of every step that follow the flows, starting from a movement; and the flows under them."""
+    first = movement.log_moves(problem.places, problem.far)
+    there = np.maximum(np.nanmean(problem.counts, axis=0), 0.0) + 0.5
+    moves = StepMoves([first] * (len(problem.names) - 1), np.log(there / there.sum()))
+    rough = replace(problem, tol=1e-3)
+    for _ in range(ROUNDS - 1):
+        fit = rough.solve(moves, without)
+        start = problem.inside(fit)[0] + TINY
+        logs = [_follow(old, flows) for old, flows in zip(moves.logs, problem.flows(fit))]
+        moves = StepMoves(logs, np.log(start / start.sum()))
+    return moves, problem.solve(moves, without)
+
+
+def _follow(logs: Any, flows: Any) -> Any:
+    """Log-probabilities of moves as the flows have them; no possible move becomes impossible."""
+    if sparse.issparse(logs):
+        old: Any = sparse.coo_array(logs)
+        seen = np.asarray(sparse.csr_array(flows)[old.row, old.col], dtype=float).ravel()
+        some = np.maximum(seen, 0.0) + TINY * np.exp(old.data)
+        total = np.bincount(old.row, some, old.shape[0])
+        return sparse.csr_array((np.log(some / total[old.row]), (old.row, old.col)), shape=old.shape)
+    some = np.maximum(flows, 0.0) + TINY * np.exp(logs)
+    with np.errstate(divide="ignore"):
+        return np.log(np.where(np.isfinite(logs), some, 0.0) / some.sum(axis=1, keepdims=True))
+
+
+def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any) -> Learned:
     """A mixture of movements whose weights make the tracks most likely: individuals differ in how they move.
 
     Every type explains the counts by itself; an individual keeps its type. Weights have a flat Dirichlet prior of one
     track, so that a few tracks don't rule types out.
     """
-    fits = [problem.solve(m) for m in grid]
-    likelihood = np.column_stack([track_probabilities(transitions_of(problem, f), tracks) for f in fits])
+    fits = [[p.solve(m) for p in problems] for m in grid]
+    likelihood = np.column_stack([track_probabilities(transitions_of(problems, f), tracks) for f in fits])
     weights = mixture_weights(likelihood)
     kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))
     share = weights[kept] / weights[kept].sum()
@@ -114,9 +188,15 @@ def from_tracks(problem: FlowProblem, grid: list[Movement], tracks: Any) -> Lear
     return Learned([grid[k] for k in kept], share, [fits[k] for k in kept], scores, value)
 
 
-def transitions_of(problem: FlowProblem, fit: CountsFit) -> list[Any]:
+def mean_flows(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any]:
+    """Tables of moves (L, L) of every step, the mean over seasons."""
+    each = [p.flows(f) for p, f in zip(problems, fits)]
+    return each[0] if len(each) == 1 else [sum(flows) / len(each) for flows in zip(*each)]
+
+
+def transitions_of(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any]:
     """Probabilities (L, L) of every step between places, given that an individual doesn't leave."""
-    return transitions(_Steps({str(k): f for k, f in enumerate(problem.flows(fit))}))
+    return transitions(_Steps({str(k): f for k, f in enumerate(mean_flows(problems, fits))}))
 
 
 @dataclass

@@ -23,6 +23,9 @@ def routes(
     *,
     dates: Any = None,
     to_lonlat: Callable | None = None,
+    start: int | None = None,
+    end: int | None = None,
+    returning: bool = False,
     random_state: Any = 0,
 ):
     """Draw routes of individuals from the flows of a fitted chain, as a table with a row per step.
@@ -38,6 +41,10 @@ def routes(
         One for every time.
     to_lonlat : callable, optional
         Turns arrays x, y into longitude and latitude; without it those columns are missing (NaN).
+    start, end : int, optional
+        The cell where all routes begin, and where they end: routes are drawn given both.
+    returning : bool, default False
+        Whether every route ends in the cell where it began.
     random_state : int, Generator or None, default 0
 
     Returns
@@ -64,10 +71,14 @@ def routes(
     first = np.asarray(counts.nodes[edges[0][0]], dtype=float)
     if len(first) != len(where):
         raise DataError(f"There are {len(where)} positions and {len(first)} cells.")
-    states = np.empty((n, len(edges) + 1), dtype=np.int64)
-    states[:, 0] = rng.choice(len(first), size=n, p=first / first.sum())
-    for t, p in enumerate(transitions(counts)):
-        states[:, t + 1] = _next_states(p, states[:, t], rng.random(n))
+    moves = transitions(counts)
+    if end is None and not returning:
+        states = np.empty((n, len(edges) + 1), dtype=np.int64)
+        states[:, 0] = rng.choice(len(first), size=n, p=_shares(first, start))
+        for t, p in enumerate(moves):
+            states[:, t + 1] = _next_states(p, states[:, t], rng.random(n))
+    else:
+        states = _bridges(moves, _shares(first, start), n, None if returning else end, rng)
     steps = states.shape[1]
     when = [pd.NaT] * steps if dates is None else list(dates)
     if len(when) != steps:
@@ -90,6 +101,43 @@ def routes(
             "stay_len": lengths.ravel(),
         }
     )
+
+
+def _shares(first: np.ndarray, start: int | None) -> np.ndarray:
+    """Where routes begin: as the population does, or in one cell."""
+    if start is None:
+        return first / first.sum()
+    checks.choice(int(start), "start", range(len(first)))
+    return np.eye(len(first))[int(start)]
+
+
+def _bridges(moves: list, first: np.ndarray, n: int, end: int | None, rng) -> np.ndarray:
+    """Routes (n, T) given where they end; `end` None: where they began.
+
+    With h(i) the probability of the end from cell i on, a step has probability ``p(i, j) h(j) / h(i)``.
+    """
+
+    def ahead(last: int) -> list[np.ndarray]:
+        out = [np.eye(len(first))[last]]
+        for p in reversed(moves):
+            out.append(np.asarray(p @ out[-1]).ravel())
+        return out[::-1]
+
+    cells = np.flatnonzero(first > 0)
+    hopes = {int(c): ahead(int(c)) for c in (cells if end is None else [end])}
+    weight = np.zeros(len(first))
+    weight[cells] = [first[c] * hopes[int(c) if end is None else int(end)][0][c] for c in cells]
+    if not weight.sum() > 0:
+        raise DataError("No route of the flows ends there.", hint="choose another end, or start.")
+    begun = rng.choice(len(first), size=n, p=weight / weight.sum())
+    states = np.empty((n, len(moves) + 1), dtype=np.int64)
+    states[:, 0] = begun
+    for cell in np.unique(begun):
+        hope, here = hopes[int(cell) if end is None else int(end)], np.flatnonzero(begun == cell)
+        for t, p in enumerate(moves):
+            tilted = sparse.csr_array(p) @ sparse.diags_array(hope[t + 1])
+            states[here, t + 1] = _next_states(tilted, states[here, t], rng.random(len(here)))
+    return states
 
 
 def _next_states(p: Any, states: np.ndarray, u: np.ndarray) -> list[int]:

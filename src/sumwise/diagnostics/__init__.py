@@ -17,7 +17,14 @@ from sumwise.diagnostics.ecological import (
     unit_scatter,
 )
 from sumwise.diagnostics.findings import finding_numbers
-from sumwise.diagnostics.flows import flow_numbers, mean_moves
+from sumwise.diagnostics.flows import (
+    connectivity_numbers,
+    flow_frames,
+    flow_numbers,
+    mean_moves,
+    route_numbers,
+    uncertainty_numbers,
+)
 from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
 from sumwise.diagnostics.levels import class_margin, level_shares
 from sumwise.diagnostics.other_methods import family_of, fit_others, other_methods, share_differences
@@ -27,6 +34,7 @@ __all__ = [
     "calibration_numbers",
     "class_margin",
     "confusion",
+    "connectivity_numbers",
     "contextual",
     "convergence",
     "cross_predict",
@@ -35,6 +43,7 @@ __all__ = [
     "finding_numbers",
     "first_choices",
     "fit_others",
+    "flow_frames",
     "flow_numbers",
     "interval_numbers",
     "is_abstention",
@@ -45,6 +54,7 @@ __all__ = [
     "other_methods",
     "polarisation_numbers",
     "predicted_numbers",
+    "route_numbers",
     "share_density",
     "share_differences",
     "similarity_numbers",
@@ -53,6 +63,7 @@ __all__ = [
     "subgroup_shares",
     "tomography",
     "training_curve",
+    "uncertainty_numbers",
     "unit_cells",
     "unit_scatter",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["flow_numbers", "mean_moves"]
+__all__ = ["connectivity_numbers", "flow_frames", "flow_numbers", "mean_moves", "route_numbers", "uncertainty_numbers"]
 
 
 def mean_moves(table: Any, positions: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -73,3 +73,134 @@ def flow_numbers(fit: Any, edge: tuple[str, str], positions: Any, least: float =
         "counts": counts[seen],
         "title": f"{edge[0]} to {edge[1]}",
     }
+
+
+def flow_frames(model: Any, least: float = 0.5) -> list[dict[str, Any]]:
+    """Return the numbers of `plot_map_flows` for every step of a fitted `FlowModel`, for an animation or a slider.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import FlowModel, Movement, Places
+    >>> from sumwise.diagnostics import flow_frames
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> [frame["title"] for frame in flow_frames(flow)]
+    ['0 to 1', '1 to 2']
+    """
+    where, counts = model.places_.positions, model.counts()
+    lonlat = model.places_.lon is not None
+    return [{**flow_numbers(counts, edge, where, least), "lonlat": lonlat} for edge in counts.edges]
+
+
+def route_numbers(model: Any, n: int = 10, **options: Any) -> dict[str, Any]:
+    """Return drawn routes of a fitted `FlowModel` as coordinates, for `plot_map_routes`.
+
+    Parameters
+    ----------
+    model : FlowModel
+    n : int, default 10
+    **options
+        Of ``FlowModel.routes``: ``start``, ``end``, ``returning``, ``random_state``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import FlowModel, Movement, Places
+    >>> from sumwise.diagnostics import route_numbers
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> route_numbers(flow, 4)["routes"].shape
+    (4, 3, 2)
+    """
+    drawn = model.routes(n, **options)
+    lines = drawn[["x", "y"]].to_numpy(dtype=float).reshape(n, -1, 2)
+    times = [str(t) for t in drawn["date"].iloc[: lines.shape[1]]]
+    title = f"{n} routes, {times[0]} to {times[-1]}"
+    lonlat = model.places_.lon is not None
+    return {"positions": model.places_.positions, "routes": lines, "times": times, "title": title, "lonlat": lonlat}
+
+
+def connectivity_numbers(model: Any, regions: Any = None, from_time: Any = None, to_time: Any = None) -> dict[str, Any]:
+    """Return the shares of each region's individuals by region of arrival, for `plot_connectivity`.
+
+    Parameters
+    ----------
+    model : FlowModel
+    regions : mapping of name to places, optional
+        Default: the quarters of the map around the population's middle, or the places where most are.
+    from_time, to_time : optional
+        Default: the first and the last time (of a year that repeats: half a year later).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import FlowModel, Movement, Places
+    >>> from sumwise.diagnostics import connectivity_numbers
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> connectivity_numbers(flow, {"west": [0], "east": [1]})["shares"].sum(axis=1)
+    array([1., 1.])
+    """
+    times = model.times_
+    start = times[0] if from_time is None else from_time
+    last = len(times) // 2 if model.cyclic else len(times) - 1
+    end = times[last] if to_time is None else to_time
+    chosen = default_regions(model) if regions is None else regions
+    shares = model.connectivity(chosen, start, end)
+    names = [str(r) for r in shares.index]
+    return {"shares": shares.to_numpy(), "regions": names, "title": f"{start} to {end}"}
+
+
+MOST_REGIONS = 8
+
+
+def default_regions(model: Any) -> dict[str, list]:
+    """Quarters of the map around the median individual; without coordinates, the places where most are, and others."""
+    places = model.places_
+    weight = np.maximum(model.nodes_, 0.0).mean(axis=0)
+    names = list(places.names)
+    if places.distances is not None:
+        order = np.argsort(-weight, kind="stable")[:MOST_REGIONS]
+        out = {str(names[k]): [names[k]] for k in order}
+        others = [a for k, a in enumerate(names) if k not in set(order.tolist())]
+        return {**out, "other places": others} if others else out
+    where = places.positions
+    middle = [_weighted_median(where[:, k], weight) for k in (0, 1)]
+    east, north = where[:, 0] > middle[0], where[:, 1] > middle[1]
+    words = ("south", "north"), ("west", "east")
+    out = {}
+    for high in (True, False):
+        for right in (False, True):
+            here = np.flatnonzero((north == high) & (east == right))
+            if len(here):
+                out[f"{words[0][high]}-{words[1][right]}"] = [names[k] for k in here]
+    return out
+
+
+def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(share, share[-1] / 2)])
+
+
+def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str, Any]:
+    """Return the width of the intervals of all places at one time, for `plot_map_values`.
+
+    Given the movement; by the normal approximation of `count_intervals`. Places with fewer than half an individual are
+    left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import FlowModel, Movement, Places
+    >>> from sumwise.diagnostics import uncertainty_numbers
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> uncertainty_numbers(flow, 1)["label"]
+    'width of the 95% interval (individuals)'
+    """
+    n = len(model.places_)
+    seen = np.flatnonzero(model.nodes_[model.times_.index(time)] >= 0.5)
+    found = model.interval({str(k): {time: np.eye(n)[k]} for k in seen}, level=level)
+    values = np.full(n, np.nan)
+    values[seen] = found.high - found.low
+    label = f"width of the {100 * level:g}% interval (individuals)"
+    where = {"positions": model.places_.positions, "lonlat": model.places_.lon is not None}
+    return {**where, "values": values, "label": label, "title": f"Uncertainty at {time}"}

@@ -2,13 +2,17 @@
 
 from sumwise.plots.calibration import plot_calibration
 from sumwise.plots.confusion import plot_confusion
+from sumwise.plots.connectivity import plot_connectivity
 from sumwise.plots.containers import plot_containers, plot_estimate
 from sumwise.plots.convergence import plot_convergence
 from sumwise.plots.findings import plot_findings
+from sumwise.plots.flow_animation import animate_flows
 from sumwise.plots.flows import plot_flows
 from sumwise.plots.font_cache import prepare_font_cache
 from sumwise.plots.intervals import plot_intervals
 from sumwise.plots.map_flows import plot_map_flows
+from sumwise.plots.map_routes import plot_map_routes
+from sumwise.plots.map_values import plot_map_values
 from sumwise.plots.methods import plot_methods
 from sumwise.plots.polarisation import plot_polarisation
 from sumwise.plots.predicted import plot_predicted
@@ -22,8 +26,10 @@ from sumwise.plots.training_curve import plot_training_curve
 from sumwise.plots.unit_scatter import plot_unit_scatter
 
 __all__ = [
+    "animate_flows",
     "plot_calibration",
     "plot_confusion",
+    "plot_connectivity",
     "plot_containers",
     "plot_convergence",
     "plot_estimate",
@@ -31,6 +37,8 @@ __all__ = [
     "plot_flows",
     "plot_intervals",
     "plot_map_flows",
+    "plot_map_routes",
+    "plot_map_values",
     "plot_methods",
     "plot_polarisation",
     "plot_predicted",

@@ -155,10 +155,10 @@ def report(
     model : fitted estimator
         Of any family.
     data : container, or tuple
-        What ``fit`` was given: `Margins`, ``(bags, counts)``, ``(bags, response)``, `Tables`, `CountsOverTime`.
+        What ``fit`` was given: `Margins`, ``(bags, counts)``, ``(bags, response)``, `Tables`, counts over time.
     truth : optional
         What is true, where it is known and was hidden from the fit. ecological: shares (R, C). proportions: the class
-        of every individual, as a position. collective: flows like ``edges_``. maxent: ``(rows, classes)``, rows that
+        of every individual, as a position. collective: flows (steps, L, L). maxent: ``(rows, classes)``, rows that
         were not counted.
     compare : "auto", or iterable or mapping of estimators, default ()
         Other methods to fit to the same data and to show beside this one; fitted ones are taken as they are. "auto"
@@ -169,7 +169,8 @@ def report(
         ``level`` (of the intervals, 0.95), ``random_state`` (of refits, 0), ``classes`` (names of the classes),
         ``groups`` (proportions: subgroups to show, a mapping of name to a level per individual), ``survey``
         (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
-        the method was chosen by), ``response`` (distribution: what the response is called), ``notes`` (what was done
+        the method was chosen by), ``response`` (distribution: what the response is called), ``regions`` (collective:
+        names of regions and their places), ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done
         to the data), ``cautions`` (what a reader must know before the numbers), ``why`` (this method), ``source`` (the
         name of the data), ``step`` (a function that runs what takes long).
 

@@ -31,6 +31,7 @@ SETTINGS: dict[Any, Any] = {
 }
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676"]  # Okabe and Ito
 SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "share_scatter"}
+SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
 DASHES = ["-", "--", ":", "-."]
 NAMES = {"wide": 40, "narrow": 20}  # characters of a name

@@ -3,49 +3,97 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sumwise import synthetic
-from sumwise.collective import CountsOverTime, DistanceMoves
-from sumwise.errors import DataError
+from sumwise.collective import CollectiveEM, FlowModel, FreeTables, Movement, Places, Tracks
+from sumwise.errors import DataError, NotConverged
+from sumwise.noise import Laplace
 from sumwise.report import report
 
+NEAR = Movement(1.0, 100.0)  # km
+OUTLINES = {
+    "type": "FeatureCollection",
+    "features": [
+        {"geometry": {"type": "Polygon", "coordinates": [[[0, 0], [3, 0], [3, 3], [0, 0]]]}, "properties": {}}
+    ],
+}
 
-def counts(n_times=5, positions=True):
-    season = synthetic.birds(3, n_times, 400, rate=1.0, random_state=1)
-    seen = np.stack([season.tables[name].counts for name in season.domain.attributes])
-    return CountsOverTime(seen, positions=season.positions if positions else None)
+
+def season(n_times=6):
+    made = synthetic.birds(3, n_times, 400, rate=1.0, random_state=1)
+    counts = np.stack([made.tables[name].counts for name in made.domain.attributes])
+    return made, counts, Places(lon=made.positions[:, 0], lat=made.positions[:, 1])
 
 
-def test_flows_come_with_their_limits():
-    data = counts()
-    found = report(DistanceMoves().fit(data), data)
+def blocks(found, kind):
+    return [b for s in found.summary["sections"] for b in s["blocks"] if b["kind"] == kind]
+
+
+def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
+    _, counts, places = season()
+    model = FlowModel(places).fit(counts)
+    found = report(model, counts, outlines=OUTLINES, regions={"low": [0, 1, 2, 3], "high": [4, 5, 6, 7, 8]})
     assert "who went where was not observed" in found.summary["lead"][0]
     assert found.findings[1].startswith("From ")
-    assert all("lower_bound" in f for f in found.summary["findings"])
-    text = str(found.summary["sections"])
-    for words in ("which was left out", "Sensitivity to the scale", "distance to the optimum", "independently"):
-        assert words in text
-    figure = found.summary["sections"][0]["blocks"][0]
-    assert figure["plot"] == "flows"
-    assert figure["labels"] == ["time 0 to 1", "time 1 to 2", "time 2 to 3", "time 3 to 4"]
+    assert "95% interval" in found.findings[1]
+    assert "the data alone imply" in found.findings[1]
+    shown = [f.plot for f in found.figures]
+    assert shown[:3] == ["map_flows", "map_routes", "connectivity"]
+    assert "map_values" in shown
+    assert len(found.figures[0].numbers[0]["outlines"]) == 1
+    words = str(found.summary["sections"])
+    for part in ("Forecast check", "How individuals move", "distance to the optimum", "closed", "Poisson(rate=1)"):
+        assert part in words
+    assert found.figures[2].numbers["regions"] == ["low", "high"]
+    assert {"estimates", "places", "routes"} <= set(found.frames)
+    top = blocks(found, "table")
+    assert any("intervals" in t["title"] for t in top)
+    assert "model.seasons_" not in words
+    assert found.figures[1].svg().startswith("<svg")
 
 
 def test_places_without_coordinates_are_drawn_on_a_circle_and_the_reader_is_warned():
-    data = counts(3, positions=False)
-    found = report(DistanceMoves(scale=1.0).fit(data), data)
+    _, counts, _ = season(3)
+    found = report(FlowModel(movement=NEAR).fit(counts), counts)
     assert "on a circle" in found.figures[0].caption
     assert any("No coordinates" in line for line in found.summary["lead"])
+    assert "map_routes" not in [f.plot for f in found.figures]
 
 
 def test_true_flows_give_the_share_in_a_wrong_flow():
-    data = counts(3)
-    model = DistanceMoves(scale=1.0).fit(data)
-    found = report(model, data, truth=model.edges_)
-    assert any("0.0% of the individuals are assigned to a wrong flow" in line for line in found.summary["checked"])
+    _, counts, places = season(3)
+    model = FlowModel(places, NEAR).fit(counts)
+    found = report(model, counts, truth=np.array(model.steps_[0]))
+    assert "0.0% of the individuals are assigned to a wrong flow" in str(found.summary["checked"])
 
 
-def test_other_data_are_refused():
-    data = counts(3)
-    with pytest.raises(DataError, match="needs the counts over time"):
-        report(DistanceMoves(scale=1.0).fit(data), data.counts)
+def test_seasons_tracks_noise_and_adapting_are_named():
+    _, counts, places = season(5)
+    t, k = np.indices(counts.shape).reshape(2, -1)
+    rows = [pd.DataFrame({"year": y, "time": t, "place": k, "count": counts.ravel()}) for y in (2019, 2020)]
+    frame = pd.concat(rows)
+    years = FlowModel(places, NEAR).fit(frame, season="year")
+    found = report(years, frame)
+    assert "in 2 seasons" in found.summary["lead"][0]
+    assert any(b["title"] == "Seasons" for b in blocks(found, "table"))
+    noisy = counts + np.random.default_rng(0).laplace(0, 3, counts.shape)
+    kinked = FlowModel(places, NEAR, noise=Laplace(3.0), size=400).fit(noisy)
+    assert "no intervals of single flows" in str(report(kinked, noisy).summary)
+    tracked = FlowModel(places, [NEAR, Movement(3.0, 100.0)]).fit(counts, tracks=Tracks([0], [0], [1], [2]))
+    assert "tracks of individuals" in str(report(tracked, counts).summary)
+    varying = FlowModel(places, movement="adaptive", population="varying").fit(counts)
+    words = str(report(varying, counts).summary)
+    assert "enter and leave" in words
+    assert "follow the flows" in words
+
+
+def test_other_counts_are_refused_and_other_models_have_a_plain_page():
+    made, counts, places = season(3)
+    model = FlowModel(places, NEAR).fit(counts)
+    with pytest.raises(DataError, match="was fitted to"):
+        report(model, counts[:2])
+    with pytest.warns(NotConverged):
+        learned = CollectiveEM(FreeTables(), max_iter=2).fit(made.tables)
+    assert report(learned, made.tables).summary["method"] == "CollectiveEM"

@@ -34,6 +34,11 @@ def test_coordinates_may_stand_in_a_second_file(tmp_path):
     assert found.columns["count"] == "birds"
 
 
+def test_degrees_are_known_by_their_names(tmp_path):
+    found = guessed(tmp_path, flocks().rename(columns={"x": "longitude", "y": "lat"}))
+    assert (found.columns["lon"], found.columns["lat"]) == ("longitude", "lat")
+
+
 def test_negative_counts_are_noisy_ones(tmp_path):
     noisy = flocks().assign(birds=lambda f: f["birds"] + np.random.default_rng(0).laplace(0, 3, len(f)).round(2))
     found = guessed(tmp_path, noisy)
@@ -44,7 +49,7 @@ def test_negative_counts_are_noisy_ones(tmp_path):
 
 def test_relative_abundance_is_no_number_of_individuals(tmp_path):
     found = guessed(tmp_path, flocks().assign(birds=lambda f: f["birds"] / 977))
-    assert found.options["noise"] == "gaussian"
+    assert found.options == {"noise": "relative"}
     assert any("relative abundance" in line for line in found.ask)
 
 

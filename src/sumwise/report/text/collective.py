@@ -1,4 +1,4 @@
-"""The report on flows between places, recovered from counts over time (collective graphical models)."""
+"""The report on flows between places, recovered from counts over time (`FlowModel`)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from sumwise import diagnostics
-from sumwise.collective import CountsOverTime, interpolation_error
+from sumwise.collective import CountsOverTime, FlowModel
 from sumwise.errors import DataError
 from sumwise.report.context import Context, plural
-from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table
+from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
 MOST_FRAMES = 24  # steps that are drawn
+MOST_ROWS = 2000  # flows that are listed: the largest
+MOST_CELLS = 2e5  # times x places up to which intervals and checks are computed for the page
+INTERVALS = 12  # flows that get an interval
+ROUTES = 12
 LEAST = 0.05  # individuals of a flow that is listed
-COUNTS: dict[str, str] = dict.fromkeys(
-    ("count", "least", "most", "lower bound", "upper bound", "counted", "estimated"), "count"
-)
-ASSUMED = [
-    "The population is closed: the same individuals are present at all times.",
-    "Individuals move independently of each other, and the next place depends on the present place only.",
-    "Among all flows that agree with the counts, those with the shortest moves are the most likely.",
-    "Counts differ from the truth by independent noise of the stated kind.",
-]
+COUNTS: dict[str, str] = dict.fromkeys(("count", "low", "high", "counted", "estimated", "individuals"), "count")
+MOVES = {
+    "distance": "Near moves are more likely than far ones; of all movements that predict left-out times about equally "
+    "well, the one with the fewest moves was taken.",
+    "adaptive": "Moves start from a preference for near places and follow the flows of every step.",
+    "given": "How individuals move is taken as given.",
+    "tracks": "Individuals are of a few types, which differ in how they move; tracks of individuals gave their shares.",
+}
 RISKS = [
     "Detection that varies between places or times more than the noise allows: the model explains it by moves that did "
     "not happen.",
@@ -32,126 +36,186 @@ RISKS = [
     "Individuals that keep to routes: counts cannot distinguish two individuals that swap places from two that stay.",
 ]
 EXCHANGE = (
-    "Counts per place do not determine who went where: two individuals that swap places leave no trace. least, most: "
-    "the flow under half and twice the scale of moves. lower bound, upper bound: the range that the estimated counts "
-    "of the places imply, whatever the model. Neither is a probability statement."
+    "Counts per place do not determine who went where: two individuals that swap places leave no trace. Intervals take "
+    "the movement as known; they do not include what is unknown about it."
 )
 
 
 def write(context: Context) -> Summary:
     """The summary of flows, or of the individual model that was learned from counts."""
-    if not hasattr(context.model, "least_"):
+    if not isinstance(context.model, FlowModel):
         from sumwise.report.text import plain
 
         return plain.write(context)
-    if not isinstance(context.data, CountsOverTime):
-        raise DataError("A report on flows needs the counts over time.", hint="give the CountsOverTime of fit.")
-    model, counts = context.model, context.data
-    flows: Any = _flows(context)
-    places = _places(context)
+    model = context.model
+    _check_data(model, context.data)
+    flows, places = _flows(model), _places(model)
     context.frames |= {"estimates": flows, "places": places}
-    steps = f"{_time(counts.times[0])} to {counts.times[-1]}"
-    title = context.titled(f"Movement between {plural(len(counts.places), 'place')}, {steps}")
+    steps = f"{_time(model.times_[0])} to {model.times_[-1]}"
+    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {steps}")
     summary = Summary(title, "collective", context.method)
-    stay = np.einsum("tii->t", model.edges_) / model.n_
+    stay = _staying(model)
     summary.record = {
-        "times": len(counts.times),
-        "places": len(counts.places),
+        "times": len(model.times_),
+        "places": len(model.places_),
         "population": model.n_,
         "staying": stay,
     }
-    summary.findings = _findings(context, flows)
-    summary.lead = [
-        f"Individuals were counted at {plural(len(counts.places), 'place')} and {plural(len(counts.times), 'time')}, "
-        f"{_how_many(model, counts)}; who went where was not observed. In the most likely movements, "
-        f"{100 * stay.mean():.0f}% of them stay where they are from one time to the next.",
-        *context.cautions,
-    ]
-    if counts.positions is None:
-        summary.lead.append("No coordinates were given, so that all moves are equally likely a priori.")
-    if not model.fit_.converged:
-        summary.lead.append("Read with caution: the search for the most likely flows stopped early.")
-    summary.add("found", _flow_figure(context, flows))
-    moves = _named(flows[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable"))
-    summary.add(
-        "estimates",
-        table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE),
-    )
+    intervals = context.step("intervals", lambda: _intervals(model, flows, context.level))
+    summary.findings = _findings(context, flows, stay, intervals)
+    summary.lead = _lead(context, stay)
+    summary.add("found", _flow_figure(context, flows), _route_figure(context), _connectivity_figure(context))
+    _listed(summary, flows, intervals, context)
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
         _truth(context, summary)
-    _scales(context, summary)
-    _agreement(context, summary, places)
+    _by_season(model, summary)
+    _movement(context, summary)
+    _check(context, summary)
+    _detection(model, summary)
+    _agreement(context, summary)
+    _uncertainty(context, summary)
     context.convergence(summary)
-    pairs = {k: v for k, v in model.get_params(deep=False).items() if v is not None}
-    summary.add("certainty", facts({**pairs, "scale": model.scale_}, "Settings"))
-    summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    summary.add("certainty", facts(_settings(model), "Settings"))
+    assumed = bullets(_assumed(model), f"{context.method} assumes")
+    summary.add("assumptions", assumed, bullets(RISKS, "What could go wrong"))
     return summary
 
 
-def _how_many(model: Any, counts: CountsOverTime) -> str:
-    """How many individuals there are; where counts are no whole numbers and no noise explains that, nobody knows."""
-    seen = counts.counts[np.isfinite(counts.counts)]
-    noisy = model.noise in ("laplace", "geometric") or bool((seen < 0).any())
-    if model.population is None and not noisy and (seen != np.round(seen)).any():
-        return f"in a relative unit that sums to {model.n_:,.4g} (not individuals: the counts are no whole numbers)"
-    return f"about {model.n_:,.0f} in all"
+def _check_data(model: FlowModel, data: Any) -> None:
+    """The model holds its counts; what is given beside it must at least be of their shape."""
+    if isinstance(data, (CountsOverTime, np.ndarray)) and model.seasons_ is None:
+        given = np.shape(data.counts if isinstance(data, CountsOverTime) else data)
+        if given != model.counts_.shape:
+            raise DataError(
+                f"The counts have shape {given}; the model was fitted to {model.counts_.shape}.",
+                hint="give what fit was given.",
+            )
 
 
-def _named(frame: Any) -> Any:
-    return frame.rename(columns={"lower_bound": "lower bound", "upper_bound": "upper bound"})
+def _singles(model: FlowModel) -> dict[Any, FlowModel]:
+    """The models of single seasons, or the model itself."""
+    return {"": model} if model.seasons_ is None else model.seasons_
 
 
-def _flows(context: Context) -> pd.DataFrame:
-    """Flows between places at every step, with their range over scales and the bounds that the places imply."""
-    m = context.model
-    lower, upper = m.bounds()
-    t, i, j = np.nonzero(m.edges_ >= LEAST)
-    times, places = (np.asarray(names, dtype=object) for names in (m.times_, m.places_))
-    columns = {"time": times[t], "next time": times[t + 1], "from": places[i], "to": places[j]}
-    values = {"count": m.edges_, "least": m.least_, "most": m.most_, "lower_bound": lower, "upper_bound": upper}
-    return pd.DataFrame({**columns, **{name: array[t, i, j] for name, array in values.items()}})
+def _staying(model: FlowModel) -> np.ndarray:
+    """The share of individuals that stay where they are, for every step."""
+    steps = [sum(w * s[k] for w, s in zip(model.weights_, model.steps_)) for k in range(len(model.steps_[0]))]
+    return np.array([float(f.diagonal().sum() / max(f.sum(), 1e-300)) for f in steps])
 
 
-def _places(context: Context) -> pd.DataFrame:
-    m, counts = context.model, context.data
-    t, k = np.indices(counts.counts.shape).reshape(2, -1)
-    times, places = (np.asarray(names, dtype=object) for names in (m.times_, m.places_))
-    columns = {"time": times[t], "place": places[k]}
-    return pd.DataFrame({**columns, "counted": counts.counts.ravel(), "estimated": m.nodes_.ravel()})
-
-
-def _findings(context: Context, frame: Any) -> list[dict[str, Any]]:
-    m = context.model
-    stay = [float(np.einsum("tii->t", e).sum() / (m.n_ * len(e))) for e in (m.edges_, m.least_, m.most_)]
+def _lead(context: Context, stay: np.ndarray) -> list[str]:
+    model = context.model
+    seasons = "" if model.seasons_ is None else f" in {plural(len(model.seasons_), 'season')}"
+    if model.relative_:
+        unit = f"as relative abundance (flows are in a unit of {model.n_:,.0f} individuals at the largest total)"
+    else:
+        unit = f"about {model.n_:,.0f} in all"
     out = [
-        finding(
-            "Individuals that stay where they are, per step",
-            stay[0],
-            low=min(stay),
-            high=max(stay),
-            trust="low",
-            because="Swaps leave no trace in counts; the range is over half and twice the scale of moves.",
-        )
+        f"Individuals were counted at {plural(len(model.places_), 'place')} and {plural(len(model.times_), 'time')}"
+        f"{seasons}, {unit}; who went where was not observed. In the most likely movements, "
+        f"{100 * stay.mean():.0f}% of them stay where they are from one time to the next.",
+        *context.cautions,
     ]
-    moves = frame[frame["from"] != frame["to"]]
-    for row in moves.loc[moves["count"].nlargest(4).index].to_dict("records"):
-        close = row["most"] - row["least"] <= 0.25 * max(row["count"], 1.0)
+    if model.places_.distances is not None and model.places is None:
+        out.append("No coordinates were given, so that all moves are equally likely a priori.")
+    if not model.fit_.converged:
+        out.append("Read with caution: the search for the most likely flows stopped early.")
+    return out
+
+
+def _step(model: FlowModel, k: int) -> Any:
+    return sum(w * steps[k] for w, steps in zip(model.weights_, model.steps_))
+
+
+def _next(model: FlowModel, k: int) -> Any:
+    return model.times_[(k + 1) % len(model.times_)]
+
+
+def _flows(model: FlowModel) -> pd.DataFrame:
+    """The largest flows of every step, those of staying included."""
+    names, parts = np.array(model.places_.names, dtype=object), []
+    for k in range(len(model.steps_[0])):
+        found = sparse.coo_array(_step(model, k))
+        kept = np.flatnonzero(found.data >= LEAST)
+        kept = kept[np.argsort(-found.data[kept], kind="stable")]
+        columns = {"from": names[found.row[kept]], "to": names[found.col[kept]], "count": found.data[kept]}
+        parts.append(pd.DataFrame({"time": model.times_[k], "next time": _next(model, k), **columns}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _places(model: FlowModel) -> pd.DataFrame:
+    t, k = np.indices(model.counts_.shape).reshape(2, -1)
+    times, places = np.array(model.times_, dtype=object), np.array(model.places_.names, dtype=object)
+    columns = {"time": times[t], "place": places[k]}
+    return pd.DataFrame({**columns, "counted": model.counts_.ravel(), "estimated": model.nodes_.ravel()})
+
+
+def _moving(flows: pd.DataFrame) -> pd.DataFrame:
+    moves = flows[flows["from"] != flows["to"]]
+    return moves.sort_values("count", ascending=False, kind="stable")
+
+
+def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.DataFrame | None, str]:
+    """Intervals of the largest moves, or why there are none."""
+    if model.seasons_ is not None:
+        return None, "Intervals are those of single seasons: see model.seasons_."
+    if model.nodes_.size > MOST_CELLS:
+        return None, "Intervals were not computed for data of this size; model.interval gives those of any flow."
+    top = _moving(flows).head(INTERVALS)
+    if top.empty:
+        return None, "Nobody moves, so that there are no intervals of moves."
+    at = {name: k for k, name in enumerate(model.places_.names)}
+    n = len(at)
+    functions = {}
+    for row in top.itertuples():
+        weights = np.zeros((n, n))
+        weights[at[row[3]], at[row[4]]] = 1.0
+        functions[str(row.Index)] = {(row[1], row[2]): weights}
+    try:
+        found = model.interval(functions, level=level)
+    except DataError as error:
+        return None, f"There are no intervals of single flows: {error.message}"
+    return top.assign(low=found.low, high=found.high), ""
+
+
+def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals: Any) -> list[dict[str, Any]]:
+    model, found = context.model, intervals[0]
+    shares = None if model.scores_ is None or "plausible" not in model.scores_ else model.scores_
+    kept = [] if shares is None else shares.loc[shares["plausible"], "staying"].tolist()
+    spread = {"low": min([*kept, stay.mean()]), "high": max([*kept, stay.mean()])} if len(kept) > 1 else {}
+    because = "Swaps leave no trace in counts"
+    because += "; the range is over the movements that predict left-out times about equally well." if spread else "."
+    what = "Individuals that stay where they are, per step"
+    out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
+    rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
+    for row in rows:
+        ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
+        ends |= {"level": context.level} if ends else {}
+        lower, upper = _implied(model, row)
         out.append(
             finding(
                 f"From {_place(row['from'])} to {_place(row['to'])}, between {_time(row['time'])} and "
                 f"{row['next time']}",
                 row["count"],
                 "count",
-                low=row["least"],
-                high=row["most"],
-                lower_bound=row["lower_bound"],
-                upper_bound=row["upper_bound"],
-                trust="moderate" if close else "low",
-                because="It changes little with the scale of moves." if close else "It depends on the scale of moves.",
+                lower_bound=lower,
+                upper_bound=upper,
+                trust="moderate" if ends and row["low"] > 0.5 * row["count"] else "low",
+                because="The movement is taken as known; counts do not show swaps.",
+                **ends,
             )
         )
     return out
+
+
+def _implied(model: FlowModel, row: dict[str, Any]) -> tuple[float | None, float | None]:
+    """What the estimated counts of two places imply for the flow between them, whatever the movement."""
+    t, u = model.times_.index(row["time"]), model.times_.index(row["next time"])
+    i, j = model.places_.index([row["from"], row["to"]])
+    here, there = model.nodes_[t, i], model.nodes_[u, j]
+    low = max(here + there - model.n_, 0.0) if model.population == "fixed" else 0.0
+    return float(low), float(min(here, there))
 
 
 def _place(name: Any) -> str:
@@ -162,33 +226,89 @@ def _time(name: Any) -> str:
     return f"time {name}" if str(name).isdigit() and len(str(name)) < 4 else str(name)  # 2024 is a year
 
 
-def _flow_figure(context: Context, flows: Any) -> dict[str, Any]:
-    m, counts = context.model, context.data
-    where = counts.positions
-    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."
-    if where is None:
-        angle = np.linspace(0, 2 * np.pi, len(counts.places), endpoint=False)
-        where = np.column_stack([np.cos(angle), np.sin(angle)])
-        caption += " No coordinates were given: places are drawn on a circle."
-    n = len(counts.times) - 1
+def _where(context: Context) -> tuple[np.ndarray, bool, str]:
+    """Coordinates of the places, whether they are degrees, and what to say where there are none."""
+    places = context.model.places_
+    if places.distances is None:
+        return places.positions, places.lon is not None, ""
+    angle = np.linspace(0, 2 * np.pi, len(places), endpoint=False)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    return circle, False, " No coordinates were given: places are drawn on a circle."
+
+
+def _outlined(context: Context, numbers: dict[str, Any]) -> dict[str, Any]:
+    if context.outlines is None:
+        return numbers
+    from sumwise.plots.map_frame import rings
+
+    return {**numbers, "outlines": rings(context.outlines)}
+
+
+def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
+    model = context.model
+    where, lonlat, more = _where(context)
+    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are." + more
+    n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
-    if n > 1:
-        caption += " Use the slider to move through time."
-    if len(steps) < n:
-        caption += f" {len(steps)} of {n} steps are drawn."
+    caption += " Use the slider to move through time." if n > 1 else ""
+    caption += f" {len(steps)} of {n} steps are drawn." if len(steps) < n else ""
     frames, labels = [], []
-    for t in steps:
-        labels.append(f"{_time(counts.times[t])} to {counts.times[t + 1]}")
-        edges = SimpleNamespace(edges={("a", "b"): m.edges_[t]})
+    for k in steps:
+        labels.append(f"{_time(model.times_[k])} to {_next(model, k)}")
+        edges = SimpleNamespace(edges={("a", "b"): _step(model, k)})
         numbers = diagnostics.flow_numbers(edges, ("a", "b"), where)
-        frames.append({**numbers, "title": labels[-1], "names": list(map(str, counts.places))})
-    top = _named(flows[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable"))
-    return figure("flows", frames, caption, table(top, "Flows", COUNTS), labels=labels)
+        frames.append(_outlined(context, {**numbers, "title": labels[-1], "lonlat": lonlat}))
+    data = table(_moving(flows).head(MOST_ROWS), "Flows", COUNTS)
+    return figure("map_flows", frames, caption, data, labels=labels)
+
+
+def _route_figure(context: Context) -> dict[str, Any] | None:
+    model = context.model
+    if model.places_.distances is not None:
+        return None
+    n = ROUTES
+    numbers = diagnostics.route_numbers(model, n, random_state=context.random_state)
+    caption = (
+        f"{n} routes drawn from the flows; orange dots are their starts. Nobody was followed: the routes agree with "
+        "the counts and with the movement that is assumed."
+    )
+    drawn = model.routes(n, random_state=context.random_state)
+    names = np.array(model.places_.names, dtype=object)
+    shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
+    context.frames["routes"] = shown
+    return figure("map_routes", _outlined(context, numbers), caption, table(shown, "Routes", None, "routes.csv"))
+
+
+def _connectivity_figure(context: Context) -> dict[str, Any] | None:
+    numbers = diagnostics.connectivity_numbers(context.model, context.regions)
+    if len(numbers["regions"]) < 2:
+        return None
+    frame = pd.DataFrame(numbers["shares"], columns=numbers["regions"])
+    frame.insert(0, "region", numbers["regions"])
+    caption = f"Where the individuals of each region (rows) were later: {numbers['title']}."
+    if context.regions is None:
+        caption += " Regions were made for this page, around the middle of the population."
+    kinds = dict.fromkeys(numbers["regions"], "share")
+    return figure("connectivity", numbers, caption, table(frame, "Connectivity", kinds))
+
+
+def _listed(summary: Summary, flows: pd.DataFrame, intervals: Any, context: Context) -> None:
+    found, why = intervals
+    if found is not None:
+        title = f"The largest flows between places, with {context.percent} intervals"
+        summary.add("estimates", table(found, title, COUNTS))
+    else:
+        summary.add("estimates", text(why))
+    moves = _moving(flows).head(MOST_ROWS)
+    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE)
+    summary.add("estimates", listed)
 
 
 def _truth(context: Context, summary: Summary) -> None:
     true = np.asarray(context.truth, dtype=float)
-    error = float(np.abs(context.model.edges_ - true).sum() / 2 / max(true.sum(), 1e-300))
+    steps = range(len(context.model.steps_[0]))
+    off = sum(np.abs(np.asarray(_dense(_step(context.model, k)) - true[k])).sum() for k in steps)
+    error = float(off / 2 / max(true.sum(), 1e-300))
     words = (
         "The flows are known here and were hidden from the method: "
         f"{100 * error:.1f}% of the individuals are assigned to a wrong flow."
@@ -197,45 +317,121 @@ def _truth(context: Context, summary: Summary) -> None:
     summary.add("certainty", note(words, "good" if error < 0.2 else "warning"))
 
 
-def _scales(context: Context, summary: Summary) -> None:
-    m, counts = context.model, context.data
-    if m.scores_ is not None and len(m.scores_) > 1:
-        rows = [{"scale": s, "mean error": e, "selected": s == m.scale_} for s, e in m.scores_.items()]
-        middle = counts.times[len(counts.times) // 2]
-        summary.add(
-            "certainty",
-            table(
-                pd.DataFrame(rows),
-                f"Scale of moves: error at {_time(middle)}, which was left out",
-                about="scale: a move of this length is e times less likely than staying, before adapting to the "
-                "counts. mean error: per count; lower is better.",
-            ),
-        )
-        baseline = interpolation_error(counts)
-        if baseline is not None:
-            best = min(m.scores_.values())
-            words = (
-                f"Predicting the left-out time: the mean error per count is {best:.3g}; interpolating between the "
-                f"times before and after gives {baseline:.3g}."
-            )
-            summary.add("certainty", note(words, "good" if best < baseline else "warning"))
-    moving = {
-        "selected scale": m.edges_,
-        "least, over scales": m.least_,
-        "most, over scales": m.most_,
-    }
+def _dense(found: Any) -> np.ndarray:
+    return np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=float)
+
+
+def _by_season(model: FlowModel, summary: Summary) -> None:
+    if model.seasons_ is None:
+        return
     rows = [
-        {"flows": name, "movers per step": float(e.sum() / len(e) - np.einsum("tii->t", e).mean())}
-        for name, e in moving.items()
+        {"season": str(name), "individuals": one.n_, "staying per step": float(_staying(one).mean())}
+        for name, one in model.seasons_.items()
     ]
+    kinds = {"individuals": "count", "staying per step": "share"}
+    words = "Seasons share how individuals move; flows on this page are means over seasons."
+    summary.add("estimates", table(pd.DataFrame(rows), "Seasons", kinds, about=words))
+
+
+def _movement(context: Context, summary: Summary) -> None:
+    model = context.model
+    rows = [
+        {"stay": m.stay, "scale": m.scale, "attraction": m.attraction, "share of individuals": float(w)}
+        for m, w in zip(model.movements_, model.weights_)
+    ]
+    words = (
+        "log p(i to j) = - stay [i is not j] - distance / scale + attraction log area of j, before the counts are seen."
+    )
+    kinds = {"share of individuals": "share"}
+    summary.add("certainty", table(pd.DataFrame(rows), "How individuals move", kinds, about=words))
+    if model.scores_ is not None and "error" in model.scores_:
+        title = "Candidates: divergence at left-out times (lower is better)"
+        summary.add("certainty", table(model.scores_, title, {"staying": "share"}, folded=True))
+
+
+def _check(context: Context, summary: Summary) -> None:
+    model = context.model
+    known = int((~np.isnan(model.counts_)).any(axis=1).sum())
+    if model.nodes_.size > MOST_CELLS or known < 3:
+        return
+    each = context.step("check", lambda: [m.check().assign(season=str(k)) for k, m in _singles(model).items()])
+    found = pd.concat(each, ignore_index=True)
+    found = found.drop(columns="season") if model.seasons_ is None else found
+    summary.add("certainty", table(found, "Forecast check: divergence at times that were left out", folded=True))
+    for kind, words in (("between", "Estimating a left-out time from the others"), ("ahead", "Forecasting the last")):
+        part = found[found["kind"] == kind]
+        if part.empty:
+            continue
+        ours, simple = float(part["model"].mean()), float(part["neighbouring times"].mean())
+        rule = "the mean of the neighbouring times" if kind == "between" else "the time before"
+        line = f"{words}: divergence {ours:.3g} by the model, {simple:.3g} by {rule} ({plural(len(part), 'time')})."
+        summary.add("certainty", note(line, "good" if ours <= simple else "warning"))
+
+
+def _detection(model: FlowModel, summary: Summary) -> None:
+    if model.detection is None:
+        return
+    by_time = model.detection == "time"
+    names = model.times_ if by_time else model.places_.names
+    found, errors = (np.atleast_2d(v) for v in (model.detection_, model.detection_error_))
+    rows = [(str(a), float(v), float(e)) for d, s in zip(found, errors) for a, v, e in zip(names, d, s)]
+    frame = pd.DataFrame(rows, columns=[model.detection, "detection", "standard error"])
+    summary.add("certainty", table(frame, "Estimated detection, relative to the highest", folded=True))
+
+
+def _agreement(context: Context, summary: Summary) -> None:
+    model = context.model
+    seen = _places(model).dropna()
+    rate = getattr(model.noise_, "rate", 1.0)
+    expected = (np.broadcast_to(rate, model.nodes_.shape) * model.nodes_).ravel()[~np.isnan(model.counts_.ravel())]
+    seen = seen.assign(expected=expected)
+    numbers = diagnostics.predicted_numbers(seen["counted"], seen["expected"], "count at a time and place")
+    caption = f"Counts at every time and place, and what the model expects; mean difference {numbers['error']:.3g}."
     summary.add(
-        "certainty", table(pd.DataFrame(rows), "Sensitivity to the scale of moves", {"movers per step": "count"})
+        "certainty", figure("predicted", numbers, caption, table(seen, "Counts", {**COUNTS, "expected": "count"}))
     )
 
 
-def _agreement(context: Context, summary: Summary, places: pd.DataFrame) -> None:
-    seen = places.assign(expected=context.model.expected_counts().ravel()).dropna()
-    numbers = diagnostics.predicted_numbers(seen["counted"], seen["expected"], "count at a time and place")
-    caption = f"Counts at every time and place, and what the model expects; mean difference {numbers['error']:.3g}."
-    data = table(seen, "Counts", {**COUNTS, "expected": "count"})
-    summary.add("certainty", figure("predicted", numbers, caption, data))
+def _uncertainty(context: Context, summary: Summary) -> None:
+    model = context.model
+    small = model.nodes_.size <= MOST_CELLS and len(model.places_) <= 500
+    if model.seasons_ is not None or model.places_.distances is not None or not small:
+        return
+    time = model.times_[len(model.times_) // 2]
+    try:
+        numbers = diagnostics.uncertainty_numbers(model, time, context.level)
+    except DataError as error:
+        summary.add("certainty", text(f"There is no map of uncertainty: {error.message}"))
+        return
+    caption = f"How uncertain the number of individuals at each place is, at {time}, given the movement."
+    names = [str(a) for a in model.places_.names]
+    frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
+    summary.add("certainty", figure("map_values", _outlined(context, numbers), caption, table(frame, "Widths")))
+
+
+def _settings(model: FlowModel) -> dict[str, Any]:
+    given = {k: v for k, v in model.get_params(deep=False).items() if v is not None}
+    shown = {k: v if isinstance(v, (int, float, str, bool)) else str(v) for k, v in given.items()}
+    noise = str(model.noise_)
+    return {**shown, "noise": noise, "weight of movement": model.weight_, "places": str(model.places_)}
+
+
+def _assumed(model: FlowModel) -> list[str]:
+    varying = model.population == "varying"
+    if model.log_likelihood_ is not None:
+        moves = MOVES["tracks"]
+    else:
+        moves = MOVES[model.movement if isinstance(model.movement, str) else "given"]
+    out = [
+        "Individuals may enter and leave at every time; few do unless counts say otherwise."
+        if varying
+        else "The population is closed: the same individuals are present at all times.",
+        "Individuals move independently of each other, and the next place depends on the present place only.",
+        moves,
+        f"Counts differ from the truth by independent noise: {model.noise_}.",
+    ]
+    if model.detection is not None:
+        out.append(f"Which share is counted differs by {model.detection} alone; its level is not identified.")
+    if model.mask_ is not None:
+        out.append("Nobody is where the mask says that nobody can be.")
+    return out

@@ -1,7 +1,8 @@
-"""Problems on counts over time: who went where, from counts per time and place."""
+"""Problems on counts over time: a shell over `FlowModel`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,20 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.collective import CountsOverTime, DistanceMoves
+from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.errors import DataError
+from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
+from sumwise.plots.map_frame import rings
 from sumwise.study.families.base import Study
 from sumwise.study.sources import open_source
 
 __all__ = ["STUDY"]
+
+NOISES = ("auto", "poisson", "negative-binomial", "exact", "gaussian", "laplace", "geometric", "relative")
+NEGATIVE = ("gaussian", "laplace", "geometric")  # kinds of noise that can make a count negative
+OF_NOISE = ("noise", "rate", "sd", "dispersion")
+OF_MOVEMENT = ("movement", "stay", "scale", "attraction")
+OF_MODEL = ("population", "size", "turnover", "cyclic", "detection", "weight", "tol")
 
 
 class Collective(Study):
@@ -24,22 +33,32 @@ class Collective(Study):
     data_keys = {  # noqa: RUF012
         "file": "one row per time and place, with its count",
         "places_file": "one row per place, with its coordinates",
+        "distances_file": "one row per pair of places: origin, destination, distance",
+        "tracks_file": "one row per individual that was seen twice: from_place, from_time, to_place, to_time",
+        "outlines_file": "GeoJSON of polygons in longitude and latitude that maps show below the places",
         "absent": "what a time and place without a row means: raise, zero or unobserved",
+        "times": "regular: times that are missing from a regular series are estimated",
     }
     column_keys = {  # noqa: RUF012
         "time": "the column of times, in the order in which they sort",
         "place": "the column of places",
         "count": "the column of counts; empty: not observed",
-        "x": "the column of the first coordinate, in either file",
+        "season": "the column of years, days or other repetitions that share their movement",
+        "effort": "the column of the share of individuals that is counted",
+        "mask": "the column that is 0 where nobody can be at that time",
+        "lon": "the column of longitudes, in either file; distances are in km",
+        "lat": "the column of latitudes",
+        "x": "the column of the first projected coordinate, in either file",
         "y": "the column of the second",
+        "area": "the column of sizes of places",
+        "region": "the column of regions of places, for connectivity",
     }
-    methods = ("DistanceMoves",)
-    former = {"MovesByDistance": "DistanceMoves"}  # noqa: RUF012
+    methods = ("FlowModel",)
+    former = {"MovesByDistance": "FlowModel", "DistanceMoves": "FlowModel"}  # noqa: RUF012
 
-    counts: np.ndarray  # (T, L), NaN where not observed
-    times: list[str]
-    places: list[str]
-    positions: np.ndarray | None
+    places: Places | None
+    times: list
+    tracks: Tracks | None = None
 
     # --- in
 
@@ -50,76 +69,160 @@ class Collective(Study):
         with p.blamed():
             sheet = open_source(p, p.file(), None, names[:2])
             sheet.known(*names)
-            time, place = (sheet.ids(c).astype(str).str.strip() for c in names[:2])
-            noisy = p.options.get("noise") in ("gaussian", "laplace", "geometric")
+            made = {"time": _in_order(sheet.ids(names[0])), "place": sheet.ids(names[1]).astype(str).str.strip()}
             values = sheet.numbers([names[2]], missing=True, negative=True)[:, 0]
             hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
+            noisy = p.options.get("noise") in NEGATIVE
             sheet.refuse((values < 0) & (not noisy), f"column {names[2]!r} is negative", hint)
-            twice = pd.DataFrame({"t": time, "p": place}).duplicated().to_numpy()
-            sheet.refuse(twice, "a time and place has two rows", "add them up, or name the right columns.")
-            self.times, self.places = _ordered(time), list(dict.fromkeys(place))
-            self.counts = self._grid(sheet, time, place, values)
-            self.positions = self._positions(sheet, names[1])
+            frame = pd.DataFrame({k: v.to_numpy() for k, v in made.items()} | {"count": values})
+            self._more_columns(sheet, frame)
+            keys = [k for k in ("season", "time", "place") if k in frame]
+            twice = frame.duplicated(keys).to_numpy()
+            advice = "add them up, or name the right columns (season = ... for years or days)."
+            sheet.refuse(twice, "a time and place has two rows", advice)
+            self._check_absent(sheet, frame, keys)
+            self.places = self._places(sheet, names[1], frame)
+            self.tracks = self._tracks(frame)
+            self._outlines()
+        self.times = sorted(frame["time"].unique().tolist())
         if len(self.times) < 2:
             raise DataError(
                 f"{p.place(('columns', 'time'))}: there is one time; flows need two.", hint="is time the right column?"
             )
-        self.data = CountsOverTime(self.counts, self.times, self.places, self.positions)
-        seen = int((~np.isnan(self.counts)).sum())
+        self.data = frame
+        seen = int(frame["count"].notna().sum())
         self.notes.append(
-            f"{seen:,} of {self.counts.size:,} counts are observed, at {len(self.times)} times and "
-            f"{len(self.places)} places."
+            f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
         )
 
-    def _grid(self, sheet: Any, time: Any, place: Any, values: np.ndarray) -> np.ndarray:
-        absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ("raise", "zero", "unobserved"))
-        out = np.full((len(self.times), len(self.places)), np.nan)
-        there = np.zeros(out.shape, dtype=bool)
-        rows = pd.Index(self.times).get_indexer(time.tolist())
-        cols = pd.Index(self.places).get_indexer(place.tolist())
-        out[rows, cols], there[rows, cols] = values, True
-        if absent == "raise" and not there.all():
-            t, k = np.argwhere(~there)[0]
-            raise DataError(
-                f"{sheet.name}: {int((~there).sum())} of {there.size} pairs of time and place have no row. First: "
-                f"{self.times[t]!r} at {self.places[k]!r}.",
-                hint='set absent = "zero" or "unobserved" in [data].',
-            )
-        return np.where(there, out, 0.0) if absent == "zero" else out
-
-    def _positions(self, sheet: Any, place: str) -> np.ndarray | None:
+    def _more_columns(self, sheet: Any, frame: pd.DataFrame) -> None:
         p = self.problem
-        x, y = p.column("x"), p.column("y")
-        if x is None or y is None:
-            self.notes.append("No coordinates are given: all moves other than staying are equally likely a priori.")
-            return None
+        season = p.column("season")
+        if season is not None:
+            sheet.known(season)
+            frame["season"] = _in_order(sheet.ids(season)).to_numpy()
+        for key in ("effort", "mask"):
+            column = p.column(key)
+            if column is not None:
+                sheet.known(column)
+                frame[key] = sheet.numbers([column])[:, 0]
+
+    def _check_absent(self, sheet: Any, frame: pd.DataFrame, keys: list[str]) -> None:
+        absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ("raise", "zero", "unobserved"))
+        checks.choice(self.problem.data.get("times", "listed"), "times", ("listed", "regular"))
+        full = pd.MultiIndex.from_product([frame[k].unique() for k in keys], names=keys)
+        if absent != "raise" or len(full) == len(frame):
+            return
+        lone = full.difference(pd.MultiIndex.from_frame(frame[keys]), sort=None)
+        first = dict(zip(keys, lone[0]))
+        raise DataError(
+            f"{sheet.name}: {len(lone)} of {len(full)} pairs of time and place have no row. First: "
+            f"{str(first['time'])!r} at {first['place']!r}.",
+            hint='set absent = "zero" or "unobserved" in [data].',
+        )
+
+    def _places(self, sheet: Any, place: str, frame: pd.DataFrame) -> Places | None:
+        p, listed = self.problem, list(dict.fromkeys(frame["place"]))
+        reach = p.options.get("reach")
+        if "distances_file" in p.data:
+            return Places(distances=self._distances(listed), names=listed, reach=reach)
+        pair = next((k for k in (("lon", "lat"), ("x", "y")) if all(p.column(c) for c in k)), None)
         path = p.file("places_file", needed=False)
         if path is not None:
             sheet = open_source(p, path, None, [place])
-        sheet.known(place, x, y)
-        where = pd.DataFrame(sheet.numbers([x, y], negative=True), columns=["x", "y"])
-        where["place"] = sheet.ids(place).astype(str).str.strip().to_numpy()
-        one = where.groupby("place", sort=False).first()
-        lone = [name for name in self.places if name not in one.index]
+        sheet.known(place)
+        names = sheet.ids(place).astype(str).str.strip().to_numpy()
+        region = p.column("region")
+        if region is not None:
+            sheet.known(region)
+            of = dict(zip(names, sheet.ids(region).astype(str)))
+            groups = pd.Series(listed).groupby([of.get(name, "elsewhere") for name in listed])
+            self.details["regions"] = {str(key): part.tolist() for key, part in groups}
+        if pair is None:
+            self.notes.append("No coordinates are given: all moves other than staying are equally likely a priori.")
+            return None
+        columns = {k: str(p.column(k)) for k in (*pair, *(("area",) if p.column("area") else ()))}
+        sheet.known(*columns.values())
+        where = pd.DataFrame(sheet.numbers(list(columns.values()), negative=True), columns=list(columns))
+        one = where.groupby(names, sort=False).first()
+        lone = [name for name in listed if name not in one.index]
         if lone:
-            listed = ", ".join(map(repr, lone[:5]))
-            raise DataError(f"{sheet.name}: {len(lone)} places have no coordinates ({listed}).", hint="add them.")
-        return one.loc[self.places, ["x", "y"]].to_numpy(dtype=float)
+            shown = ", ".join(map(repr, lone[:5]))
+            raise DataError(f"{sheet.name}: {len(lone)} places have no coordinates ({shown}).", hint="add them.")
+        kept: Any = one.loc[listed]
+        return Places(names=listed, reach=reach, **{k: kept[k].to_numpy(dtype=float) for k in columns})
+
+    def _distances(self, listed: list[str]) -> np.ndarray:
+        sheet = open_source(self.problem, self.problem.file("distances_file"), None, ["origin", "destination"])
+        sheet.known("origin", "destination", "distance")
+        at = {name: k for k, name in enumerate(listed)}
+        ends = [sheet.ids(c).astype(str).str.strip() for c in ("origin", "destination")]
+        for column, names in zip(("origin", "destination"), ends):
+            unknown = ~names.isin(listed).to_numpy()
+            sheet.refuse(
+                unknown, f"column {column!r} names a place without counts", "name the places as the counts do."
+            )
+        far = np.full((len(listed), len(listed)), np.inf)
+        np.fill_diagonal(far, 0.0)
+        far[ends[0].map(at).to_numpy(), ends[1].map(at).to_numpy()] = sheet.numbers(["distance"])[:, 0]
+        missing = int(np.isinf(far).sum())
+        if missing:
+            self.notes.append(f"{missing} of {far.size} pairs of places have no distance: such moves are impossible.")
+        return far
+
+    def _tracks(self, frame: pd.DataFrame) -> Tracks | None:
+        path = self.problem.file("tracks_file", needed=False)
+        if path is None:
+            return None
+        columns = ["from_place", "from_time", "to_place", "to_time"]
+        sheet = open_source(self.problem, path, None, columns)
+        sheet.known(*columns)
+        texts = {c: sheet.ids(c).astype(str).str.strip() for c in columns}
+        numeric = pd.api.types.is_numeric_dtype(frame["time"])
+        parts = {c: _in_order(v) if numeric and c.endswith("time") else v for c, v in texts.items()}
+        return Tracks(*(parts[c].tolist() for c in columns))
+
+    def _outlines(self) -> None:
+        path = self.problem.file("outlines_file", needed=False)
+        if path is None:
+            return
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            rings(found)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise DataError(f"{path.name!r} is no GeoJSON of polygons.", hint="give a FeatureCollection.") from None
+        self.details["outlines"] = found
 
     # --- fit
 
     def choose(self) -> tuple[str, str]:
-        """The one model of moves that needs nothing but counts."""
-        return "DistanceMoves", "counts alone do not show how individuals move; near moves are preferred"
+        """The one model of flows that needs nothing but counts."""
+        return "FlowModel", "counts alone do not show how individuals move; near moves are preferred"
 
-    def make(self, method: str) -> Any:
-        """Settings of the individual model."""
-        return {"DistanceMoves": DistanceMoves}[method]()
+    def configured(self, method: str) -> Any:
+        """The model with the options of the problem file."""
+        given = dict(self.problem.options)
+        self.problem.check_keys(("options",), given, [*OF_NOISE, *OF_MOVEMENT, *OF_MODEL, "reach"])
+        if isinstance(given.get("population"), (int, float)) and not isinstance(given["population"], bool):
+            given["size"] = given.pop("population")  # as earlier problem files have it
+        settings = {k: v for k, v in given.items() if k in OF_MODEL}
+        with self.problem.blamed():
+            made = {"FlowModel": FlowModel}[method](self.places, noise=_noise(given), movement=_movement(given))
+            return made.set_params(**settings)
 
     def train(self, estimator: Any) -> Any:
         """Fit; an option that makes no sense is blamed on its line."""
+        absent = self.problem.data.get("absent", "raise")
+        named = {k: k for k in ("season", "effort", "mask") if k in self.data}
+        times = "regular" if self.problem.data.get("times") == "regular" else None
         with self.problem.blamed():
-            return super().train(estimator)
+            return estimator.fit(
+                self.data,
+                times=times,
+                absent="zero" if absent == "zero" else "unobserved",
+                tracks=self.tracks,
+                **named,
+            )
 
     # --- out
 
@@ -127,7 +230,7 @@ class Collective(Study):
         """Where those who are counted now are one step later: a file with places and counts."""
         p = self.problem
         place, count = str(p.column("place", needed=True)), str(p.column("count", needed=True))
-        known = list(model.places_)
+        known = list(model.places_.names)
         with p.blamed():
             sheet = open_source(p, source, None, [place])
             sheet.known(place, count)
@@ -137,17 +240,55 @@ class Collective(Study):
             values = sheet.numbers([count])[:, 0]
         now = np.zeros(len(known))
         np.add.at(now, [known.index(name) for name in names], values)
-        low, high = model.predict_interval(now, p.level)
+        low, high = model.predict_interval(now, level=p.level)
         return pd.DataFrame({"place": known, "now": now, "next": model.predict(now), "low": low, "high": high})
 
 
-def _ordered(times: Any) -> list[str]:
-    """Times as they sort: as numbers where all are, else as text."""
-    found = list(dict.fromkeys(times.tolist()))
-    try:
-        return sorted(found, key=float)
-    except ValueError:
-        return sorted(found)
+def _in_order(texts: Any) -> pd.Series:
+    """Values as numbers where all are, so that 10 comes after 9; else as text."""
+    stripped = texts.astype(str).str.strip()
+    numbers = pd.to_numeric(stripped, errors="coerce")
+    if numbers.isna().any():
+        return stripped
+    return numbers.astype(int) if (numbers == numbers.round()).all() else numbers
+
+
+def _noise(given: dict[str, Any]) -> Noise | None:
+    """The noise of a problem file; None where the counts decide."""
+    kind = checks.choice(given.get("noise", "poisson" if "rate" in given else "auto"), "noise", NOISES)
+    wanted = {
+        "poisson": ("rate",),
+        "negative-binomial": ("rate", "dispersion"),
+        **dict.fromkeys(NEGATIVE, ("sd",)),
+    }.get(kind, ())
+    for key in ("rate", "sd", "dispersion"):
+        if key in given and key not in wanted:
+            raise DataError(f"{key} is {given[key]!r} with noise {kind!r}.", hint=f"{kind} noise has no {key}.")
+        if key in given:
+            checks.positive(given[key], key, ndim=0)
+    rate, sd = float(given.get("rate", 1.0)), float(given.get("sd", 1.0))
+    made = {
+        "poisson": lambda: Poisson(rate),
+        "negative-binomial": lambda: NegativeBinomial(rate, float(given.get("dispersion", 0.1))),
+        "exact": Exact,
+        "gaussian": lambda: Gaussian(sd),
+        "laplace": lambda: Laplace(sd / np.sqrt(2)),
+        "geometric": lambda: Geometric(sd / np.sqrt(2)),
+    }
+    return made[kind]() if kind in made else None
+
+
+def _movement(given: dict[str, Any]) -> Any:
+    """The movement of a problem file: how to learn it, or its parameters."""
+    parameters = {k: float(given[k]) for k in ("stay", "scale", "attraction") if k in given}
+    if "movement" in given and parameters:
+        raise DataError(
+            f"movement is {given['movement']!r}, and {', '.join(parameters)} is given too.",
+            hint="give movement to learn it, or stay and scale where they are known.",
+        )
+    if not parameters:
+        return given.get("movement", "distance")
+    return Movement(**parameters)
 
 
 STUDY = Collective

@@ -71,7 +71,8 @@ def _finished(
     source = profile if other is None else other
     x, y = (next((c.name for c in source.columns if source.is_called(c, words)), None) for words in (FIRST, SECOND))
     if x is not None and y is not None:
-        columns |= {"x": x, "y": y}
+        degrees = x.lower().startswith(("lon", "lng")) and y.lower().startswith("lat")
+        columns |= {"lon": x, "lat": y} if degrees else {"x": x, "y": y}
         if other is not None:
             data["places_file"] = str(other.path)
     else:
@@ -81,11 +82,12 @@ def _finished(
         return _noisy(count, profile, found, (data, columns, comments, ask))
     options = {"noise": "poisson", "rate": 1.0}
     comments["options", "noise"] = (
-        "how counts differ from the truth: poisson, exact, or gaussian, laplace, geometric with sd"
+        "how counts differ from the truth: poisson, negative-binomial (with dispersion), exact, or gaussian, laplace, "
+        "geometric with sd"
     )
     comments["options", "rate"] = "the share of individuals that is counted"
     seen = f"{place.distinct:,} places counted at {time.distinct:,} times"
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("DistanceMoves",))
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("FlowModel",))
 
 
 def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments: dict, ask: list[str]) -> None:
@@ -108,7 +110,6 @@ def _noisy(count: Column, profile: FileProfile, found: tuple[Column, Column, Col
     """Counts that are negative or no whole numbers: noise with a standard deviation, which has to be guessed here."""
     data, columns, comments, ask = parts
     below = count.numbers[count.numbers < 0]
-    there = count.numbers[np.isfinite(count.numbers)]
     if len(below):
         noise, sd = "laplace", float(np.sqrt(np.mean(below**2)))  # of cells with nobody, half fall below 0
         ask.append(
@@ -116,14 +117,16 @@ def _noisy(count: Column, profile: FileProfile, found: tuple[Column, Column, Col
             "from the negative ones; give the sd that was used (Laplace: its scale times 1.414)."
         )
     else:
-        noise, sd = "gaussian", float(0.1 * np.mean(there)) or 1.0
-        ask.append(
-            f"{count.name} holds no whole numbers: relative abundance, not individuals? Flows are in its unit; noise = "
-            f"gaussian with sd = {sd:.3g}, a tenth of the mean, was taken."
-        )
+        ask.append(f"{count.name} holds no whole numbers: it is taken as relative abundance, not as individuals.")
+        comments["options", "noise"] = "relative abundance; or gaussian, laplace, geometric with sd, in its unit"
+        return _guessed(found, profile, (data, columns, {"noise": "relative"}, comments, ask))
     options = {"noise": noise, "sd": float(f"{sd:.3g}")}
     comments["options", "noise"] = "how counts differ from the truth: gaussian, laplace or geometric, with sd"
     comments["options", "sd"] = "the standard deviation of a count; guessed"
+    return _guessed(found, profile, (data, columns, options, comments, ask))
+
+
+def _guessed(found: tuple[Column, Column, Column], profile: FileProfile, parts: tuple) -> Guess:
     time, place, _ = found
     seen = f"{place.distinct:,} places counted at {time.distinct:,} times; {profile.n_rows:,} rows"
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("DistanceMoves",))
+    return Guess("collective", 0.95, seen, *parts, methods=("FlowModel",))

@@ -1,0 +1,269 @@
+"""What a fitted FlowModel knows: transitions, flows, routes, flux, forecasts, connectivity, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.stats import norm
+
+from sumwise import checks
+from sumwise.collective.counts import Counts
+from sumwise.collective.flow_problem import FlowProblem, StepMoves
+from sumwise.collective.forecast import forecast, transitions
+from sumwise.collective.intervals import count_intervals
+from sumwise.collective.movement import Movement
+from sumwise.collective.movement_search import left_out, share_divergence, track_probabilities
+from sumwise.collective.places import Places
+from sumwise.collective.routes import flux, routes
+from sumwise.collective.tracks import Tracks
+from sumwise.errors import DataError
+from sumwise.estimate import Estimate
+from sumwise.estimator import Estimator
+
+
+class FlowResults(Estimator):
+    """The methods of a fitted `FlowModel`."""
+
+    cyclic: bool
+    times_: list
+    places_: Places
+    counts_: np.ndarray
+    nodes_: np.ndarray
+    steps_: list[list[Any]]
+    movements_: list[Movement]
+    weights_: np.ndarray
+    log_moves_: list[Any] | None
+    log_start_: np.ndarray | None
+    seasons_: dict | None
+    n_: float
+
+    def _problem(self) -> FlowProblem:
+        raise NotImplementedError
+
+    def _time(self, given: Any) -> int:
+        listed = self.times_
+        if checks.plain(given) not in listed:
+            checks.known(checks.plain(given), listed, "time")
+        return listed.index(checks.plain(given))
+
+    def _read_tracks(self, tracks: Tracks) -> tuple[np.ndarray, ...]:
+        """Numbers of first places, first times, second places, and steps between."""
+        if not isinstance(tracks, Tracks):
+            raise DataError(f"tracks is a {type(tracks).__name__}.", hint="give Tracks(...) or Tracks.from_frame(...).")
+        starts, ends = (np.array([self._time(t) for t in given]) for given in (tracks.from_time, tracks.to_time))
+        lengths = (ends - starts) % len(self.times_) if self.cyclic else ends - starts
+        if (lengths < 0).any():
+            k = int(np.argmax(lengths < 0))
+            raise DataError(
+                f"{int((lengths < 0).sum())} tracks end before they begin. First: number {k}.",
+                hint="swap the sightings, or set cyclic=True where the last time leads to the first.",
+            )
+        return self.places_.index(tracks.from_place), starts, self.places_.index(tracks.to_place), lengths
+
+    def _transitions(self, kind: int) -> list[Any]:
+        edges = {(str(k), str(k + 1)): f for k, f in enumerate(self.steps_[kind])}
+        return transitions(Counts({}, edges))
+
+    def transitions(self, from_time: Any, to_time: Any) -> Any:
+        """Return p(place at `to_time` | place at `from_time`), (L, L); rows sum to 1.
+
+        Given that an individual is in the population at both times. Sparse with ``Places(reach=...)``. With
+        ``cyclic=True`` the year goes on: from week 50 to week 3.
+        """
+        self._fitted("steps_")
+        start, end = self._time(from_time), self._time(to_time)
+        n_steps = (end - start) % len(self.times_) if self.cyclic else end - start
+        if n_steps < 0:
+            raise DataError(f"{to_time!r} is before {from_time!r}.", hint="set cyclic=True for years that repeat.")
+        total = None
+        for kind, weight in enumerate(self.weights_):
+            steps = self._transitions(kind)
+            made: Any = sparse.eye_array(len(self.places_), format="csr")
+            made = made if sparse.issparse(steps[0]) else made.toarray()
+            for k in range(n_steps):
+                made = made @ steps[(start + k) % len(steps)]
+            total = weight * made if total is None else total + weight * made
+        return total
+
+    def predict_tracks(self, tracks: Tracks) -> np.ndarray:
+        """Return the probability of every track's second place, given its first: one per track."""
+        read = self._fitted("steps_")._read_tracks(tracks)
+        each = [track_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
+        return np.average(each, axis=0, weights=self.weights_)
+
+    def _step(self, k: int) -> Any:
+        """Flows of step k over all types."""
+        return sum(w * steps[k] for w, steps in zip(self.weights_, self.steps_))
+
+    def _step_after(self, k: int, from_time: Any) -> int:
+        if k >= len(self.steps_[0]):
+            raise DataError(f"No step begins at {from_time!r}, the last time.")
+        return k
+
+    def flows(self, from_time: Any, least: float = 0.05) -> pd.DataFrame:
+        """Return the flows of the step after `from_time`: from, to and the estimated count, `least` or more."""
+        k = self._fitted("steps_")._time(from_time)
+        table = sparse.coo_array(self._step(self._step_after(k, from_time)))
+        kept = table.data >= least
+        names = np.array(self.places_.names, dtype=object)
+        found = pd.DataFrame({"from": names[table.row], "to": names[table.col], "count": table.data})
+        return found.loc[kept].reset_index(drop=True)
+
+    def counts(self) -> Counts:
+        """Return estimated counts of all times and flows, as `map_counts` does."""
+        self._fitted("steps_")
+        names = [str(t) for t in self.times_] + ([f"{self.times_[0]} again"] if self.cyclic else [])
+        nodes = dict(zip(names, [*self.nodes_, self.nodes_[0]] if self.cyclic else self.nodes_))
+        edges = {e: self._step(k) for k, e in enumerate(pairwise(names))}
+        return Counts(nodes, edges, self.n_)
+
+    def routes(
+        self, n: int = 10, *, start: Any = None, end: Any = None, returning: bool = False, random_state: Any = 0
+    ) -> pd.DataFrame:
+        """Draw routes of individuals, a row per step (see `sumwise.collective.routes`).
+
+        Parameters
+        ----------
+        n : int, default 10
+        start, end : optional
+            The place where all routes begin at the first time, and where they end at the last one.
+        returning : bool, default False
+            Routes that end where they began, as those of birds that come back to their nest after a year.
+        random_state : int, Generator or None, default 0
+        """
+        places = self._fitted("steps_").places_
+        same = (lambda x, y: (x, y)) if places.lon is not None else None
+        dates = [*self.times_, self.times_[0]] if self.cyclic else self.times_
+        first, last = (None if p is None else int(places.index([p])[0]) for p in (start, end))
+        ends = {"start": first, "end": last, "returning": returning}
+        return routes(
+            self.counts(), places.positions, n, dates=dates, to_lonlat=same, random_state=random_state, **ends
+        )
+
+    def flux(self, start: Any, end: Any) -> pd.DataFrame:
+        """Return how many cross the line from `start` to `end` (lon, lat or x, y) at every step, either way."""
+        return flux(self.counts(), self._fitted("steps_").places_.positions, start, end)
+
+    def forecast(self, counts: Any, from_time: Any, steps: int = 1, **options: Any) -> Estimate:
+        """Forecast counts (L,) of `from_time` over the next steps, with intervals (see `sumwise.collective.forecast`).
+
+        Moves are those of the most common type at these times of the year.
+        """
+        start = self._fitted("steps_")._time(from_time)
+        moves = self._transitions(int(np.argmax(self.weights_)))
+        checks.at_least(steps, "steps", 1)
+        if not self.cyclic and start + steps > len(moves):
+            raise DataError(f"There are {len(moves) - start} steps after {from_time!r}; {steps} were asked for.")
+        return forecast(counts, [moves[(start + k) % len(moves)] for k in range(steps)], **options)
+
+    def predict(self, counts: Any, from_time: Any = None) -> np.ndarray:
+        """Return expected counts (L,) one step later of those who are counted now.
+
+        Moves are those after `from_time`; default: the mean of all steps.
+        """
+        return self._now(counts) @ self._one_step(from_time)
+
+    def predict_interval(
+        self, counts: Any, level: float = 0.95, from_time: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high) of the counts one step later, taking the estimated moves as known."""
+        moves, now = self._one_step(from_time), self._now(counts)
+        mean = now @ moves
+        spread = np.sqrt(np.maximum(mean - now @ (moves * moves), 0.0))
+        wide = norm.ppf((1 + checks.fraction(level, "level")) / 2) * spread
+        return np.maximum(mean - wide, 0.0), mean + wide
+
+    def _now(self, counts: Any) -> np.ndarray:
+        now = checks.finite(counts, "counts", ndim=1)
+        if len(now) != len(self._fitted("steps_").places_):
+            raise DataError(f"There are {len(now)} counts for {len(self.places_)} places.", hint="give one per place.")
+        return now
+
+    def _one_step(self, from_time: Any) -> Any:
+        """Probabilities of one step over all types of movement: after a time, or the mean of all steps."""
+        each = [self._transitions(k) for k in range(len(self._fitted("steps_").weights_))]
+        steps = range(len(each[0])) if from_time is None else [self._step_after(self._time(from_time), from_time)]
+        return sum(w * sum(moves[k] for k in steps) / len(steps) for w, moves in zip(self.weights_, each))
+
+    def connectivity(self, regions: Mapping, from_time: Any, to_time: Any) -> pd.DataFrame:
+        """Return the share of each region's individuals at `from_time` that is in each region at `to_time`.
+
+        `regions` maps names to lists of places. Rows are regions of departure; what goes elsewhere is missing to 1.
+        """
+        self._fitted("steps_")
+        at = {name: self.places_.index(members) for name, members in checks.mapping(regions, "regions").items()}
+        start = np.maximum(self.nodes_[self._time(from_time)], 0.0)
+        moved = self.transitions(from_time, to_time)
+        rows = []
+        for members in at.values():
+            weight = np.zeros(len(start))
+            weight[members] = start[members] / max(start[members].sum(), 1e-300)
+            arrived = np.asarray(weight @ moved).ravel()
+            rows.append([arrived[others].sum() for others in at.values()])
+        return pd.DataFrame(rows, index=list(at), columns=list(at))
+
+    def check(self) -> pd.DataFrame:
+        """Return how well times are predicted that are left out, beside simple rules.
+
+        Every fourth time is left out and estimated from the others ("between"); the last one from all before it
+        ("ahead"), with the movement that was learned from all times.
+
+        Returns
+        -------
+        pandas.DataFrame
+            time, kind, and Kullback-Leibler divergences of the observed shares from those of the model, of the mean of
+            the neighbouring times ("between") and of the time before.
+        """
+        problem = self._fitted("steps_")._problem()
+        seen = [t for t in range(len(problem.counts)) if not np.isnan(problem.counts[t]).all()]
+        tries = [("between", left_out(problem))]
+        if len(seen) > 2 and not self.cyclic:
+            tries.append(("ahead", [seen[-1]]))
+        rows = []
+        for kind, times in tries:
+            made = problem.inside(problem.solve(self._best(), times))
+            for t in times:
+                before = max((s for s in seen if s < t), default=seen[-1])
+                after = min((s for s in seen if s > t), default=seen[0])
+                given, sums = problem.counts, [problem.counts[before], problem.counts[after]]
+                mean = np.nanmean(sums, axis=0) if kind == "between" else given[before]
+                each = [share_divergence(given[t], np.nan_to_num(q)) for q in (made[t], mean, given[before])]
+                rows.append((self.times_[t], kind, *each))
+        return pd.DataFrame(rows, columns=["time", "kind", "model", "neighbouring times", "time before"])
+
+    def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
+        """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.
+
+        By `count_intervals`, with the most common type of movement taken as known.
+        """
+        problem, n = self._fitted("steps_")._problem(), len(self.places_)
+        best = self._best()
+        asked = {}
+        for name, parts in checks.mapping(functions, "functions").items():
+            asked[name] = {self._attributes(key, problem): _padded(w, n, problem) for key, w in parts.items()}
+        return count_intervals(problem.model(best), problem.tables(), asked, level=level)
+
+    def _best(self) -> Any:
+        """The most common type of movement, or the moves that adapted to the flows."""
+        if self.log_moves_ is not None and self.log_start_ is not None:
+            return StepMoves(self.log_moves_, self.log_start_)
+        return self.movements_[int(np.argmax(self.weights_))]
+
+    def _attributes(self, key: Any, problem: FlowProblem) -> Any:
+        if isinstance(key, tuple) and len(key) == 2:
+            k = self._time(key[0])
+            return problem.names[k], problem.names[k + 1]
+        return problem.names[self._time(key)]
+
+
+def _padded(weights: Any, n: int, problem: FlowProblem) -> np.ndarray:
+    """Weights over the places, with zeros for what is outside."""
+    given = np.asarray(weights.toarray() if sparse.issparse(weights) else weights, dtype=float)
+    if given.shape not in ((n,), (n, n)):
+        raise DataError(f"Weights have shape {given.shape}; there are {n} places.")
+    return np.pad(given, (0, problem.n_states - n))

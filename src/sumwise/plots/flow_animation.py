@@ -1,0 +1,80 @@
+"""A season as an animated picture: one map per step."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sumwise import checks
+from sumwise.errors import DataError
+
+__all__ = ["animate_flows"]
+
+
+def animate_flows(
+    frames: Sequence[Mapping[str, Any]],
+    path: str | PathLike,
+    *,
+    outlines: Any = None,
+    projection: Any = None,
+    seconds: float = 0.4,
+    dpi: int = 80,
+) -> Path:
+    """Write an animated GIF with a map of flows per step.
+
+    Parameters
+    ----------
+    frames : sequence of mappings
+        What `diagnostics.flow_frames` returns: numbers of `plot_map_flows` for every step.
+    path : str or path
+        Ends in .gif.
+    outlines, projection
+        As for `plot_map_flows`.
+    seconds : float, default 0.4
+        How long each step is shown.
+    dpi : int, default 80
+        Dots per inch; a map is 6.4 by 5.2 inches.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sumwise.plots import animate_flows
+    >>> step = {"positions": [[-90.0, 40.0], [-88.0, 42.0]], "starts": [[-90.0, 40.0]], "moves": [[1.0, 1.0]]}
+    >>> frames = [{**step, "counts": [n], "title": f"week {n}"} for n in (1, 2)]
+    >>> made = animate_flows(frames, Path(tempfile.mkdtemp()) / "flows.gif", dpi=30)
+    >>> made.read_bytes()[:6]
+    b'GIF89a'
+    """
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    from sumwise.plots.map_flows import plot_map_flows
+
+    path, listed = Path(path), list(frames)
+    if not listed:
+        raise DataError("There are no frames to animate.", hint="give diagnostics.flow_frames(model).")
+    if path.suffix.lower() != ".gif":
+        raise DataError(f"The animation is written as GIF, not {path.suffix or 'without an ending'}.")
+    checks.positive(seconds, "seconds", ndim=0)
+    pictures = []
+    for numbers in listed:
+        figure, ax = plt.subplots(figsize=(6.4, 5.2))
+        plot_map_flows(numbers, outlines, projection, ax)
+        held = io.BytesIO()
+        figure.savefig(held, format="png", dpi=dpi)
+        plt.close(figure)
+        pictures.append(Image.open(held).convert("P", palette=Image.Palette.ADAPTIVE))
+    temporary = path.with_name(f".{path.name}.new")
+    more = {"append_images": pictures[1:], "duration": int(1000 * seconds), "loop": 0}
+    pictures[0].save(temporary, format="GIF", save_all=True, **more)
+    os.replace(temporary, path)
+    return path
