@@ -17,6 +17,7 @@ EXTRAS = {
     "pyproj": "geo",
     "h3": "geo",
     "xarray": "geo",
+    "geopandas": "geo",
     "ot": "transport",
     "fastavro": "avro",
     "fsspec": "remote",

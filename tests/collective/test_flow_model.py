@@ -7,29 +7,15 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from flow_cases import LINE, population
+from flow_cases import NEAR as TRUE
 from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-LINE = Places(x=np.arange(5.0), y=np.zeros(5), names=list("abcde"))
-TRUE = Movement(stay=1.0, scale=0.8)
 NAMED = {"time": "week", "place": "cell", "count": "abundance"}
-
-
-def population(n=3000, times=6, seed=0):
-    """True counts (T, L) and flows (T - 1, L, L) of a population that drifts to the right."""
-    rng = np.random.default_rng(seed)
-    logs = TRUE.log_moves(LINE) + 0.8 * np.sign(np.subtract.outer(np.arange(5), np.arange(5)).T)
-    moves = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-    here, counts, flows = rng.multinomial(n, [0.6, 0.2, 0.1, 0.05, 0.05]), [], []
-    for _ in range(times):
-        counts.append(here)
-        table = np.stack([rng.multinomial(k, p) for k, p in zip(here, moves)])
-        flows.append(table)
-        here = table.sum(axis=0)
-    return np.array(counts, dtype=float), np.array(flows[:-1], dtype=float)
 
 
 def long_frame(counts):
@@ -150,26 +136,6 @@ def test_years_wrap_around():
     np.testing.assert_allclose(around, model.transitions(4, 5) @ model.transitions(5, 0) @ model.transitions(0, 1))
     with pytest.raises(DataError, match="is before"):
         FlowModel(LINE, TRUE).fit(counts).transitions(4, 1)
-
-
-def test_what_comes_after_a_fit_agrees_with_the_flows():
-    counts, _ = population()
-    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
-    first = model.flows(0)
-    assert first["count"].sum() == pytest.approx(3000, rel=0.01)
-    made = model.routes(4, random_state=0)
-    assert made["route_id"].nunique() == 4
-    crossed = model.flux([1.5, 1.0], [1.5, -1.0])
-    step = np.asarray(model.steps_[0][0])
-    assert crossed["net"][0] == pytest.approx(step[2:, :2].sum() - step[:2, 2:].sum())
-    shares = model.connectivity({"left": ["a", "b"], "right": ["c", "d", "e"]}, 0, 5)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    ahead = model.forecast(counts[0], 0, 2, draws=50)
-    np.testing.assert_allclose(ahead.values[1], counts[0] @ model.transitions(0, 2))
-    found = model.interval(
-        {"a to b": {(0, 1): np.outer([1, 0, 0, 0, 0], [0, 1, 0, 0, 0])}, "at c": {2: [0, 0, 1, 0, 0]}}
-    )
-    assert found.low[0] <= step[0, 1] <= found.high[0]
 
 
 def test_sparse_places_give_sparse_flows():
@@ -323,34 +289,3 @@ def test_adaptive_moves_follow_the_flows_where_many_move():
     assert sparse.issparse(wide.log_moves_[0])
     with pytest.raises(DataError, match="Adaptive moves take no tracks"):
         FlowModel(LINE, "adaptive").fit(counts, tracks=Tracks(["a"], [0], ["b"], [1]))
-
-
-def test_left_out_times_are_checked_against_simple_rules():
-    counts, _ = population(n=20000, times=8)
-    found = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts).check()
-    assert found["kind"].tolist() == ["between", "ahead"]
-    assert (found[["model", "neighbouring times", "time before"]] >= -1e-9).all(axis=None)
-    assert found["model"][0] < found["time before"][0]
-
-
-def test_routes_can_be_given_their_ends():
-    counts, _ = population()
-    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
-    made = model.routes(5, start="a", end="c", random_state=1)
-    first, last = (made.groupby("route_id")["i"].nth(k).to_numpy() for k in (0, -1))
-    assert (first == 1).all()
-    assert (last == 3).all()
-    back = model.routes(20, returning=True, random_state=1).groupby("route_id")["i"]
-    np.testing.assert_array_equal(back.nth(0).to_numpy(), back.nth(-1).to_numpy())
-
-
-def test_one_step_is_predicted_with_an_interval():
-    counts, _ = population()
-    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
-    np.testing.assert_allclose(model.predict(counts[0], 0), counts[0] @ model.transitions(0, 1))
-    mean = np.mean([model.transitions(k, k + 1) for k in range(5)], axis=0)
-    np.testing.assert_allclose(model.predict(counts[0]), counts[0] @ mean)
-    low, high = model.predict_interval(counts[0])
-    assert ((low <= model.predict(counts[0])) & (model.predict(counts[0]) <= high)).all()
-    with pytest.raises(DataError, match="2 counts for 5 places"):
-        model.predict([1, 2])

@@ -175,6 +175,22 @@ class Places:
         return cls(lon=lon, lat=lat, names=names, area=area, **options)
 
     @classmethod
+    def from_geopandas(cls, frame: Any, name: str, **options: Any) -> Places:
+        """Return the rows of a `geopandas.GeoDataFrame` in any reference system: centroids, and areas of polygons.
+
+        `name` is the column that identifies a row, such as ``tile_ID`` of a tessellation of scikit-mobility.
+        """
+        if not hasattr(frame, "geometry") or getattr(frame, "crs", None) is None:
+            raise DataError(
+                "The frame has no geometry with a coordinate reference system.",
+                hint="give a GeoDataFrame, and set_crs(...) where it has none.",
+            )
+        shapes = json.loads(frame[[name, frame.geometry.name]].to_crs("EPSG:4326").to_json())
+        for feature, given in zip(shapes["features"], frame[name].tolist()):
+            feature["properties"][name] = given
+        return cls.from_geojson(shapes, name, **options)
+
+    @classmethod
     def from_projected(cls, x: Any, y: Any, crs: Any, **options: Any) -> Places:
         """Return places from coordinates in any reference system (needs the extra ``geo``: pyproj)."""
         transformer = require("pyproj").Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
@@ -262,6 +278,21 @@ class Places:
         kept = ~self._crossed(i, j)
         i, j = i[kept], j[kept]
         return sparse.csr_array((self._pair_distances(i, j), (i, j)), shape=(len(self), len(self)))
+
+    def to_geojson(self) -> dict[str, Any]:
+        """Return the places as GeoJSON points, with their names and areas."""
+        if self.lon is None:
+            raise DataError("These places have no longitude and latitude.", hint="see Places.from_projected.")
+        areas = [None] * len(self) if self.area is None else self.area.tolist()
+        features = [
+            {
+                "type": "Feature",
+                "geometry": {"type": "Point", "coordinates": point},
+                "properties": {"place": name} | ({} if area is None else {"area": area}),
+            }
+            for name, point, area in zip(self.names, self.positions.tolist(), areas)
+        ]
+        return {"type": "FeatureCollection", "features": features}
 
     def neighbours(self, radius: float) -> dict[Any, list]:
         """Return the names of the places within `radius` of each."""

@@ -1,0 +1,62 @@
+"""What a fitted FlowModel knows agrees with its flows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flow_cases import LINE, NEAR, population
+from sumwise.collective import FlowModel
+from sumwise.errors import DataError
+from sumwise.noise import Gaussian
+
+
+def test_what_comes_after_a_fit_agrees_with_the_flows():
+    counts, _ = population()
+    model = FlowModel(LINE, NEAR, noise=Gaussian(10.0)).fit(counts)
+    first = model.flows(0)
+    assert first["count"].sum() == pytest.approx(3000, rel=0.01)
+    made = model.routes(4, random_state=0)
+    assert made["route_id"].nunique() == 4
+    crossed = model.flux([1.5, 1.0], [1.5, -1.0])
+    step = np.asarray(model.steps_[0][0])
+    assert crossed["net"][0] == pytest.approx(step[2:, :2].sum() - step[:2, 2:].sum())
+    shares = model.connectivity({"left": ["a", "b"], "right": ["c", "d", "e"]}, 0, 5)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    ahead = model.forecast(counts[0], 0, 2, draws=50)
+    np.testing.assert_allclose(ahead.values[1], counts[0] @ model.transitions(0, 2))
+    found = model.interval(
+        {"a to b": {(0, 1): np.outer([1, 0, 0, 0, 0], [0, 1, 0, 0, 0])}, "at c": {2: [0, 0, 1, 0, 0]}}
+    )
+    assert found.low[0] <= step[0, 1] <= found.high[0]
+
+
+def test_left_out_times_are_checked_against_simple_rules():
+    counts, _ = population(n=20000, times=8)
+    found = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts).check()
+    assert found["kind"].tolist() == ["between", "ahead"]
+    assert (found[["model", "neighbouring times", "time before"]] >= -1e-9).all(axis=None)
+    assert found["model"][0] < found["time before"][0]
+
+
+def test_routes_can_be_given_their_ends():
+    counts, _ = population()
+    model = FlowModel(LINE, NEAR, noise=Gaussian(10.0)).fit(counts)
+    made = model.routes(5, start="a", end="c", random_state=1)
+    first, last = (made.groupby("route_id")["i"].nth(k).to_numpy() for k in (0, -1))
+    assert (first == 1).all()
+    assert (last == 3).all()
+    back = model.routes(20, returning=True, random_state=1).groupby("route_id")["i"]
+    np.testing.assert_array_equal(back.nth(0).to_numpy(), back.nth(-1).to_numpy())
+
+
+def test_one_step_is_predicted_with_an_interval():
+    counts, _ = population()
+    model = FlowModel(LINE, NEAR, noise=Gaussian(10.0)).fit(counts)
+    np.testing.assert_allclose(model.predict(counts[0], 0), counts[0] @ model.transitions(0, 1))
+    mean = np.mean([model.transitions(k, k + 1) for k in range(5)], axis=0)
+    np.testing.assert_allclose(model.predict(counts[0]), counts[0] @ mean)
+    low, high = model.predict_interval(counts[0])
+    assert ((low <= model.predict(counts[0])) & (model.predict(counts[0]) <= high)).all()
+    with pytest.raises(DataError, match="2 counts for 5 places"):
+        model.predict([1, 2])
