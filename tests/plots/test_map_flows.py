@@ -24,6 +24,6 @@ def test_outlines_arrows_and_the_scale_bar_are_drawn():
     assert len(arrows.U) == 2
     assert len(ax.lines) == 2  # the outline and the bar
     bar = ax.lines[1].get_xdata()
-    assert (bar[1] - bar[0]) * 111.195 * 0.5 == pytest.approx(500, rel=0.01)
+    assert (bar[1] - bar[0]) * 111.195 * 0.5 == pytest.approx(100, rel=0.01)
     assert ax.get_aspect() == pytest.approx(2.0)
     plt.close(ax.figure)

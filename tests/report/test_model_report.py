@@ -14,7 +14,7 @@ from call_trace import trace
 from study_cases import flocks, people, votes
 from sumwise import Bags, Margins, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.collective import CountsOverTime, FlowModel, Movement, Places
+from sumwise.collective import FlowModel, Movement, Places
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
@@ -60,12 +60,10 @@ def in_python(family):
         return BagRidge(LinearEmbedding()), (bags, y), {"response": "dose"}
     if family == "collective":
         frame = flocks(3)
-        counts = frame["birds"].to_numpy(dtype=float).reshape(3, 9)
-        places = frame["site"].unique()
         where = frame.groupby("site", sort=False)[["x", "y"]].first().to_numpy()
-        at = Places(x=where[:, 0], y=where[:, 1], names=places)
-        model = FlowModel(at, Movement(1.0, 0.8))
-        return model, CountsOverTime(counts, ["1", "2", "3"], places, where), {}
+        at = Places(x=where[:, 0], y=where[:, 1], names=frame["site"].unique())
+        counts = frame.rename(columns={"week": "time", "site": "place", "birds": "count"})
+        return FlowModel(at, Movement(1.0, 0.8)), counts, {}
     frame = rows()
     names = [c for c in frame if c != "click"]
     return MaxEntClassifier(engine="exact"), aggregate(frame.astype(str), names, "click", 2), {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.errors import DataError
@@ -16,7 +18,7 @@ def detection_by_time(counts: np.ndarray, variance: np.ndarray, n: np.ndarray) -
     gaps are compared over the places that were seen, by the composition of the nearest times without gaps.
     """
     seen = ~np.isnan(counts)
-    complete = seen.all(axis=2)
+    complete: Any = seen.all(axis=2)
     if not complete.any(axis=1).all():
         raise DataError(
             "Detection by time needs a time at which every place was counted; there is none.",

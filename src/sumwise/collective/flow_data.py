@@ -253,8 +253,8 @@ def population_of(read: FlowData, noise: Noise | None, size: Any) -> tuple[np.nd
     if noise is None and (seen == np.floor(seen)).all():
         noise = Poisson()
     if isinstance(noise, (Poisson, NegativeBinomial)):
-        noise = noise if effort is None else with_rate(noise, effort)
-        return counts, noise, _sizes(counts / noise.rate, size, stated)
+        counted: Any = noise if effort is None else with_rate(noise, effort)
+        return counts, counted, _sizes(counts / counted.rate, size, stated)
     counts = counts if effort is None else counts / effort
     if noise is not None:
         scale = getattr(noise, "scale", None)

@@ -82,14 +82,15 @@ def places_of_array(data: Any, time: str) -> tuple[Any, Places]:
         seen = ~np.isnan(np.asarray(stacked.values, dtype=float)).all(axis=0)  # sea, or outside of the region
         kind = ("lon", "lat") if all(known[:2]) else ("x", "y")
         names = np.flatnonzero(seen).tolist()
-        return stacked[:, seen], Places(names=names, **{k: c[seen] for k, c in zip(kind, columns)})
+        kept: dict[str, Any] = {k: c[seen] for k, c in zip(kind, columns)}
+        return stacked[:, seen], Places(names=names, **kept)
     (place,) = other
     names = data[place].values.tolist() if place in data.coords else list(range(data.sizes[place]))
     stacked = stacked.assign_coords({place: names}).rename({place: "place"} if place != "place" else {})
     for first, second, kind in ((LON, LAT, ("lon", "lat")), (X, Y, ("x", "y"))):
         found = [next((c for c in data.coords if str(c).lower() in words), None) for words in (first, second)]
         if all(found):
-            made = {k: np.asarray(data[c].values, dtype=float) for k, c in zip(kind, found)}
+            made: dict[str, Any] = {k: np.asarray(data[c].values, dtype=float) for k, c in zip(kind, found)}
             return stacked, Places(names=names, **made)
     return stacked, Places(distances=1.0 - np.eye(len(names)), names=names)
 
@@ -124,10 +125,10 @@ class FlowExchange(FlowResults):
             what = {"place": name, "time": str(from_time), "count": float(n)}
             features.append(_feature("Point", point.tolist(), what))
         at = {name: point.tolist() for name, point in zip(self.places_.names, where)}
-        for row in self.flow_frame(from_time, least).itertuples(index=False):
-            if row.origin != row.destination:
-                what = {"origin": row.origin, "destination": row.destination, "flow": float(row.flow)}
-                features.append(_feature("LineString", [at[row.origin], at[row.destination]], what))
+        for origin, destination, flow in self.flow_frame(from_time, least).to_numpy(dtype=object):
+            if origin != destination:
+                what = {"origin": origin, "destination": destination, "flow": float(flow)}
+                features.append(_feature("LineString", [at[origin], at[destination]], what))
         made = {"type": "FeatureCollection", "features": features}
         if path is not None:
             _write_text(Path(path), json.dumps(made, default=str, allow_nan=False))
@@ -138,8 +139,8 @@ class FlowExchange(FlowResults):
         self._lonlat()
         drawn = self.routes(n, **options)
         features = [
-            _feature("LineString", part[["lon", "lat"]].to_numpy().tolist(), {"route": int(k)})
-            for k, part in drawn.groupby("route_id")
+            _feature("LineString", part[["lon", "lat"]].to_numpy().tolist(), {"route": k})
+            for k, (_, part) in enumerate(drawn.groupby("route_id"), 1)
         ]
         made = {"type": "FeatureCollection", "features": features}
         if path is not None:

@@ -349,9 +349,10 @@ class FlowModel(FlowExchange):
             one = FlowModel(**self.get_params(deep=False))
             one.times_, one.places_, one.n_, one.moves_ = self.times_, self.places_, problem.n, []
             one.weight_, one.relative_, one.seasons_ = self.weight_, self.relative_, None
-            one.detection_ = self.detection_ if self.detection != "time" else np.atleast_2d(self.detection_)[k]
-            errors = self.detection_error_
-            one.detection_error_ = errors if self.detection != "time" else np.atleast_2d(errors)[k]
+            found: Any = (self.detection_, self.detection_error_)
+            if self.detection == "time":
+                found = tuple(np.atleast_2d(v)[k] for v in found)
+            one.detection_, one.detection_error_ = found
             adapted = None if learned.adapted is None else [learned.adapted[k]]
             part = Learned(learned.movements, learned.weights, [[f[k]] for f in learned.fits], learned.scores)
             part.log_likelihood, part.adapted = learned.log_likelihood, adapted

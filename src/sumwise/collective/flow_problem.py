@@ -66,6 +66,7 @@ class FlowProblem:
         n_steps = len(self.names) - 1
         one = isinstance(movement, Movement)
         made = [movement.log_moves(self.places, self.far)] * n_steps if one else list(movement.logs)
+        ends: list[Any] = [None] * n_steps
         if self.mask is not None:
             ends = [self.mask[(k + 1) % len(self.mask)] for k in range(n_steps)]
             made = [_masked(logs, end) for logs, end in zip(made, ends)]
@@ -73,8 +74,7 @@ class FlowProblem:
             return made
         if one and self.mask is None:
             return [_with_outside(made[0], self.turnover)] * n_steps
-        open_ = [None] * n_steps if self.mask is None else ends
-        return [_with_outside(logs, self.turnover, end) for logs, end in zip(made, open_)]
+        return [_with_outside(logs, self.turnover, end) for logs, end in zip(made, ends)]
 
     def model(self, movement: Any) -> TreeModel:
         """The chain of one individual."""

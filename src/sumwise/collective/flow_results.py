@@ -30,6 +30,7 @@ class FlowResults(Estimator):
     """The methods of a fitted `FlowModel`."""
 
     cyclic: bool
+    population: str
     times_: list
     places_: Places
     counts_: np.ndarray
@@ -105,14 +106,49 @@ class FlowResults(Estimator):
             raise DataError(f"No step begins at {from_time!r}, the last time.")
         return k
 
-    def flows(self, from_time: Any, least: float = 0.05) -> pd.DataFrame:
-        """Return the flows of the step after `from_time`: from, to and the estimated count, `least` or more."""
-        k = self._fitted("steps_")._time(from_time)
-        table = sparse.coo_array(self._step(self._step_after(k, from_time)))
+    def flows(self, from_time: Any = None, least: float = 0.05) -> pd.DataFrame:
+        """Return the flows of the step after `from_time`: from, to and the estimated count, `least` or more.
+
+        Without a time: of all steps, with the columns time and next time, the largest flows of each step first.
+        """
+        names = np.array(self._fitted("steps_").places_.names, dtype=object)
+        if from_time is not None:
+            return self._listed(self._step_after(self._time(from_time), from_time), names, least)
+        parts = []
+        for k in range(len(self.steps_[0])):
+            found = self._listed(k, names, least).sort_values("count", ascending=False, kind="stable")
+            times = {"time": self.times_[k], "next time": self.times_[(k + 1) % len(self.times_)]}
+            parts.append(found.assign(**times)[["time", "next time", "from", "to", "count"]])
+        return pd.concat(parts, ignore_index=True)
+
+    def _listed(self, k: int, names: np.ndarray, least: float) -> pd.DataFrame:
+        table = sparse.coo_array(self._step(k))
         kept = table.data >= least
-        names = np.array(self.places_.names, dtype=object)
         found = pd.DataFrame({"from": names[table.row], "to": names[table.col], "count": table.data})
         return found.loc[kept].reset_index(drop=True)
+
+    def staying(self) -> np.ndarray:
+        """Return the share of individuals that stay where they are, for every step."""
+        steps: list[Any] = [self._step(k) for k in range(len(self._fitted("steps_").steps_[0]))]
+        return np.array([float(f.diagonal().sum() / max(f.sum(), 1e-300)) for f in steps])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what was counted and is estimated at every time and place, a row each."""
+        t, k = np.indices(self._fitted("steps_").counts_.shape).reshape(2, -1)
+        times, places = (np.array(list(v), dtype=object) for v in (self.times_, self.places_.names))
+        columns = {"time": times[t], "place": places[k]}
+        return pd.DataFrame({**columns, "counted": self.counts_.ravel(), "estimated": self.nodes_.ravel()})
+
+    def flow_bounds(self, from_place: Any, to_place: Any, from_time: Any) -> tuple[float, float]:
+        """Return the least and the largest flow that the estimated counts of two places allow, whatever the movement.
+
+        In a population that varies, the least is 0.
+        """
+        k = self._step_after(self._fitted("steps_")._time(from_time), from_time)
+        i, j = self.places_.index([from_place, to_place])
+        here, there = self.nodes_[k, i], self.nodes_[(k + 1) % len(self.times_), j]
+        low = max(here + there - self.n_, 0.0) if self.population == "fixed" else 0.0
+        return float(low), float(min(here, there))
 
     def counts(self) -> Counts:
         """Return estimated counts of all times and flows, as `map_counts` does."""

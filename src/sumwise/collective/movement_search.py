@@ -139,7 +139,7 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
     chosen = int(scores["error"].argmin()) if len(problems[0].counts) > 2 else 1
     scores["chosen"] = np.arange(len(scores)) == chosen
-    movement = Movement(0.0, float(scores["scale"][chosen]))
+    movement = Movement(0.0, float(scores["scale"].to_numpy(dtype=float)[chosen]))
     made = [adapt(p, movement) for p in problems]
     found = Learned([movement], np.ones(1), [[fit for _, fit in made]], scores)
     return replace(found, adapted=[steps for steps, _ in made])

@@ -33,6 +33,7 @@ def solve_overdispersed(tables: Tables, solve: Callable[[Tables], CountsFit], to
     """
     factors: dict[int, Any] = {}  # per table; none at first: plain Poisson noise
     history: list[float] = []
+    fit: Any = None
     for _ in range(ROUNDS):
         made = Tables([_as_poisson(t, factors.get(k, 1.0)) for k, t in enumerate(tables)], tables.domain, n=tables.n)
         fit = solve(made)

@@ -163,7 +163,7 @@ def default_regions(model: Any) -> dict[str, list]:
         others = [a for k, a in enumerate(names) if k not in set(order.tolist())]
         return {**out, "other places": others} if others else out
     where = places.positions
-    middle = [_weighted_median(where[:, k], weight) for k in (0, 1)]
+    middle = np.quantile(where, 0.5, axis=0, weights=weight, method="inverted_cdf")
     east, north = where[:, 0] > middle[0], where[:, 1] > middle[1]
     words = ("south", "north"), ("west", "east")
     out = {}
@@ -173,12 +173,6 @@ def default_regions(model: Any) -> dict[str, list]:
             if len(here):
                 out[f"{words[0][high]}-{words[1][right]}"] = [names[k] for k in here]
     return out
-
-
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weight[order])
-    return float(values[order][np.searchsorted(share, share[-1] / 2)])
 
 
 def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str, Any]:

@@ -47,7 +47,9 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
     ax.scatter(*frame.places.T, s=4, color="0.8", zorder=1)
     counts = np.asarray(numbers["counts"], dtype=float)
     if len(counts):
-        starts, moves = frame.moved(numbers["starts"], numbers["moves"])
+        begin, move = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
+        starts = frame.points(begin)
+        moves = frame.points(begin + move) - starts
         shown = ax.scatter(*starts.T, s=30, c=np.log10(np.maximum(counts, 1e-9)), cmap="cividis_r", zorder=2)
         tips(shown, [f"{n:,.1f} individuals" for n in counts])
         bar = ax.figure.colorbar(shown, ax=ax, label="individuals (log scale)", shrink=0.7)

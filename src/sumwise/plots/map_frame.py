@@ -41,14 +41,6 @@ class MapFrame:
             return at
         return np.column_stack(self.projector.transform(*at.T))
 
-    def moved(self, starts: Any, moves: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Starts and moves of arrows in the coordinates of the axes."""
-        begin = self.points(starts)
-        end = self.points(
-            np.asarray(starts, dtype=float).reshape(-1, 2) + np.asarray(moves, dtype=float).reshape(-1, 2)
-        )
-        return begin, end - begin
-
     def finish(self, title: str) -> Any:
         """Limits around the places, equal scales, a scale bar and labels; returns the axes."""
         from sumwise.plots.labels import short

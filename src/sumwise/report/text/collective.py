@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from sumwise import diagnostics
 from sumwise.collective import CountsOverTime, FlowModel
 from sumwise.errors import DataError
+from sumwise.plots.map_frame import rings
 from sumwise.report.context import Context, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
@@ -48,13 +47,19 @@ def write(context: Context) -> Summary:
 
         return plain.write(context)
     model = context.model
-    _check_data(model, context.data)
-    flows, places = _flows(model), _places(model)
+    given = np.shape(getattr(context.data, "counts", context.data))
+    arrays = isinstance(context.data, (CountsOverTime, np.ndarray)) and model.seasons_ is None
+    if arrays and given != model.counts_.shape:
+        raise DataError(
+            f"The counts have shape {given}; the model was fitted to {model.counts_.shape}.",
+            hint="give what fit was given.",
+        )
+    flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
-    steps = f"{_time(model.times_[0])} to {model.times_[-1]}"
+    steps = f"{_called(model.times_[0], 'time')} to {model.times_[-1]}"
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {steps}")
     summary = Summary(title, "collective", context.method)
-    stay = _staying(model)
+    stay = model.staying()
     summary.record = {
         "times": len(model.times_),
         "places": len(model.places_),
@@ -65,43 +70,27 @@ def write(context: Context) -> Summary:
     summary.findings = _findings(context, flows, stay, intervals)
     summary.lead = _lead(context, stay)
     summary.add("found", _flow_figure(context, flows), _route_figure(context), _connectivity_figure(context))
-    _listed(summary, flows, intervals, context)
+    found, why = intervals
+    largest = f"The largest flows between places, with {context.percent} intervals"
+    summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS))
+    moves = _moving(flows).head(MOST_ROWS)
+    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE)
+    summary.add("estimates", listed)
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
         _truth(context, summary)
-    _by_season(model, summary)
+    _seasons_and_detection(model, summary)
     _movement(context, summary)
     _check(context, summary)
-    _detection(model, summary)
     _agreement(context, summary)
     _uncertainty(context, summary)
     context.convergence(summary)
-    summary.add("certainty", facts(_settings(model), "Settings"))
+    given = {k: str(v) for k, v in model.get_params(deep=False).items() if v is not None and k != "places"}
+    more = {"noise": str(model.noise_), "weight of movement": model.weight_, "places": str(model.places_)}
+    summary.add("certainty", facts({**given, **more}, "Settings"))
     assumed = bullets(_assumed(model), f"{context.method} assumes")
     summary.add("assumptions", assumed, bullets(RISKS, "What could go wrong"))
     return summary
-
-
-def _check_data(model: FlowModel, data: Any) -> None:
-    """The model holds its counts; what is given beside it must at least be of their shape."""
-    if isinstance(data, (CountsOverTime, np.ndarray)) and model.seasons_ is None:
-        given = np.shape(data.counts if isinstance(data, CountsOverTime) else data)
-        if given != model.counts_.shape:
-            raise DataError(
-                f"The counts have shape {given}; the model was fitted to {model.counts_.shape}.",
-                hint="give what fit was given.",
-            )
-
-
-def _singles(model: FlowModel) -> dict[Any, FlowModel]:
-    """The models of single seasons, or the model itself."""
-    return {"": model} if model.seasons_ is None else model.seasons_
-
-
-def _staying(model: FlowModel) -> np.ndarray:
-    """The share of individuals that stay where they are, for every step."""
-    steps = [sum(w * s[k] for w, s in zip(model.weights_, model.steps_)) for k in range(len(model.steps_[0]))]
-    return np.array([float(f.diagonal().sum() / max(f.sum(), 1e-300)) for f in steps])
 
 
 def _lead(context: Context, stay: np.ndarray) -> list[str]:
@@ -124,35 +113,8 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
     return out
 
 
-def _step(model: FlowModel, k: int) -> Any:
-    return sum(w * steps[k] for w, steps in zip(model.weights_, model.steps_))
-
-
-def _next(model: FlowModel, k: int) -> Any:
-    return model.times_[(k + 1) % len(model.times_)]
-
-
-def _flows(model: FlowModel) -> pd.DataFrame:
-    """The largest flows of every step, those of staying included."""
-    names, parts = np.array(model.places_.names, dtype=object), []
-    for k in range(len(model.steps_[0])):
-        found = sparse.coo_array(_step(model, k))
-        kept = np.flatnonzero(found.data >= LEAST)
-        kept = kept[np.argsort(-found.data[kept], kind="stable")]
-        columns = {"from": names[found.row[kept]], "to": names[found.col[kept]], "count": found.data[kept]}
-        parts.append(pd.DataFrame({"time": model.times_[k], "next time": _next(model, k), **columns}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _places(model: FlowModel) -> pd.DataFrame:
-    t, k = np.indices(model.counts_.shape).reshape(2, -1)
-    times, places = np.array(model.times_, dtype=object), np.array(model.places_.names, dtype=object)
-    columns = {"time": times[t], "place": places[k]}
-    return pd.DataFrame({**columns, "counted": model.counts_.ravel(), "estimated": model.nodes_.ravel()})
-
-
 def _moving(flows: pd.DataFrame) -> pd.DataFrame:
-    moves = flows[flows["from"] != flows["to"]]
+    moves: Any = flows[flows["from"] != flows["to"]]
     return moves.sort_values("count", ascending=False, kind="stable")
 
 
@@ -168,10 +130,10 @@ def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.
     at = {name: k for k, name in enumerate(model.places_.names)}
     n = len(at)
     functions = {}
-    for row in top.itertuples():
+    for k, row in enumerate(top.to_dict("records")):
         weights = np.zeros((n, n))
-        weights[at[row[3]], at[row[4]]] = 1.0
-        functions[str(row.Index)] = {(row[1], row[2]): weights}
+        weights[at[row["from"]], at[row["to"]]] = 1.0
+        functions[str(k)] = {(row["time"], row["next time"]): weights}
     try:
         found = model.interval(functions, level=level)
     except DataError as error:
@@ -192,11 +154,11 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     for row in rows:
         ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
         ends |= {"level": context.level} if ends else {}
-        lower, upper = _implied(model, row)
+        lower, upper = model.flow_bounds(row["from"], row["to"], row["time"])
         out.append(
             finding(
-                f"From {_place(row['from'])} to {_place(row['to'])}, between {_time(row['time'])} and "
-                f"{row['next time']}",
+                f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
+                f"between {_called(row['time'], 'time')} and {row['next time']}",
                 row["count"],
                 "count",
                 lower_bound=lower,
@@ -209,55 +171,37 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     return out
 
 
-def _implied(model: FlowModel, row: dict[str, Any]) -> tuple[float | None, float | None]:
-    """What the estimated counts of two places imply for the flow between them, whatever the movement."""
-    t, u = model.times_.index(row["time"]), model.times_.index(row["next time"])
-    i, j = model.places_.index([row["from"], row["to"]])
-    here, there = model.nodes_[t, i], model.nodes_[u, j]
-    low = max(here + there - model.n_, 0.0) if model.population == "fixed" else 0.0
-    return float(low), float(min(here, there))
+def _called(name: Any, word: str) -> str:
+    """A name, with its word before it where it is a number; 2024 is a year."""
+    number = str(name).isdigit() and (word == "place" or len(str(name)) < 4)
+    return f"{word} {name}" if number else str(name)
 
 
-def _place(name: Any) -> str:
-    return f"place {name}" if str(name).isdigit() else str(name)
-
-
-def _time(name: Any) -> str:
-    return f"time {name}" if str(name).isdigit() and len(str(name)) < 4 else str(name)  # 2024 is a year
-
-
-def _where(context: Context) -> tuple[np.ndarray, bool, str]:
-    """Coordinates of the places, whether they are degrees, and what to say where there are none."""
+def _drawn(context: Context) -> tuple[dict[str, Any], str]:
+    """What all maps have in common: positions, outlines, whether they are degrees; and what to say without them."""
     places = context.model.places_
     if places.distances is None:
-        return places.positions, places.lon is not None, ""
+        more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
+        return {"positions": places.positions, "lonlat": places.lon is not None, **more}, ""
     angle = np.linspace(0, 2 * np.pi, len(places), endpoint=False)
-    circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    return circle, False, " No coordinates were given: places are drawn on a circle."
-
-
-def _outlined(context: Context, numbers: dict[str, Any]) -> dict[str, Any]:
-    if context.outlines is None:
-        return numbers
-    from sumwise.plots.map_frame import rings
-
-    return {**numbers, "outlines": rings(context.outlines)}
+    circle = {"positions": np.column_stack([np.cos(angle), np.sin(angle)]), "lonlat": False}
+    return circle, " No coordinates were given: places are drawn on a circle."
 
 
 def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
     model = context.model
-    where, lonlat, more = _where(context)
+    where, more = _drawn(context)
     caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are." + more
     n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
     caption += " Use the slider to move through time." if n > 1 else ""
     caption += f" {len(steps)} of {n} steps are drawn." if len(steps) < n else ""
-    frames, labels = [], []
+    frames, labels, counts = [], [], model.counts()
     for k in steps:
-        labels.append(f"{_time(model.times_[k])} to {_next(model, k)}")
-        edges = SimpleNamespace(edges={("a", "b"): _step(model, k)})
-        numbers = diagnostics.flow_numbers(edges, ("a", "b"), where)
-        frames.append(_outlined(context, {**numbers, "title": labels[-1], "lonlat": lonlat}))
+        edge = list(counts.edges)[k]
+        labels.append(f"{_called(edge[0], 'time')} to {edge[1]}")
+        numbers = diagnostics.flow_numbers(counts, edge, where["positions"])
+        frames.append({**numbers, "title": labels[-1], **where})
     data = table(_moving(flows).head(MOST_ROWS), "Flows", COUNTS)
     return figure("map_flows", frames, caption, data, labels=labels)
 
@@ -276,7 +220,7 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    return figure("map_routes", _outlined(context, numbers), caption, table(shown, "Routes", None, "routes.csv"))
+    return figure("map_routes", {**numbers, **_drawn(context)[0]}, caption, table(shown, "Routes", None, "routes.csv"))
 
 
 def _connectivity_figure(context: Context) -> dict[str, Any] | None:
@@ -292,22 +236,11 @@ def _connectivity_figure(context: Context) -> dict[str, Any] | None:
     return figure("connectivity", numbers, caption, table(frame, "Connectivity", kinds))
 
 
-def _listed(summary: Summary, flows: pd.DataFrame, intervals: Any, context: Context) -> None:
-    found, why = intervals
-    if found is not None:
-        title = f"The largest flows between places, with {context.percent} intervals"
-        summary.add("estimates", table(found, title, COUNTS))
-    else:
-        summary.add("estimates", text(why))
-    moves = _moving(flows).head(MOST_ROWS)
-    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE)
-    summary.add("estimates", listed)
-
-
 def _truth(context: Context, summary: Summary) -> None:
     true = np.asarray(context.truth, dtype=float)
-    steps = range(len(context.model.steps_[0]))
-    off = sum(np.abs(np.asarray(_dense(_step(context.model, k)) - true[k])).sum() for k in steps)
+    off = sum(
+        np.abs(context.model.od_matrix(t).to_numpy() - table).sum() for t, table in zip(context.model.times_, true)
+    )
     error = float(off / 2 / max(true.sum(), 1e-300))
     words = (
         "The flows are known here and were hidden from the method: "
@@ -317,20 +250,24 @@ def _truth(context: Context, summary: Summary) -> None:
     summary.add("certainty", note(words, "good" if error < 0.2 else "warning"))
 
 
-def _dense(found: Any) -> np.ndarray:
-    return np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=float)
-
-
-def _by_season(model: FlowModel, summary: Summary) -> None:
-    if model.seasons_ is None:
+def _seasons_and_detection(model: FlowModel, summary: Summary) -> None:
+    if model.seasons_ is not None:
+        rows = [
+            {"season": str(name), "individuals": one.n_, "staying per step": float(one.staying().mean())}
+            for name, one in model.seasons_.items()
+        ]
+        kinds = {"individuals": "count", "staying per step": "share"}
+        words = "Seasons share how individuals move; flows on this page are means over seasons."
+        summary.add("estimates", table(pd.DataFrame(rows), "Seasons", kinds, about=words))
+    if model.detection is None:
         return
-    rows = [
-        {"season": str(name), "individuals": one.n_, "staying per step": float(_staying(one).mean())}
-        for name, one in model.seasons_.items()
-    ]
-    kinds = {"individuals": "count", "staying per step": "share"}
-    words = "Seasons share how individuals move; flows on this page are means over seasons."
-    summary.add("estimates", table(pd.DataFrame(rows), "Seasons", kinds, about=words))
+    by_time = model.detection == "time"
+    names = model.times_ if by_time else model.places_.names
+    held: Any = (model.detection_, model.detection_error_)
+    found, errors = (np.atleast_2d(v) for v in held)
+    rows = [(str(a), float(v), float(e)) for d, s in zip(found, errors) for a, v, e in zip(names, d, s)]
+    frame = pd.DataFrame(rows, columns=[model.detection, "detection", "standard error"])
+    summary.add("certainty", table(frame, "Estimated detection, relative to the highest", folded=True))
 
 
 def _movement(context: Context, summary: Summary) -> None:
@@ -354,7 +291,8 @@ def _check(context: Context, summary: Summary) -> None:
     known = int((~np.isnan(model.counts_)).any(axis=1).sum())
     if model.nodes_.size > MOST_CELLS or known < 3:
         return
-    each = context.step("check", lambda: [m.check().assign(season=str(k)) for k, m in _singles(model).items()])
+    singles: dict[Any, Any] = {"": model} if model.seasons_ is None else model.seasons_
+    each = context.step("check", lambda: [m.check().assign(season=str(k)) for k, m in singles.items()])
     found = pd.concat(each, ignore_index=True)
     found = found.drop(columns="season") if model.seasons_ is None else found
     summary.add("certainty", table(found, "Forecast check: divergence at times that were left out", folded=True))
@@ -368,20 +306,9 @@ def _check(context: Context, summary: Summary) -> None:
         summary.add("certainty", note(line, "good" if ours <= simple else "warning"))
 
 
-def _detection(model: FlowModel, summary: Summary) -> None:
-    if model.detection is None:
-        return
-    by_time = model.detection == "time"
-    names = model.times_ if by_time else model.places_.names
-    found, errors = (np.atleast_2d(v) for v in (model.detection_, model.detection_error_))
-    rows = [(str(a), float(v), float(e)) for d, s in zip(found, errors) for a, v, e in zip(names, d, s)]
-    frame = pd.DataFrame(rows, columns=[model.detection, "detection", "standard error"])
-    summary.add("certainty", table(frame, "Estimated detection, relative to the highest", folded=True))
-
-
 def _agreement(context: Context, summary: Summary) -> None:
     model = context.model
-    seen = _places(model).dropna()
+    seen = model.to_frame().dropna()
     rate = getattr(model.noise_, "rate", 1.0)
     expected = (np.broadcast_to(rate, model.nodes_.shape) * model.nodes_).ravel()[~np.isnan(model.counts_.ravel())]
     seen = seen.assign(expected=expected)
@@ -406,14 +333,7 @@ def _uncertainty(context: Context, summary: Summary) -> None:
     caption = f"How uncertain the number of individuals at each place is, at {time}, given the movement."
     names = [str(a) for a in model.places_.names]
     frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
-    summary.add("certainty", figure("map_values", _outlined(context, numbers), caption, table(frame, "Widths")))
-
-
-def _settings(model: FlowModel) -> dict[str, Any]:
-    given = {k: v for k, v in model.get_params(deep=False).items() if v is not None}
-    shown = {k: v if isinstance(v, (int, float, str, bool)) else str(v) for k, v in given.items()}
-    noise = str(model.noise_)
-    return {**shown, "noise": noise, "weight of movement": model.weight_, "places": str(model.places_)}
+    summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)[0]}, caption, table(frame, "Widths")))
 
 
 def _assumed(model: FlowModel) -> list[str]:

@@ -90,7 +90,7 @@ class Collective(Study):
                 f"{p.place(('columns', 'time'))}: there is one time; flows need two.", hint="is time the right column?"
             )
         self.data = frame
-        seen = int(frame["count"].notna().sum())
+        seen = int(np.isfinite(values).sum())
         self.notes.append(
             f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
         )
@@ -113,7 +113,7 @@ class Collective(Study):
         full = pd.MultiIndex.from_product([frame[k].unique() for k in keys], names=keys)
         if absent != "raise" or len(full) == len(frame):
             return
-        lone = full.difference(pd.MultiIndex.from_frame(frame[keys]), sort=None)
+        lone = full.difference(pd.MultiIndex.from_arrays([frame[k] for k in keys], names=keys))
         first = dict(zip(keys, lone[0]))
         raise DataError(
             f"{sheet.name}: {len(lone)} of {len(full)} pairs of time and place have no row. First: "
@@ -247,7 +247,7 @@ class Collective(Study):
 def _in_order(texts: Any) -> pd.Series:
     """Values as numbers where all are, so that 10 comes after 9; else as text."""
     stripped = texts.astype(str).str.strip()
-    numbers = pd.to_numeric(stripped, errors="coerce")
+    numbers: Any = pd.to_numeric(stripped, errors="coerce")
     if numbers.isna().any():
         return stripped
     return numbers.astype(int) if (numbers == numbers.round()).all() else numbers
