@@ -14,7 +14,6 @@ import pytest
 
 from contract import build, estimators
 from sumwise import Bags, Domain, Margins, Table, Tables
-from sumwise.collective import CountsOverTime
 from sumwise.errors import ModelWarning, NotConverged, SumwiseError
 from sumwise.noise import Poisson
 from sumwise.proportions import label_bags
@@ -25,7 +24,6 @@ ROWS = RNG.integers(20, 200, (12, 2)).astype(float)
 YES = np.round(0.7 * ROWS[:, 0] + 0.2 * ROWS[:, 1])
 VALUES = RNG.normal(size=(8, 10, 2))
 COUNTS = (VALUES[:, :, 0] > 0).sum(1)
-PLACES = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
 SEEN = RNG.poisson(30, (3, 4))
 
 
@@ -115,8 +113,6 @@ def arguments(kind, given: tuple) -> tuple:
         return given[0], label_bags(given[0], given[0].values[:, 0] > 0)
     if name == "AggregateRegressor":
         return given[0], given[1].astype(float)
-    if name == "DistanceMoves":
-        return (CountsOverTime(given[0], positions=PLACES[: given[0].shape[1]]),)
     if name == "CollectiveEM":
         domain = Domain({f"w{i}": given[0].shape[1] for i in range(len(given[0]))})
         seen = [Table(week, counts, noise=Poisson()) for week, counts in zip(domain, given[0])]

@@ -39,7 +39,7 @@ METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
 PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
 
 
-def map_counts(
+def map_counts(  # noqa: PLR0911  one per kind of method
     model: Any,
     tables: Any,
     n: float | None = None,
