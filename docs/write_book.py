@@ -90,6 +90,9 @@ def rows_of(item: dict) -> list[list]:
     records = list(records.values()) if isinstance(records, dict) else records
     columns = item.get("columns") or {key: f"{key} " for key in records[0]}
     keys = {name: spec.rpartition(" ")[::2] for name, spec in columns.items()}
+    unknown = [key for key, _ in keys.values() if not any(key in record for record in records)]
+    if unknown:
+        raise KeyError(f"{item['each']}: no record has {unknown}")
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
 
 

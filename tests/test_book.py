@@ -64,6 +64,11 @@ def test_entry_refuses_a_path_that_leads_nowhere(made):
         write_book.entry(ITEM | {"rows": [["x"], ["@a.json part/0/z .1f"]]}, "p", 0)
 
 
+def test_entry_refuses_a_column_that_no_record_has(made):
+    with pytest.raises(KeyError, match="no record has"):
+        write_book.entry(ITEM | {"each": "a.json part", "columns": {"z": "z .1f"}}, "p", 0)
+
+
 def test_each_record_becomes_a_row_and_nothing_a_dash(made):
     text, _ = write_book.entry(ITEM | {"each": "a.json part", "columns": {"of x": "x .2f", "of y": "y .2f"}}, "p", 0)
     assert "| 1.25 | – |" in text
