@@ -115,3 +115,14 @@ def test_unknown_method_and_infinite_potential_are_refused():
         class_posterior(np.zeros((1, 2)), np.array([0, 1]), np.array([[1, 0]]), method="magic")
     with pytest.raises(DataError, match="log-potentials aren't finite"):
         class_posterior(np.full((1, 2), np.nan), np.array([0, 1]), np.array([[1, 0]]))
+
+
+@pytest.mark.parametrize("shift", [1e2, 2e5, -3e6])
+def test_logits_far_from_zero_are_no_impossible_counts(shift):
+    rng = np.random.default_rng(7)
+    logits = rng.normal(size=(5, 3))
+    counts, offsets = np.array([[1.0, 3.0, 1.0]]), np.array([0, 5])
+    near = class_posterior(logits, offsets, counts)
+    far = class_posterior(logits + np.array([shift, 0, 0]), offsets, counts, start=np.array([[27.0, np.nan, 14.0]]))
+    np.testing.assert_allclose(far.posterior, near.posterior, atol=1e-6)  # counts fix what all members share
+    assert np.isfinite(far.log_prob).all()

@@ -187,6 +187,25 @@ def _restrict(logs, outcomes, target, sizes, keep, dims, start):
 
 
 @njit(cache=True, error_model="numpy")
+def _near(logs, vecs, goal, sizes):
+    """The tilt for class counts if all members had the mean logits."""
+    middle, rest, total = np.zeros(logs.shape[1]), -1, 0.0
+    for i in range(logs.shape[0]):
+        total += sizes[i]
+        for a in range(logs.shape[1]):
+            middle[a] += sizes[i] * logs[i, a]
+    for a in range(logs.shape[1]):
+        if vecs[a].sum() == 0.0:
+            rest = a  # the class that is left out
+    t, left = np.zeros(goal.size), max(total - goal.sum(), 1e-300)
+    for j in range(goal.size):
+        for a in range(logs.shape[1]):
+            if vecs[a, j] == 1.0 and rest >= 0:
+                t[j] = math.log(max(goal[j], 1e-300) / left) - (middle[a] - middle[rest]) / total
+    return t
+
+
+@njit(cache=True, error_model="numpy")
 def _clear(posterior, tilt):
     for i in range(posterior.shape[0]):
         for a in range(posterior.shape[1]):
@@ -218,6 +237,8 @@ def _bags(  # noqa: C901
         rough = 1e-9 if code == _SADDLEPOINT else 1e-2
         while True:
             t, factor, cov, fine[b] = _tilt_to(sub, vecs, goal, m, t, rough, q)
+            if not fine[b] and onehot:  # far from every member's own logits a step has no slope to go by
+                t, factor, cov, fine[b] = _tilt_to(sub, vecs, goal, m, _near(sub, vecs, goal, m), rough, q)
             if how == _AUTO:
                 how = _choose(n, keep.size, goal, cov, budget)
             if how != _SADDLEPOINT or rough < 1e-2:
