@@ -135,8 +135,9 @@ function values() {
   for (const menu of $("columns").querySelectorAll("select")) {
     if (!menu.value) continue;
     const role = reading.roles.find((r) => r.key === menu.value);
-    if (role.several) (chosen[menu.value] ||= []).push(menu.dataset.column);
-    else chosen[menu.value] = chosen[menu.value] ? [].concat(chosen[menu.value], menu.dataset.column) : menu.dataset.column;
+    const before = [].concat(chosen[menu.value] ?? []), column = menu.dataset.column;
+    if (before.includes(column)) continue;  // a column that joins two files stands in both
+    chosen[menu.value] = role.several || before.length ? [...before, column] : column;
   }
   const options = { ...(reading.values.options || {}) };
   if (!$("noise-row").hidden) options.noise = $("noise").value;
