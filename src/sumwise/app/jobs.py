@@ -56,7 +56,7 @@ class Jobs:
         folder = self.workspace.study(study)
         job: dict[str, Any] = read_json(folder / "job.json") or {"status": "none"}
         if job["status"] == "running" and study not in self._children and not _alive(job.get("pid")):
-            done = job["kind"] == "fit" and is_result(folder / "result")  # a server that was killed left it behind
+            done = job["kind"] == "fit" and _finished(folder / "result", job.get("asked", 0.0))
             job["status"] = "done" if done else "interrupted"
         try:
             job["lines"] = (folder / "job.log").read_text("utf-8", "replace").splitlines()[-LINES:]
@@ -117,6 +117,11 @@ class Jobs:
 
 def _kept(job: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in job.items() if k != "lines"}
+
+
+def _finished(result: Path, asked: float) -> bool:
+    """Whether a result was finished after the job was asked for: by a child that outlived its server."""
+    return is_result(result) and max(p.stat().st_mtime for p in result.iterdir()) >= asked
 
 
 def _alive(pid: Any) -> bool:

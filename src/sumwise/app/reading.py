@@ -68,6 +68,7 @@ def file_columns(problem: Any) -> list[dict[str, Any]]:
     for key, names in problem.values.get("columns", {}).items():
         for name in names if isinstance(names, list) else [names]:
             role.setdefault(name, key)
+    contest = contest_columns(problem)
     shown = []
     for key in problem.data:
         path = problem.file(key, needed=False) if key == "file" or key.endswith("_file") else None
@@ -78,7 +79,20 @@ def file_columns(problem: Any) -> list[dict[str, Any]]:
             first = [column.value(i) for i in range(n)]
             kind = "numbers" if column.numbers is not None else "text"
             shown.append({"name": column.name, "kind": kind, "first": first, "role": role.get(column.name, "")})
+            if column.name in contest:
+                shown[-1]["contest"] = "; ".join(contest[column.name])
     return shown
+
+
+def contest_columns(problem: Any) -> dict[str, list[str]]:
+    """What the columns of single contests are for: "outcomes of mayor"."""
+    found: dict[str, list[str]] = {}
+    for number, entry in enumerate(problem.values.get("contest", []), start=1):
+        for key, names in entry.items():
+            for name in names if isinstance(names, list) else [names]:
+                if key not in ("name", "election") and isinstance(name, str):
+                    found.setdefault(name, []).append(f"{key} of {entry.get('name', number)}")
+    return found
 
 
 def meaning_of(family: str, method: str) -> str:

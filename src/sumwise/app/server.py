@@ -15,7 +15,7 @@ from typing import Any
 
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
-from sumwise.app.workspace import Workspace
+from sumwise.app.workspace import Workspace, read_json
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 
@@ -149,13 +149,15 @@ class App:
 
     def _facts(self, name: str) -> dict[str, Any]:
         result = self.workspace.result(name)
-        summary = {} if result is None else json.loads((result / "summary.json").read_text("utf-8"))
+        summary = {} if result is None else read_json(result / "summary.json") or _of_contests(result)
         root = "" if self.workspace.single else "result/"
         facts = {"name": name, "title": summary.get("title", ""), "method": summary.get("method", "")}
         job = {"status": "done"} if self.workspace.single else self.jobs.state(name)
         listed = [] if result is None else sorted(p.name for p in result.iterdir() if p.is_file())
         facts |= {"files": self.workspace.data_files(name), "job": job, "root": root, "result": listed}
-        return facts | {"tables": (self.workspace.study(name) / "tables" / "summary.json").exists()}
+        released = self.workspace.study(name) / "private-tables"
+        files = sorted(p.name for p in released.iterdir() if p.is_file()) if released.is_dir() else []
+        return facts | {"tables": (self.workspace.study(name) / "tables" / "summary.json").exists(), "released": files}
 
     async def upload(self, request: Any) -> Any:
         """Take a file; with ?study= it joins a study that has one already."""
@@ -191,7 +193,9 @@ class App:
         trial.write_text(text, "utf-8")
         try:
             found = await self._ask("check", str(trial))
-            if "error" not in found:
+            if "error" in found:
+                found["error"] = found["error"].replace(trial.name, path.name)
+            else:
                 trial.replace(path)
         finally:
             trial.unlink(missing_ok=True)
@@ -259,6 +263,11 @@ class App:
 
     async def _ask(self, *question: str) -> dict[str, Any]:
         return await _child([sys.executable, "-m", "sumwise.app.reading", *question], Path(question[1]).parent)
+
+
+def _of_contests(result: Path) -> dict[str, str]:
+    """The title of a result over several contests."""
+    return {"title": f"{len(read_json(result / 'contests.json') or ())} contests"}
 
 
 class _Checked:

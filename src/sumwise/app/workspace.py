@@ -112,8 +112,9 @@ class Workspace:
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder is a finished result."""
-    return (folder / "summary.json").is_file() and (folder / "provenance.json").is_file()
+    """Whether a folder is a finished result, of one contest or of several."""
+    alone = (folder / "summary.json").is_file() and (folder / "provenance.json").is_file()
+    return alone or ((folder / "contests.json").is_file() and (folder / "report.html").is_file())
 
 
 def safe_filename(given: str) -> str:

@@ -43,7 +43,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     tips(dots, [f"{n}: {percent(s)} ({percent(a)} to {percent(b)})" for n, s, a, b in rows])
     if numbers.get("truth") is not None:
         ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=7, label="truth")
-    ax.set(yticks=y, yticklabels=[short(name) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
+    ax.set(yticks=y, yticklabels=[short(name, 38) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
     ax.set(xlim=fitted(share, low, high, least=(0, 1), pad=0.015), ylim=(-0.6, share.size - 0.4))  # off the frame
     percent_axes(ax.xaxis)
     legend_above(ax)

@@ -10,10 +10,11 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
-from sumwise.report.summary import Summary, table, text
+from sumwise.report.summary import Summary, figure, finding, links, table, text
 
 __all__ = ["contests_overview"]
 
+MOST_CARDS, MOST_LINES = 6, 24
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
 ) | {"gap": "points", "units": "count", "people": "count"}
@@ -69,18 +70,55 @@ def contests_overview(
     if voting:
         found = pd.concat(voting, ignore_index=True)
         together = facts[["contest", "units", "people"]].merge(found, on="contest", how="right")
-        summary.add("found", table(found, "All contests", kinds, "contests.csv"), text(POLARISED))
+        summary.findings = _findings(found, level)
+        summary.add(
+            "found", _figure(found, level), table(found, "All contests", kinds, "contests.csv", about=POLARISED)
+        )
     if left:
         summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
-    summary.add(
-        "estimates",
-        table(facts, "How each contest was estimated", kinds),
-        text(
-            "pooling: whether a contest borrowed from the others of its election. strength: the weight that they had, "
-            "chosen on held-out units; empty where a correction that was learned on counted elections took its place."
-        ),
+    if folders:
+        summary.add(
+            "found", links({str(n): f"{p}/report.html" for n, p in folders.items()}, "The report of each contest")
+        )
+    about = (
+        "pooling: whether a contest borrowed from the others of its election. strength: the weight that they had, "
+        "chosen on held-out units; empty where a correction that was learned on counted elections took its place."
     )
+    summary.add("estimates", table(facts.drop(columns="folder", errors="ignore"), "Every contest", kinds, about=about))
     return Report(summary.to_dict(), {"contests": together})
+
+
+def _findings(found: pd.DataFrame, level: float) -> list[dict[str, Any]]:
+    """The groups whose choice differs most from that of all others, a card each."""
+    clear = found[(found["gap"] > 0)].sort_values("gap", ascending=False, kind="stable").head(MOST_CARDS)
+    return [
+        finding(
+            f"{row['contest']}: {row['group']} who chose {row['candidate of choice']}",
+            float(row["cohesion"]),
+            low=float(row["cohesion low"]),
+            high=float(row["cohesion high"]),
+            level=level,
+            because=f"Of all others, {100 * row['crossover']:.0f}% chose the same. Voting was polarised: "
+            f"{row['polarised']}.",
+        )
+        for row in clear.to_dict("records")
+    ]
+
+
+def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
+    """Cohesion of every group in every contest, where they fit on a screen."""
+    if len(found) > MOST_LINES:
+        return None
+    names = [f"{g}: {o}" for g, o in zip(found["group"], found["candidate of choice"])]
+    if len(set(names)) < len(names):
+        names = [f"{c}, {name}" for c, name in zip(found["contest"], names)]
+    ends = {"share": found["cohesion"], "low": found["cohesion low"], "high": found["cohesion high"]}
+    numbers = {"names": names, **{k: v.to_numpy() for k, v in ends.items()}, "truth": None, "level": level}
+    caption = (
+        "Cohesion: the share of each group for its candidate of choice in every contest, with its "
+        f"{100 * level:g}% interval."
+    )
+    return figure("subgroups", {**numbers, "label": "share of the group"}, caption)
 
 
 def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:

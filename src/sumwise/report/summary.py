@@ -14,7 +14,7 @@ from typing import Any
 
 from sumwise.report.rounding import cell, finding_digits, span
 
-__all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "note", "plain", "table", "text"]
+__all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "links", "note", "plain", "table", "text"]
 
 FORMAT = 2
 SECTIONS = {
@@ -74,6 +74,18 @@ def facts(pairs: Mapping[str, Any], title: str | None = None) -> dict[str, Any]:
     [['units', '212']]
     """
     return {"kind": "facts", "title": title, "pairs": [[str(k), _shown(v)] for k, v in pairs.items()]}
+
+
+def links(places: Mapping[str, str], title: str | None = None) -> dict[str, Any]:
+    """Links to pages beside this one: names, and relative addresses.
+
+    Examples
+    --------
+    >>> from sumwise.report.summary import links
+    >>> links({"Mayor": "Mayor/report.html"})["items"]
+    [['Mayor', 'Mayor/report.html']]
+    """
+    return {"kind": "links", "title": title, "items": [[str(name), str(place)] for name, place in places.items()]}
 
 
 def table(

@@ -68,7 +68,7 @@ async function open(name) {
   showJob(facts.job);
   if (facts.reading) show(facts.reading);
   else if (facts.files.length) await recognise();
-  releaseReady(facts.tables);
+  releaseReady(facts);
   $("main").focus();
 }
 
@@ -122,7 +122,8 @@ function columnRow(column) {
   menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key, { value: r.key })));
   menu.value = column.role;
   const cell = make("td");
-  cell.append(menu);
+  if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
+  else cell.append(menu);
   row.append(make("th", column.name, { scope: "row" }), make("td", column.kind), make("td", column.first.join(", ")), cell);
   return row;
 }
@@ -177,7 +178,7 @@ async function watch() {
   if (["done", "failed"].includes(job.status)) {
     const facts = await ask(of(name));
     showResult(facts);
-    releaseReady(facts.tables);
+    releaseReady(facts);
     if (job.status === "failed") say({ error: (job.lines || []).slice(-1)[0] || "The run failed." });
     else if (!$("result").hidden && job.kind === "fit") $("result-title").scrollIntoView();
   }
@@ -198,16 +199,26 @@ function showResult(facts) {
   $("report").src = place + "report.html";
 }
 
-function releaseReady(there) { $("release-fields").disabled = !there; $("release").disabled = true; $("plan-text").textContent = ""; }
+function releaseReady(facts) {
+  $("release-fields").disabled = !facts.tables; $("release").disabled = true; $("plan-text").textContent = "";
+  const files = facts.released || [];
+  $("released").hidden = !files.length;
+  $("released-files").replaceChildren(...files.map((file) => {
+    const item = make("li");
+    item.append(make("a", file, { href: base + "/files/" + encodeURIComponent(facts.name) + "/private-tables/" + encodeURIComponent(file), download: file }));
+    return item;
+  }));
+}
 const releaseValues = () => ({ epsilon: Number($("epsilon").value), delta: Number($("delta").value), mechanism: $("mechanism").value,
   public_levels: $("public-levels").checked });
 
 async function showPlan() {
   say(null);
   const plan = await post(of(current) + "/plan", releaseValues());
-  const facts = plan.release || {};
-  const lines = Object.entries(facts).filter(([, v]) => typeof v !== "object").map(([k, v]) => k + ": " + v);
-  $("plan-text").textContent = lines.join("\n") + "\n" + (plan.tables || []).length + " tables. Nothing has been spent yet.";
+  const facts = plan.release || {}, { epsilon, delta, ...rest } = facts;
+  const lines = Object.entries(rest).filter(([, v]) => typeof v !== "object").map(([k, v]) => k + ": " + v);
+  const cost = "This release will spend epsilon " + epsilon + (delta ? " and delta " + delta : "") + " for good. Nothing has been spent yet.";
+  $("plan-text").textContent = [cost, ...lines].join("\n");
   $("release").disabled = false;
 }
 

@@ -65,6 +65,9 @@ def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
         output.write(f"  {output.one_line(line)}")
     for found in result["findings"]:
         output.write(f"  - {output.one_line(found['line'])}")
-    place = Path(result["folder"]) / "*" if "contests" in result else Path(result["folder"])
-    output.write(f"\nThe report: {place / 'report.html'}")
+    for line in result.get("checked", ()):
+        output.write(f"  {output.one_line(line)}")
+    place = Path(result["folder"])
+    page = place / "report.html" if (place / "report.html").exists() else place / "*" / "report.html"
+    output.write(f"\nThe report: {page}")
     output.write(f"All files:  {', '.join(result['files'])}")
