@@ -57,7 +57,9 @@ def main():
         for n in (12, 25, 60):
             each = np.array([held(kind, n, seed) for seed in range(args.trials)])
             error = each.std(ddof=1) / np.sqrt(len(each))
-            rows.append({"response": kind, "bags": n, "coverage": round(each.mean(), 4), "error": round(error, 4)})
+            rows.append(
+                {"response": kind, "bags": n, "coverage": round(float(each.mean()), 4), "error": round(float(error), 4)}
+            )
             print(rows[-1], f"{time.process_time() - begin:.0f} CPU-s", flush=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     kept = {

@@ -6,8 +6,9 @@ Hours worked per week on Adult (bags are random rows of one occupation), the dec
 of own children on the American Community Survey (bags are random rows of one area; children are Poisson counts). Bags
 have 5 to 40 members. Scores are R squared of the responses of 2,000 other individuals: of the regression on rows, that
 no method on sums can expect to beat, of a ridge regression of bag means on means of features (penalty by
-cross-validation), and of the likelihood of the sums, with and without noise on them (`noisy`: a standard deviation of
-twice that of one response; the mean regression can't know it). Writes benchmarks/results/proportions_sums.json.
+cross-validation), and of the likelihood of the sums, alone, with networks added (`hidden=(32,)`), and with noise
+(`noisy`: a standard deviation of twice that of one response; the mean regression can't know it). Writes
+benchmarks/results/proportions_sums.json.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ def one(name, seed):
         "rows": r2_score(truth, rows.fit(bags.values, y).predict(test_values)),
         "bag means": r2_score(truth, RidgeCV(PENALTIES).fit(means, totals / bags.sizes).predict(test_values)),
         "sums": r2_score(truth, AggregateRegressor(kind).fit(bags, totals).predict(test_values)),
+        "networks": r2_score(truth, AggregateRegressor(kind, hidden=(32,)).fit(bags, totals).predict(test_values)),
         "bag means, noisy": r2_score(truth, RidgeCV(PENALTIES).fit(means, noisy / bags.sizes).predict(test_values)),
         "sums, noisy": r2_score(
             truth, AggregateRegressor(kind, noise=Gaussian(2 * y.std())).fit(bags, noisy).predict(test_values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
+from sumwise.proportions.aggregate_network import SumData, SumNetworks, train_networks
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, poisson_sums
 
@@ -41,6 +43,12 @@ class AggregateRegressor(RegressorMixin, Estimator):
         maximises the marginal likelihood of the sums; for counts the one that predicts held-out bags best.
     noise : Noise, optional
         On what is given: `Gaussian`, `Laplace` or `Geometric`; the last two by their variance.
+    hidden : tuple of int, default ()
+        Widths of the hidden layers of five networks (extra ``torch``) whose mean is added to the linear part, for
+        responses that are no linear function of the features. Held-out bags choose how long they are trained, down to
+        not at all.
+    random_state : int, Generator or None, default 0
+        Of the networks.
 
     Attributes
     ----------
@@ -49,6 +57,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
     covariance_ : array of shape (n_columns + 1, n_columns + 1), of coefficients and intercept.
     variance_ : float, of one response around its mean; of counts how many times the Poisson variance the sums have.
     penalty_ : array of shape (n_columns,)
+    networks_ : list of the weights of each network; empty without ``hidden``, and where held-out bags prefer none.
+    n_steps_, gain_ : with ``hidden``, training steps, and by how much they lowered the squared error of held-out sums,
+        in variances of a sum.
     fit_ : Fit
 
     Examples
@@ -64,11 +75,22 @@ class AggregateRegressor(RegressorMixin, Estimator):
     (array([ 2., -1.]), 3.0)
     """
 
-    def __init__(self, likelihood="gaussian", *, statistic="sum", penalty: Any = "auto", noise: Noise | None = None):
+    def __init__(
+        self,
+        likelihood="gaussian",
+        *,
+        statistic="sum",
+        penalty: Any = "auto",
+        noise: Noise | None = None,
+        hidden: tuple = (),
+        random_state: Any = 0,
+    ):
         self.likelihood = likelihood
         self.statistic = statistic
         self.penalty = penalty
         self.noise = noise
+        self.hidden = hidden
+        self.random_state = random_state
 
     def fit(self, bags: Bags, y: Any, members: Any = None) -> AggregateRegressor:
         """Fit to bags and the sum or mean of each.
@@ -96,10 +118,37 @@ class AggregateRegressor(RegressorMixin, Estimator):
         centre, scale = centre_and_scale(people)
         found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative)
         self._store(found, prior, centre, scale)
+        self.networks_ = []
+        if len(checks.listing(self.hidden, "hidden", "give the widths of its layers, as in (64,).")):
+            data = SumData((people - centre) / scale, matrix, totals, noise, relative, self.likelihood)
+            self._add_networks(data, prior, centre, scale)
         warn_of_few_bags(len(bags), values.shape[1])
         if not found.converged:
             warn_not_converged(found.n_iter, np.nan, 1e-6, hint="give a penalty above 0.", stacklevel=2)
         return self
+
+    def _add_networks(self, data: SumData, prior, centre, scale) -> None:
+        """Train networks beside the linear part, which is fitted anew without the bags that are held out."""
+        hidden = tuple(int(checks.at_least(width, "a width in hidden", 1)) for width in self.hidden)
+        solve = poisson_sums if self.likelihood == "poisson" else partial(gaussian_sums, fixed=True)
+
+        def linear(kept: np.ndarray) -> np.ndarray:
+            part = (data.totals[kept], data.matrix[kept], data.noise[kept])
+            theta = solve(data.values, *part, prior, data.relative).theta
+            return data.values @ theta[:-1] + theta[-1]
+
+        seed = int(checks.generator(self.random_state).integers(2**31))
+        found = train_networks(data, max(self.variance_, 1e-300), linear, hidden, seed)
+        self.networks_, self.n_steps_, self.gain_ = found.members, found.n_steps, found.gain
+        self.centre_, self.scale_ = centre, scale
+
+    def _linear_and_networks(self, values: np.ndarray) -> np.ndarray:
+        """The response of each row, or the logarithm of its mean."""
+        linear = values @ self.coef_ + self.intercept_
+        if not self.networks_:
+            return linear
+        networks = SumNetworks(self.networks_, self.n_steps_, self.gain_, len(self.hidden))
+        return linear + networks((values - self.centre_) / self.scale_)
 
     def _totals(self, bags: Any, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
         """Bags that have rows, their sums, and the variance of the noise on these."""
@@ -200,10 +249,12 @@ class AggregateRegressor(RegressorMixin, Estimator):
         """
         self._fitted("coef_")
         values = self.features_.matrix(X)
-        linear = values @ self.coef_ + self.intercept_
+        linear = self._linear_and_networks(values)
         mean = linear if self.likelihood == "gaussian" else np.exp(linear)
         if not return_std:
             return mean
+        if self.networks_:
+            raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
         rows = np.column_stack([values, np.ones(len(values))])
         error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.covariance_, rows), 0.0))
         return mean, error if self.likelihood == "gaussian" else error * mean
