@@ -33,7 +33,8 @@ OPENING = {
     "ragged": "what to do with rows of a text file that have too few or too many fields: raise or drop",
 }
 SHOWN = 5
-LAST: dict[str, Any] = {}  # the file that was opened last, and its sheet
+OPENED: dict[tuple, dict[str, Any]] = {}  # the files that were opened last: sheet, trimmed sheet, codes of columns
+MOST_OPENED = 2
 
 
 def open_source(
@@ -83,24 +84,24 @@ def open_source(
 
 
 def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dict[str, Any]) -> Sheet:
-    """A sheet; the last file stays open in memory, since several contests are read from one file in turn."""
+    """A sheet; the last two files stay open in memory, since several contests are read from them in turn."""
     if path is None or not path.is_file():
         return open_sheet(source, columns, ids, **opening)
     facts = path.stat()
     key = (str(path.absolute()), facts.st_mtime_ns, facts.st_size, repr((columns, ids, sorted(opening.items()))))
-    if LAST.get("key") != key:
-        LAST.clear()
-        LAST.update(key=key, sheet=open_sheet(source, columns, ids, **opening))
-    return LAST["sheet"]
+    if key not in OPENED:
+        while len(OPENED) >= MOST_OPENED:
+            del OPENED[next(iter(OPENED))]
+        OPENED[key] = {"sheet": open_sheet(source, columns, ids, **opening)}
+    return OPENED[key]["sheet"]
 
 
 def _trimmed_once(sheet: Sheet, missing: list[str]) -> Sheet:
-    """A sheet with its texts trimmed; that of the file which is open in memory is kept too."""
-    if LAST.get("sheet") is not sheet:
-        return replace(sheet, frame=_trimmed(sheet.frame, missing))
-    if LAST.get("missing") != missing:
-        LAST.update(missing=missing, trimmed=replace(sheet, frame=_trimmed(sheet.frame, missing)), texts={})
-    return LAST["trimmed"]
+    """A sheet with its texts trimmed; that of a file which is open in memory is kept too."""
+    known = next((entry for entry in OPENED.values() if entry["sheet"] is sheet), {})
+    if known.get("missing") != missing or not known:
+        known |= {"missing": missing, "trimmed": replace(sheet, frame=_trimmed(sheet.frame, missing)), "texts": {}}
+    return known["trimmed"]
 
 
 def _is_all(problem: Problem, source: Path) -> bool:
@@ -135,7 +136,7 @@ def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
     """Where a column has a value, written as text; an empty text is a missing entry."""
     if str(value).strip() == "":
         return sheet.missing(column)
-    texts = LAST["texts"] if LAST.get("trimmed") is sheet else {}
+    texts = next((entry["texts"] for entry in OPENED.values() if entry.get("trimmed") is sheet), {})
     if column not in texts:
         series = sheet.frame[column]
         plain = pd.api.types.infer_dtype(series[:1000], skipna=True) == "string"

@@ -76,7 +76,7 @@ def refuse_half_long(profile: FileProfile) -> None:
             c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
         ]
         texts = [c for c in profile.columns if c.texts is not None and c is not unit]
-        options = [c for c in texts if len(_pairs([unit, c])) > 0.95 * profile.n_rows]
+        options = [c for c in texts if _pairs([unit, c]) > 0.95 * profile.n_rows]
         if len(fixed) > 1 and votes and options and profile.n_rows > 1.5 * unit.distinct:
             raise DataError(
                 f"{profile.path.name} has one row per {unit.name} and {options[0].name}, with the groups "
@@ -134,11 +134,21 @@ def _is_contest(column: Column, found: tuple[Column, ...]) -> bool:
 
 
 def _unique(columns: list[Column], n_rows: int) -> bool:
-    return len(_pairs(columns)) == n_rows
+    return _pairs(columns) == n_rows
 
 
-def _pairs(columns: list[Column]) -> set[tuple]:
-    return set(zip(*(c.codes.tolist() for c in columns)))
+def _together(columns: list[Column]) -> np.ndarray:
+    """A number for every combination of values that rows have, from 0 in the order of the file."""
+    made = np.zeros(len(columns[0].codes), dtype=np.int64)
+    for c in columns:
+        codes = c.codes.astype(np.int64)
+        made = pd.factorize(made * (codes.max() + 2) + codes + 1)[0].astype(np.int64)
+    return made
+
+
+def _pairs(columns: list[Column]) -> int:
+    """How many combinations of values there are."""
+    return len(np.unique(_together(columns)))
 
 
 def _side_names(side: Column) -> tuple[str, str]:
@@ -148,14 +158,15 @@ def _side_names(side: Column) -> tuple[str, str]:
 
 def _has_gaps(found: tuple[Column, Column, Column], contest: list[Column]) -> bool:
     unit, side, option = found
-    frame = pd.DataFrame({"u": unit.codes, "o": [*zip(side.codes.tolist(), option.codes.tolist())]})
-    key = pd.factorize(pd.Series([*zip(*(c.codes.tolist() for c in contest))]))[0] if contest else np.zeros(len(frame))
+    frame = pd.DataFrame({"u": unit.codes, "o": _together([side, option])})
+    key = _together(contest) if contest else np.zeros(len(frame), dtype=np.int64)
     counted = frame.groupby(key).agg({"u": "nunique", "o": "nunique"})
     return bool((counted["u"] * counted["o"] != frame.groupby(key).size()).any())
 
 
 def _contests(columns: list[Column]) -> list[dict[str, Any]]:
-    found = dict.fromkeys(zip(*([c.value(i) for i in range(len(c.codes))] for c in columns)))
+    first = np.unique(_together(columns), return_index=True)[1]  # a row of each, in the order of the file
+    found = [tuple(c.value(i) for c in columns) for i in first.tolist()]
     whole = min(columns, key=lambda c: c.distinct)  # of several columns, the one with the fewest values: an election
     at, entries = columns.index(whole), []
     for values in found:
