@@ -136,8 +136,8 @@ def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
 
 
 def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
-    pooled = int((facts["pooling"] != "alone").sum())
-    words = f"{plural(len(facts), 'contest')} with {plural(facts['units'].sum(), 'unit')} in all."
+    pooled = sum(word != "alone" for word in facts["pooling"])
+    words = f"{plural(len(facts), 'contest')} with {plural(sum(facts['units']), 'unit')} in all."
     words += f" {pooled} of them borrow from others." if pooled else " None borrows from another."
     if voting:
         found = pd.concat(voting, ignore_index=True)
@@ -145,6 +145,5 @@ def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
         words += (
             f" Voting was polarised for at least one group in {polarised} of {found['contest'].nunique()} contests."
         )
-    if not facts["converged"].all():
-        words += f" {int((~facts['converged']).sum())} did not converge."
-    return words
+    stopped = sum(not done for done in facts["converged"])
+    return f"{words} {stopped} did not converge." if stopped else words

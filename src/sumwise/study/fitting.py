@@ -112,7 +112,8 @@ def fit_problem(
 def _named(problem: Problem, path: Path) -> str:
     """The file as the problem names it."""
     return next(
-        (v for k, v in problem.data.items() if isinstance(v, str) and problem.file(k, False) == path), path.name
+        (problem.data[k] for k in problem.data if (k == "file" or k.endswith("_file")) and problem.file(k) == path),
+        path.name,
     )
 
 

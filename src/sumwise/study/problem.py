@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from sumwise import checks
 from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.report.court import CASE
 from sumwise.study.toml_lines import key_lines, value_line
 
 __all__ = ["Problem"]
@@ -26,6 +27,8 @@ TOP = {
     "data": "which files",
     "columns": "which columns play which part",
     "options": "parameters of the method",
+    "names": "names to show in place of those of columns: groups, outcomes",
+    "court": "what the cover of the court edition says",
     "pool": "whether several contests with the same groups are fitted together",
     "contest": "one of several contests: its name, and keys that stand in for those of [data] and [columns]",
 }
@@ -39,6 +42,8 @@ KINDS: dict[str, tuple[type, ...]] = {
     "data": (dict,),
     "columns": (dict,),
     "options": (dict,),
+    "names": (dict,),
+    "court": (dict,),
     "pool": (bool,),
     "contest": (list,),
 }
@@ -122,6 +127,7 @@ class Problem:
                 self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[allowed[0]]}.")
         if "family" not in self.values:
             self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+        self.check_keys(("court",), self.values.get("court", {}), CASE)
         if self.seed < 0:
             self.fail(("seed",), f"seed is {self.seed}.", "give a whole number, 0 or more.")
         if not 0 < self.level < 1:
@@ -161,6 +167,11 @@ class Problem:
     def sensitivity(self) -> bool:
         """Whether other methods are fitted for comparison."""
         return self.values.get("sensitivity", True)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names to show in place of those of columns."""
+        return {str(k): str(v) for k, v in self.values.get("names", {}).items()}
 
     @property
     def pool(self) -> bool:

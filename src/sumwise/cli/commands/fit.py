@@ -17,6 +17,7 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Throw an interrupted run away and start again.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
+    edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures too.")] = "plain",
     quiet: Annotated[bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.")] = False,
     json: output.Json = False,
 ) -> None:
@@ -27,19 +28,28 @@ def command(
 
       $ sumwise init votes.csv
       $ sumwise fit problem.toml --out result/
+      $ sumwise fit problem.toml --out result/ --edition court
     """
     import shlex
 
+    from sumwise import checks
     from sumwise.cli.entry import interrupted
     from sumwise.cli.stages import Stages
+    from sumwise.study.editions import EDITIONS, write_edition
     from sumwise.study.fitting import fit_problem
 
+    checks.choice(edition, "edition", EDITIONS)
     flags = {"resume": resume, "restart": restart, "replace": replace}
     given = [f"--{name}" for name, value in flags.items() if value and name != "resume"]
+    given += ["--edition", edition] if edition != "plain" else []
     typed = shlex.join(["sumwise", "fit", problem, "--out", out, *given])
     try:
         with Stages(quiet) as say:
             result = fit_problem(problem, out, typed, say, **flags)
+            if edition != "plain":
+                say(f"write the {edition} edition")
+                made = write_edition(out, edition)
+                result["files"] = sorted({*result["files"], *(p.name for p in made)})
     except (KeyboardInterrupt, SystemError) as error:
         if interrupted(error):
             output.complain("What is done is kept: the same command with --resume goes on.")

@@ -16,18 +16,26 @@ def command(
     out: Annotated[str | None, typer.Option(help="Write it there. Default: report.html or .pdf in the folder.")] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Print to PDF (needs Chromium or WeasyPrint).")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every row of long tables on paper.")] = False,
+    edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures.")] = "plain",
     json: output.Json = False,
 ) -> None:
     """Make the report of a result folder again, from its summary.json; nothing is fitted.
 
     $ sumwise report result/
     $ sumwise report result/ --pdf
+    $ sumwise report result/ --edition court --pdf
     """
     import tempfile
     from pathlib import Path
 
+    from sumwise import checks
+    from sumwise.study.editions import EDITIONS, write_edition
     from sumwise.study.fitting import write_page
 
+    checks.choice(edition, "edition", EDITIONS)
+    if edition != "plain":
+        _edition(write_edition(result, edition), out, pdf, json)
+        return
     if pdf:
         from sumwise.report.pdf import write_pdf
 
@@ -40,3 +48,17 @@ def command(
         output.write_json({"report": str(path), "bytes": path.stat().st_size})
     else:
         output.write(f"The report: {path}")
+
+
+def _edition(made: list, out: str | None, pdf: bool, json: bool) -> None:
+    """Say what an edition consists of; print its page to PDF where that is asked for."""
+    pages = [path for path in made if path.name == "court.html"]
+    if pdf:
+        from sumwise.report.pdf import write_pdf
+
+        made = [*made, *(write_pdf(page, page.with_suffix(".pdf") if out is None else out) for page in pages)]
+    if json:
+        output.write_json({"report": str(pages[0]), "files": [str(path) for path in made]})
+        return
+    output.write(f"The report: {', '.join(map(str, pages))}")
+    output.write(f"All files:  {', '.join(path.name for path in made)}")

@@ -95,6 +95,9 @@ class Ecological(Study):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
             self.cautions += _rescaled(*sums)
         self._check_rest(read)
+        unknown = set(p.names) - {*sheet.columns}
+        if unknown:
+            p.fail(("names",), f"[names] has {sorted(unknown)[0]!r}, which is no column.", "check its spelling.")
         return read
 
     def _check_rest(self, m: Margins) -> None:
@@ -113,7 +116,10 @@ class Ecological(Study):
 
     def _side(self, key: str, rest: str) -> dict[str, str | None]:
         p = self.problem
-        named: dict[str, str | None] = {c: c for c in p.column_list(key, needed=True) or []}
+        listed = p.column_list(key, needed=True) or []
+        named: dict[str, str | None] = {p.names.get(c, c): c for c in listed}
+        if len(named) < len(listed):
+            p.fail(("names",), f"Two of {', '.join(listed)} have one name.", "give each a name of its own.")
         name = p.column(rest)
         if name is not None:
             if "total" not in p.columns:
@@ -191,8 +197,9 @@ class Ecological(Study):
         elif options.str.fullmatch(r"\d+").all():
             made = [f"{word} {code}" for word, code in zip(sides, options)]
         else:
-            return sheet
-        return replace(sheet, frame=sheet.frame.assign(**{option: made}))
+            made = options.tolist()
+        shown = [self.problem.names.get(str(name), name) for name in made]
+        return replace(sheet, frame=sheet.frame.assign(**{option: shown}))
 
     def _note_data(self) -> None:
         m = self.margins

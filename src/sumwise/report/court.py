@@ -1,0 +1,320 @@
+"""The court edition of a report on margins: numbered paragraphs, citations, definitions, limits, every unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.report.exports import tables_of
+from sumwise.report.rounding import cell
+from sumwise.report.summary import plain, table
+
+__all__ = ["CASE", "court_edition"]
+
+CASE = {
+    "court": "the court, as in the caption",
+    "case": "the name of the case",
+    "number": "its docket number",
+    "jurisdiction": "the place that votes",
+    "contest": "the contest: office and date",
+    "analyst": "who prepared the report",
+    "affiliation": "of the analyst",
+    "client": "for whom it was prepared",
+    "date": "of the report",
+}
+REFERENCES = {
+    "Bounds": "Otis Dudley Duncan and Beverly Davis, An Alternative to Ecological Correlation, American Sociological "
+    "Review 18(6), 665-666 (1953).",
+    "Goodman": "Leo A. Goodman, Ecological Regressions and Behavior of Individuals, American Sociological Review "
+    "18(6), 663-664 (1953).",
+    "King": "Gary King, A Solution to the Ecological Inference Problem, Princeton University Press (1997).",
+    "MultinomialDirichlet": "Ori Rosen, Wenxin Jiang, Gary King and Martin A. Tanner, Bayesian and Frequentist "
+    "Inference for Ecological Inference: The R x C Case, Statistica Neerlandica 55(2), 134-156 (2001).",
+    "Robinson": "William S. Robinson, Ecological Correlations and the Behavior of Individuals, American Sociological "
+    "Review 15(3), 351-357 (1950).",
+    "Freedman": "David A. Freedman, Stephen P. Klein, Michael Ostland and Michael Roberts, On 'Solutions' to the "
+    "Ecological Inference Problem, Technical Report 515, Department of Statistics, University of California, Berkeley "
+    "(1998).",
+    "Gingles": "Thornburg v. Gingles, 478 U.S. 30 (1986).",
+}
+METHODS = {
+    "EcologicalEM": "EcologicalEM finds the shares of every group that need the least distortion, unit by unit, to "
+    "reproduce the totals of all units; every unit's estimates add up to both of its totals. It is a method of the "
+    "software named in the appendix and has no publication of its own; the older methods below are set beside it.",
+    "King": "King's method takes the shares of every unit as draws from one truncated normal distribution and "
+    "combines it with the bounds of each unit (King 1997).",
+    "MultinomialDirichlet": "The hierarchical R x C model takes the shares of each group in a unit as draws from a "
+    "Dirichlet distribution (Rosen et al. 2001).",
+    "Goodman": "Goodman's regression regresses outcome shares on group shares over units (Goodman 1953).",
+    "Bounds": "The method of bounds states what the totals imply without any model (Duncan and Davis 1953).",
+}
+DEFINITIONS = {
+    "Unit": "The smallest area with totals, such as a precinct.",
+    "Share": "Of the people in a group, the part with an outcome. Estimates are for all units together.",
+    "Interval": "A range that should hold the true share with the stated probability, if the assumptions hold.",
+    "Bounds": "The range that the totals alone imply. No assumption about behaviour is made.",
+    "Candidate of choice": "The candidate with the largest share of a group's voters.",
+    "Cohesion": "The share of a group's voters for its candidate of choice.",
+    "Crossover": "The share of all other voters for that candidate.",
+    "Probability": "Conditional on the model; printed >0.99 where it is larger, never as certainty.",
+}
+
+
+class _Pages:
+    """Parts of the edition, with paragraphs, tables and figures numbered through."""
+
+    def __init__(self) -> None:
+        self.counts = {"paragraph": 0, "Table": 0, "Figure": 0}
+        self.sections: list[dict[str, Any]] = []
+
+    def section(self, title: str, appendix: bool = False) -> None:
+        self.sections.append({"title": title, "parts": [], "appendix": appendix})
+
+    def add(self, **part: Any) -> None:
+        self.sections[-1]["parts"].append(part)
+
+    def say(self, *lines: str, items: Any = (), warning: bool = False) -> None:
+        self.counts["paragraph"] += 1
+        number = self.counts["paragraph"]
+        self.add(kind="paragraph", number=number, lines=list(lines), items=list(items), warning=warning)
+
+    def label(self, what: str) -> str:
+        self.counts[what] += 1
+        return f"{what} {self.counts[what]}"
+
+    def table(self, title: str, columns: Any, rows: Any) -> None:
+        self.add(kind="table", label=self.label("Table"), title=title, columns=columns, rows=rows)
+
+    def figure(self, block: Mapping[str, Any]) -> None:
+        from markupsafe import Markup
+
+        from sumwise.report.svg import draw
+
+        label = self.label("Figure")
+        frames = block["numbers"] if isinstance(block["numbers"], list) else [block["numbers"]]
+        number = 1000 * self.counts["Figure"]
+        svgs = [draw(block["plot"], f, block["caption"], number + k) for k, f in enumerate(frames)]
+        self.add(kind="figure", label=label, caption=block["caption"], svgs=[Markup(s) for s in svgs])  # noqa: S704
+
+
+def court_edition(
+    report: Any,
+    case: Mapping[str, Any] | None = None,
+    model: Any = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a report on margins as one HTML page that can be printed and filed.
+
+    Parameters
+    ----------
+    report : Report
+        Of a method on margins.
+    case : mapping, optional
+        What the cover says: ``court``, ``case``, ``number``, ``jurisdiction``, ``contest``, ``analyst``,
+        ``affiliation``, ``client``, ``date``.
+    model : fitted estimator, optional
+        Adds the table of polarised voting.
+    provenance : mapping, optional
+        Of ``provenance.json``: sources, versions, problem file.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import EcologicalEM
+    >>> from sumwise.report import court_edition, report
+    >>> margins = synthetic.precincts(40, random_state=0).margins
+    >>> est = EcologicalEM(n_groups=4).fit(margins)
+    >>> text = court_edition(report(est, margins), {"case": "Doe v. Roe"}, est)
+    >>> "Doe v. Roe" in text, "<details" in text
+    (True, False)
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    if report.summary["family"] != "ecological":
+        raise DataError("The court edition is for reports on margins.", hint="write the plain report.")
+    given = {**dict.fromkeys(CASE), **(case or {})}
+    for key in given:
+        checks.known(key, list(CASE), "key of the court edition")
+    pages = _Pages()
+    _opinions(pages, report, model)
+    _data(pages, report, provenance)
+    _methods(pages, report)
+    _results(pages, report, model)
+    _limits(pages, report)
+    _appendices(pages, report, provenance)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = cell
+    cover = [(key.capitalize(), given[key]) for key in CASE if key not in ("court", "case", "number") and given[key]]
+    read = files("sumwise.report").joinpath
+    template = environment.from_string(read("templates", "court.html").read_text("utf-8"))
+    return template.render(
+        title=f"Voting patterns: {given['contest']}" if given["contest"] else report.title,
+        case=given,
+        cover=cover,
+        sections=pages.sections,
+        style=read("templates", "court.css").read_text("utf-8"),
+    )
+
+
+def _blocks(report: Any, *keys: str) -> list[dict[str, Any]]:
+    return [block for s in report.summary["sections"] if s["key"] in keys for block in s["blocks"]]
+
+
+def _opinions(pages: _Pages, report: Any, model: Any) -> None:
+    pages.section("I. Findings")
+    lead = report.summary["lead"]
+    pages.say(lead[0])
+    for line in [*lead[1:], *report.summary.get("checked", [])]:
+        pages.say(line, warning=True)
+    for found in report.summary["findings"]:
+        more = [found["because"]] if found.get("because") else []
+        pages.say(found["line"], *more)
+    if model is not None and report.summary["method"] != "Bounds":
+        from sumwise.ecological import voting_patterns
+
+        try:
+            patterns = voting_patterns(model, report.summary["record"]["level"]).to_text()
+        except DataError:
+            patterns = ""  # one candidate, or one group: no patterns
+        for line in patterns.splitlines():
+            pages.say(line)
+    pages.say("Every finding is conditional on the assumptions in part V; the bounds beside it are not.")
+
+
+def _data(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
+    pages.section("II. Data")
+    record = report.summary["record"]
+    pages.say(
+        f"The data are totals of {record['units']:,} units with {record['people']:,.0f} people. The groups are "
+        f"{', '.join(record['groups'])}. The outcomes are {', '.join(record['outcomes'])}."
+    )
+    for source in (provenance or {}).get("data", []):
+        pages.say(f"File {source['file']}: {source['bytes']:,} bytes, SHA-256 {source['sha256']}.")
+    for block in _blocks(report, "provenance"):
+        if block["kind"] == "bullets":
+            pages.say(f"{block['title'] or 'Preparation'}:", items=block["items"])
+
+
+def _methods(pages: _Pages, report: Any) -> None:
+    pages.section("III. Methods and definitions")
+    own = report.summary["method"]
+    pages.say(f"Who chose what is not observed: ballots are secret. {METHODS.get(own, f'The method is {own}.')}")
+    others = [name for name in METHODS if name != own and name in str(_blocks(report, "certainty"))]
+    for name in others:
+        pages.say(f"For comparison: {METHODS[name]}")
+    pages.say(
+        "That totals of areas need not show how individuals behave has been known since Robinson (1950). Methods that "
+        "fill the gap rest on assumptions that totals can't fully check (Freedman et al. 1998)."
+    )
+    pages.say("Definitions:", items=[f"{name}: {words}" for name, words in DEFINITIONS.items()])
+    if own != "Bounds":
+        from sumwise.ecological import POLARISED
+
+        pages.say(POLARISED)
+
+
+def _results(pages: _Pages, report: Any, model: Any) -> None:
+    pages.section("IV. Results")
+    if model is not None and report.summary["method"] != "Bounds":
+        _polarised(pages, model, report.summary["record"]["level"])
+    seen: list[Any] = []
+    for block in _blocks(report, "found", "estimates", "certainty"):
+        if block["kind"] == "table":
+            key = (block["title"], len(block["rows"]))
+            if key not in seen:
+                seen.append(key)
+                pages.table(block["title"], *_likely(block))
+        else:
+            _shown_block(pages, block)
+
+
+def _polarised(pages: _Pages, model: Any, level: float) -> None:
+    from sumwise.ecological import polarised_voting
+
+    try:
+        found = polarised_voting({"": model}, level=level)
+    except DataError as error:
+        pages.say(f"Polarised voting is not tabulated: {error.message}")
+        return
+    for name in ("cohesion", "crossover"):
+        ends = [cell(found[f"{name} {end}"][k], "share") for end in ("low", "high") for k in range(len(found))]
+        half = len(found)
+        found[f"{name} ({100 * level:g}% interval)"] = [
+            f"{cell(found[name][k], 'share')} ({ends[k]} to {ends[half + k]})" for k in range(half)
+        ]
+    kept = [c for c in found.columns if c.endswith("interval)") or c in ("group", "candidate of choice", "probability")]
+    block = table(found[[*kept, "polarised", "candidate won"]], "")
+    pages.table("Polarised voting", block["columns"], block["rows"])
+
+
+def _likely(block: Mapping[str, Any]) -> tuple[list, list]:
+    """Columns and rows of a table, with probabilities that never read as certainty."""
+    from sumwise.ecological import probability_text
+
+    at = [k for k, c in enumerate(block["columns"]) if c["name"] == "probability"]
+    rows = [
+        [probability_text(v) if k in at and isinstance(v, (int, float)) else v for k, v in enumerate(row)]
+        for row in block["rows"]
+    ]
+    return [{**c, "kind": "text"} if k in at else c for k, c in enumerate(block["columns"])], rows
+
+
+def _shown_block(pages: _Pages, block: Mapping[str, Any]) -> None:
+    if block["kind"] == "text":
+        for line in block["lines"]:
+            pages.say(line)
+    elif block["kind"] == "note":
+        pages.say(block["text"], warning=block["level"] == "warning")
+    elif block["kind"] == "bullets":
+        pages.say(f"{block['title'] or 'In particular'}:", items=block["items"])
+    elif block["kind"] == "facts":
+        pages.add(kind="facts", title=block["title"], pairs=block["pairs"])
+    elif block["kind"] == "figure":
+        pages.figure(block)
+
+
+def _limits(pages: _Pages, report: Any) -> None:
+    pages.section("V. Assumptions and limits")
+    for block in _blocks(report, "assumptions"):
+        _shown_block(pages, block)
+    pages.say(
+        "The intervals and probabilities don't allow for totals that are wrong, for people who moved between counts, "
+        "or for assumptions that fail in a way that totals don't show."
+    )
+
+
+def _appendices(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
+    pages.section("Appendix A. Every unit", appendix=True)
+    titles = {block["title"] for block in _blocks(report, "appendix") if block["kind"] == "table"}
+    for sheet in tables_of(report):
+        if sheet.title in titles:
+            pages.table(sheet.title, sheet.columns, plain([list(row) for row in sheet.rows]))
+    _behind_figures(pages, report)
+    pages.section("Appendix C. How to get the same numbers", appendix=True)
+    given = provenance or {}
+    facts = {key: given[key] for key in ("command", "method", "seed", "written", "seconds") if key in given}
+    pages.add(kind="facts", title=None, pairs=[[k, str(v)] for k, v in facts.items()])
+    for title, key in (("Parameters of the method", "options"), ("Versions", "versions")):
+        if given.get(key):
+            pages.add(kind="facts", title=title, pairs=[[k, str(v)] for k, v in given[key].items()])
+    if given.get("warnings"):
+        pages.say("Warnings of the run:", items=given["warnings"])
+    if given.get("problem"):
+        pages.add(kind="heading", text="The problem file")
+        pages.add(kind="source", text=given["problem"])
+    pages.section("References", appendix=True)
+    for words in REFERENCES.values():
+        pages.say(words)
+
+
+def _behind_figures(pages: _Pages, report: Any) -> None:
+    blocks = _blocks(report, "found", "estimates", "certainty")
+    known = {b["title"] for b in blocks if b["kind"] == "table"} | {"Training curve"}
+    drawn = [b["table"] for b in blocks if b.get("table") and b["table"]["title"] not in known]
+    if drawn:
+        pages.section("Appendix B. Numbers behind the figures", appendix=True)
+    for block in drawn:
+        pages.table(block["title"], block["columns"], block["rows"])

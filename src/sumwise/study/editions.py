@@ -1,0 +1,74 @@
+"""Editions of a result: the court edition with its exports, written from a result folder; nothing is fitted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import MissingExtra
+from sumwise.persistence import load
+from sumwise.report import Report
+from sumwise.report.court import court_edition
+from sumwise.report.exports import export_figures, export_tables
+from sumwise.study.contests import INDEX
+from sumwise.study.problem import Problem
+
+__all__ = ["EDITIONS", "write_edition"]
+
+EDITIONS = ("plain", "court")
+
+
+def write_edition(folder: Any, edition: str = "court") -> list[Path]:
+    """Write an edition of a result into its folder: ``court.html``, its tables and its figures.
+
+    Parameters
+    ----------
+    folder : path
+        That `fit_problem` wrote; of several contests, each gets its own.
+    edition : {"court"}
+
+    Returns
+    -------
+    list of Path
+        What was written. Workbook and document need the extra ``office``; without it they are left out.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise import synthetic
+    >>> from sumwise.readers import write_margins
+    >>> from sumwise.study.editions import write_edition
+    >>> from sumwise.study.fitting import fit_problem
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> write_margins(synthetic.precincts(60, random_state=0).margins, here / "votes.csv")
+    >>> text = 'family = "ecological"\\nmethod = "Bounds"\\n[data]\\nfile = "votes.csv"\\n[court]\\ncase = "Doe v. Roe"'
+    >>> _ = (here / "p.toml").write_text(text)
+    >>> _ = fit_problem(here / "p.toml", here / "result")
+    >>> write_edition(here / "result")[0].name
+    'court.html'
+    """
+    from sumwise.study.fitting import read_result
+
+    checks.choice(edition, "edition", EDITIONS[1:])
+    folder = Path(folder)
+    if (folder / INDEX).exists():
+        names = json.loads((folder / INDEX).read_text("utf-8")).values()
+        return [path for name in names for path in write_edition(folder / name, edition)]
+    summary, provenance = read_result(folder)
+    frames = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+    report = Report(summary, frames)
+    case = Problem.from_file(folder / "problem.toml").values.get("court", {})
+    page = court_edition(report, case, load(folder / "model.sumwise"), provenance)
+    made = folder / "court.html"
+    made.write_text(page, "utf-8")
+    written = [made]
+    for ending in (".tex", ".xlsx", ".docx"):
+        try:
+            written.append(export_tables(report, folder / f"tables{ending}"))
+        except MissingExtra:
+            continue  # the extra `office` isn't installed
+    return [*written, *export_figures(report, folder / "figures")]

@@ -1,0 +1,61 @@
+"""The court edition: numbered, whole, with what the problem file says, and nothing that runs or folds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sumwise import synthetic
+from sumwise.ecological import Bounds, EcologicalEM
+from sumwise.errors import DataError, UnknownName
+from sumwise.report import Report, court_edition, report
+
+M = synthetic.precincts(40, 2, 2, random_state=0).margins
+
+
+@pytest.fixture(scope="module")
+def made():
+    est = EcologicalEM(n_groups=4).fit(M)
+    return est, report(est, M)
+
+
+def test_everything_is_numbered_and_nothing_is_folded(made):
+    est, found = made
+    case = {"case": "Doe <v.> Roe", "contest": "Mayor 2024", "analyst": "A. B."}
+    provenance = {"command": "sumwise fit p.toml", "data": [{"file": "v.csv", "bytes": 10, "sha256": "abc"}]}
+    provenance |= {"versions": {"sumwise": "1"}, "problem": 'family = "ecological"', "warnings": ["It stopped early."]}
+    page = court_edition(found, case, est, provenance)
+    numbers = [int(n) for n in re.findall(r'id="p(\d+)"', page)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    tables = [int(n) for n in re.findall(r"<caption>Table (\d+)", page)]
+    assert tables == list(range(1, len(tables) + 1))
+    assert "Doe &lt;v.&gt; Roe" in page
+    assert "<h1>Voting patterns: Mayor 2024</h1>" in page
+    for word in ("<details", "<script", "http://", "https://"):
+        assert word not in page.replace("http://www.w3.org", "")
+    for word in ("SHA-256 abc", "It stopped early.", "Polarised voting", "Every unit", "478 U.S. 30", "Definitions"):
+        assert word in page
+    assert all(str(unit) in page for unit in M.units[:3])
+    assert page.count("<tr>") > 4 * 40  # every cell of every unit
+    assert "display: table-header-group" in page
+
+
+def test_probabilities_never_read_as_certainty(made):
+    est, found = made
+    page = court_edition(found, None, est)
+    assert not re.search(r"<td[^>]*>1(\.0+)?</td>", page.partition("Appendix")[0])
+
+
+def test_bounds_have_no_voting_patterns():
+    est = Bounds().fit(M)
+    page = court_edition(report(est, M), None, est)
+    assert "Polarised voting" not in page
+    assert "Duncan and Davis 1953" in page
+
+
+def test_unknown_keys_and_other_families_are_refused(made):
+    with pytest.raises(UnknownName, match="did you mean 'analyst'"):
+        court_edition(made[1], {"analist": "A"})
+    with pytest.raises(DataError, match="for reports on margins"):
+        court_edition(Report({**made[1].summary, "family": "maxent"}))

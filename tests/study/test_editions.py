@@ -1,0 +1,56 @@
+"""The court edition of a result folder, with its exports."""
+
+from __future__ import annotations
+
+import pytest
+
+from study_cases import votes
+from sumwise.errors import DataError
+from sumwise.study.editions import write_edition
+from sumwise.study.fitting import fit_problem
+
+TEXT = """
+family = "ecological"
+method = "Bounds"
+sensitivity = false
+[data]
+file = "v.csv"
+[columns]
+unit = "precinct"
+groups = ["young", "old"]
+outcomes = ["yes", "no"]
+[names]
+young = "Voters under 40"
+[court]
+case = "Doe v. Roe"
+"""
+
+
+def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("docx")
+    votes(12).to_csv(tmp_path / "v.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT)
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    names = [path.name for path in write_edition(tmp_path / "r")]
+    assert names[:4] == ["court.html", "tables.tex", "tables.xlsx", "tables.docx"]
+    assert {name.rpartition(".")[2] for name in names[4:]} == {"svg", "pdf"}
+    page = (tmp_path / "r" / "court.html").read_text("utf-8")
+    assert "Doe v. Roe" in page
+    assert "Voters under 40" in page
+    assert "SHA-256" in page
+    with pytest.raises(DataError, match="edition"):
+        write_edition(tmp_path / "r", "gilded")
+
+
+def test_names_and_cover_are_checked(tmp_path):
+    votes(12).to_csv(tmp_path / "v.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT.replace("young =", "yung ="))
+    with pytest.raises(DataError, match="'yung', which is no column"):
+        fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    (tmp_path / "p.toml").write_text(TEXT.replace("Voters under 40", "old"))
+    with pytest.raises(DataError, match="have one name"):
+        fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    (tmp_path / "p.toml").write_text(TEXT.replace("case =", "cas ="))
+    with pytest.raises(DataError, match="did you mean 'case'"):
+        fit_problem(tmp_path / "p.toml", tmp_path / "r")
