@@ -79,7 +79,8 @@ def draw(script):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            exec(compile(script.path.read_text("utf-8"), str(script.path), "exec"), {"__name__": "__main__", "__file__": str(script.path)})
+            names = {"__name__": "__main__", "__file__": str(script.path)}
+            exec(compile(script.path.read_text("utf-8"), str(script.path), "exec"), names)
     except Exception as error:
         raise ExtensionError(f"docs/gallery/{script.path.name}: {type(error).__name__}: {error}") from error
     if len(plt.get_fignums()) != 1:
