@@ -140,7 +140,7 @@ def run_block(block: Block, filename: str, namespace: dict) -> str:
         exec(compile(tree, filename, "exec"), namespace)
         if last is not None:
             value = eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
-            if value is not None and not is_drawing(value):
+            if value is not None and not is_drawing(value) and not block.code.rstrip().endswith(";"):
                 sys.stdout.write(f"{value!r}\n")
     return printed.getvalue()
 

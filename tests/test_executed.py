@@ -1,0 +1,81 @@
+"""Blocks of pages are run when pages are built: what is shown of each, and what is kept where data are absent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+import page_blocks  # noqa: E402
+from page_blocks import Block  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("print('a')\n1 + 1\n", "a\n2\n"),
+        ("x = 3\n", ""),
+        ("x = 3\nx;\n", ""),
+        ("None\n", ""),
+        (">>> 1 + 1\n2\n", ""),
+        ("def f():\n    return 'seen'\n\nf()\n", "'seen'\n"),
+    ],
+)
+def test_run_block_shows_what_a_notebook_would(code, shown):
+    assert page_blocks.run_block(Block(1, "python", code), "page.md", {}) == shown
+
+
+def test_a_session_may_raise_what_the_page_says():
+    page_blocks.run_block(
+        Block(1, "python", ">>> 1 / 0\nTraceback (most recent call last):\nZeroDivisionError: x\n"), "p", {}
+    )
+    with pytest.raises(ZeroDivisionError):
+        page_blocks.run_block(Block(1, "python", ">>> 1 / 0\n"), "p", {})
+
+
+def test_run_page_keeps_text_and_figures(tmp_path):
+    page = tmp_path / "page.md"
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.gca().set(xlabel='time', title='A line')\n"
+    page.write_text(f"# A\n\n```python\nx = 2\n```\n\n```python\n{code}print(x)\n```\n", "utf-8")
+    first, second = page_blocks.run_page(page, tmp_path)
+    assert (first["text"], second["text"]) == ("", "2\n")
+    assert second["figures"] == [{"file": "page-1-0.png", "alt": "Figure: A line; time"}]
+    assert (tmp_path / "page-1-0.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_run_page_names_the_block_that_fails(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n```python\n1 / 0\n```\n", "utf-8")
+    with pytest.raises(page_blocks.PageFailed, match=r"page\.md:4: ZeroDivisionError"):
+        page_blocks.run_page(page, tmp_path)
+
+
+def test_commands_are_run_only_where_the_page_asks():
+    text = "# A\n\n```console\n$ echo hello\n```\n"
+    assert page_blocks.runnable_blocks(text) == []
+    (block,) = page_blocks.runnable_blocks("<!-- run: console -->\n" + text)
+    assert page_blocks.run_block(block, "page.md", {}) == "hello\n"
+
+
+def test_a_command_that_fails_is_an_error():
+    with pytest.raises(page_blocks.PageFailed, match="exit code"):
+        page_blocks.run_commands(Block(1, "console", "$ false\n"))
+
+
+def test_pages_without_anything_to_add_are_not_run():
+    assert not page_blocks.shows_more_than_written("```python\n>>> 1 + 1\n2\n```\n")
+    assert page_blocks.shows_more_than_written("```python\nx = 1\n```\n")
+
+
+@pytest.mark.parametrize("folder", sorted((ROOT / "docs" / "outputs").iterdir()), ids=lambda folder: folder.name)
+def test_kept_output_belongs_to_the_page_as_it_is(folder):
+    (page,) = [path for name in ("tutorials", "how-to") for path in (ROOT / "docs" / name).glob(f"{folder.name}.md")]
+    kept = json.loads((folder / "outputs.json").read_text("utf-8"))
+    code = [block.code for block in page_blocks.runnable_blocks(page.read_text("utf-8"))]
+    assert [one["code"] for one in kept] == code, "Hint: python docs/_ext/executed.py"
+    assert all((folder / figure["file"]).exists() for one in kept for figure in one["figures"])
