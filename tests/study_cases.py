@@ -48,6 +48,21 @@ def people(n_bags: int = 24, size: int = 40, seed: int = 0) -> pd.DataFrame:
     )
 
 
+def doses(n_bags: int = 24, size: int = 10) -> pd.DataFrame:
+    """Samples of a number whose mean is the response: sample, x, dose."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=n_bags).round(6)
+    bag = np.repeat(np.arange(n_bags), size)
+    return pd.DataFrame({"sample": bag, "x": rng.normal(mean[bag]), "dose": mean[bag]})
+
+
+def clicks(n: int = 400) -> pd.DataFrame:
+    """Rows with two attributes and a label, click."""
+    made = synthetic.rows(n, sizes=[3, 2], rate=0.4, random_state=2)
+    frame = made.frame().rename(columns={made.label: "click"})
+    return frame.assign(click=np.where(frame["click"] == 1, "yes", "no"))
+
+
 def flocks(n_times: int = 5, side: int = 3, seed: int = 1) -> pd.DataFrame:
     """Counts on a grid over time: week, site, birds, x, y."""
     season = synthetic.birds(side, n_times, 400, rate=1.0, random_state=seed)

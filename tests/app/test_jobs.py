@@ -1,12 +1,13 @@
 """One command at a time, in a child process, that can be cancelled and outlives the server."""
 
 import json
+import subprocess
 import sys
 import time
 
 import pytest
 
-from sumwise.app.jobs import Jobs
+from sumwise.app.jobs import Jobs, _alive
 from sumwise.app.workspace import Workspace, write_json
 from sumwise.errors import DataError
 
@@ -86,3 +87,36 @@ def test_what_a_killed_server_left_is_recognised(jobs, tmp_path):
     assert jobs.state("a")["status"] == "done"
     (tmp_path / "a" / "job.json").write_text(json.dumps(left)[:10])
     assert jobs.state("a")["status"] == "none"
+
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from sumwise.app.jobs import Jobs, _alive
+from sumwise.app.workspace import Workspace
+jobs = Jobs(Workspace(Path(sys.argv[1])), [sys.executable, "-c", sys.argv[2]])
+jobs.start("a", "fit", ["wait"])
+while not Path(sys.argv[1], "a", "begun").exists():
+    time.sleep(0.05)
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_job_of_a_killed_server_is_still_known_and_can_be_cancelled(jobs, tmp_path):
+    command = [sys.executable, "-c", SERVER, str(tmp_path), CODE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline() == "begun\n"
+        server.kill()
+    assert jobs.state("a")["status"] == "running"
+    with pytest.raises(DataError, match="worked on already"):
+        jobs.start("a", "fit", ["fine"])
+    pid = json.loads((tmp_path / "a" / "job.json").read_text())["pid"]
+    assert jobs.cancel("a")["status"] == "cancelled"
+    for _ in range(6000):
+        if not _alive(pid):
+            break
+        time.sleep(0.05)
+    assert not _alive(pid)
+    jobs.start("a", "fit", ["fine"])
+    assert until(jobs, "a", "done")["lines"] == ["working on fine"]

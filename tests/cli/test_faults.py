@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from faults import Commands
-from study_cases import flocks, people, votes
+from study_cases import clicks, doses, flocks, people, votes
 from sumwise import load
 from sumwise.readers import read_tables_folder
 
@@ -33,13 +33,16 @@ PROBLEMS = {
         "sensitivity = false",
         'time = "week"\nplace = "site"\ncount = "birds"\nx = "x"\ny = "y"\n[options]\nscale = 1.0\n',
     ),
+    "distribution": (doses(), 'method = "means"\nsensitivity = false', 'bag = "sample"\nresponse = "dose"\n'),
+    "maxent": (clicks(), "sensitivity = false", 'label = "click"\n[options]\nengine = "exact"\n'),
 }
 
 
 def problem(folder, family):
     frame, top, columns = PROBLEMS[family]
     frame.to_csv(folder / "data.csv", index=False)
-    text = f'family = "{family}"\n{top}\n[data]\nfile = "data.csv"\n[columns]\n{columns}'
+    kind = 'kind = "rows"\nholdout = 0\n' if family == "maxent" else ""
+    text = f'family = "{family}"\n{top}\n[data]\nfile = "data.csv"\n{kind}[columns]\n{columns}'
     (folder / "problem.toml").write_text(text)
 
 
@@ -68,11 +71,12 @@ def is_whole(folder):
 
 
 @pytest.mark.parametrize("family", PROBLEMS)
-def test_fit_killed_at_any_moment_keeps_the_earlier_result(commands, place, family):
+@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=pytest.mark.long)])
+def test_fit_killed_at_any_moment_keeps_the_earlier_result(commands, place, family, kills):
     problem(place, family)
     code, count = commands.run("fit", "problem.toml", "--out", "result")
     assert code == 0, commands.said()
-    for at in random.Random(family).sample(range(1, count + 1), 2 if family == "ecological" else 1):
+    for at in random.Random(family).sample(range(1, count + 1), kills):
         code, _ = commands.run("fit", "problem.toml", "--out", "result", "--replace", fault="kill", at=at)
         assert code in (-9, 0), commands.said()
         if (place / "result").exists():  # else between two renames: the next run puts it back
@@ -109,6 +113,11 @@ def test_aggregate_and_release_killed_at_any_moment(commands, place):
             read_tables_folder(place / f"n{i}")
         entries = json.loads((place / "tables" / "budget.json").read_text())["entries"]
         assert len(entries) >= published  # what was published is paid for
+    for fault in ("full", "term"):
+        code, _ = commands.run("release", "tables", "--out", fault, *release[:3], fault=fault, at=count // 2)
+        assert code in ((2,) if fault == "full" else (-15, 143)), commands.said()
+        assert "defect" not in commands.said()
+        assert not (place / fault).exists() or read_tables_folder(place / fault)
 
 
 @pytest.mark.parametrize("fault", ["full", "term"])

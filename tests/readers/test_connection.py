@@ -68,6 +68,41 @@ def test_a_payload_in_a_file_name_is_a_name(tmp_path, monkeypatch, number):
     assert not Path("written.csv").exists()
 
 
+def more_payloads(path):
+    """Nested and other alphabets' quotes, dollar quotes, comments, escapes, templates, and a very long name."""
+    run = f"COPY (SELECT 42) TO '{path}'"
+    closes = [
+        "''''",
+        "\u2019",
+        "\u02bc'\u2018",
+        "$x$'",
+        "a'/*'",
+        "*/'",
+        "--'",
+        "\\\\'",
+        "\\u0027",
+        "E'\\x27'",
+        "`",
+        "%27",
+    ]
+    yield from (f"{close}; {run}; -- /* $$ {close}" for close in closes)
+    yield from ("'||chr(39)||'", "COLUMNS(*)", "rowid", "filename", "{{7*7}}", "<script>alert(1)</script>", "\u202eb")
+    yield "x" * 70_000 + f"'; {run}; --"
+
+
+def test_many_payloads_as_columns_of_one_file(tmp_path):
+    target = tmp_path / "written.csv"
+    frame = pd.DataFrame({name: [1, 2, 3] for name in more_payloads(target)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_feather(tmp_path / "rows.arrow")
+    for path in (tmp_path / "rows.csv", tmp_path / "rows.parquet", tmp_path / "rows.arrow"):
+        assert open_sheet(path).columns == tuple(frame)
+        tables = aggregate(str(path), list(frame)[:12], order=1)
+        assert [tables.domain.levels(name) for name in list(frame)[:12]] == [(1, 2, 3)] * 12
+    assert not target.exists()
+
+
 @pytest.mark.parametrize("header", HEADERS)
 def test_odd_headers_just_work(tmp_path, header):
     assert aggregate(str(csv_file(tmp_path / "rows.csv", header)), [header], order=1).domain.levels(header) == (1, 2, 3)

@@ -7,12 +7,11 @@ import json
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from call_trace import trace
-from study_cases import flocks, people, votes
-from sumwise import Bags, Margins, synthetic
+from study_cases import clicks, doses, flocks, people, votes
+from sumwise import Bags, Margins
 from sumwise.aggregate import aggregate
 from sumwise.collective import FlowModel, Movement, Places
 from sumwise.distribution import BagRidge, LinearEmbedding
@@ -54,7 +53,7 @@ def in_python(family):
         options = {"classes": ["no", "yes"], "groups": {"sex": frame["sex"].to_numpy(dtype=object)}, "truth": labels}
         return CardinalityClassifier(penalty=1.0), (bags, counts), options
     if family == "distribution":
-        frame = samples()
+        frame = doses()
         bags = Bags.from_frame(frame, bag="sample", features=["x"])
         y = frame.groupby("sample", sort=False)["dose"].first().to_numpy()
         return BagRidge(LinearEmbedding()), (bags, y), {"response": "dose"}
@@ -64,28 +63,15 @@ def in_python(family):
         at = Places(x=where[:, 0], y=where[:, 1], names=frame["site"].unique())
         counts = frame.rename(columns={"week": "time", "site": "place", "birds": "count"})
         return FlowModel(at, Movement(1.0, 0.8)), counts, {}
-    frame = rows()
+    frame = clicks()
     names = [c for c in frame if c != "click"]
     return MaxEntClassifier(engine="exact"), aggregate(frame.astype(str), names, "click", 2), {}
-
-
-def samples():
-    rng = np.random.default_rng(0)
-    mean = rng.normal(size=24).round(6)
-    bag = np.repeat(np.arange(24), 10)
-    return pd.DataFrame({"sample": bag, "x": rng.normal(mean[bag]), "dose": mean[bag]})
-
-
-def rows():
-    made = synthetic.rows(400, sizes=[3, 2], rate=0.4, random_state=2)
-    frame = made.frame().rename(columns={made.label: "click"})
-    return frame.assign(click=np.where(frame["click"] == 1, "yes", "no"))
 
 
 PROBLEMS = {
     "ecological": (votes, 'unit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]', "Goodman", "", ""),
     "proportions": (people, 'bag = "area"\nlabel = "vote"', "auto", "", "penalty = 1.0"),
-    "distribution": (samples, 'bag = "sample"\nresponse = "dose"', "means", "", ""),
+    "distribution": (doses, 'bag = "sample"\nresponse = "dose"', "means", "", ""),
     "collective": (
         lambda: flocks(3),
         'time = "week"\nplace = "site"\ncount = "birds"\nx = "x"\ny = "y"',
@@ -93,7 +79,7 @@ PROBLEMS = {
         "",
         "stay = 1.0\nscale = 0.8",
     ),
-    "maxent": (rows, 'label = "click"', "auto", 'kind = "rows"\nholdout = 0\n', 'engine = "exact"'),
+    "maxent": (clicks, 'label = "click"', "auto", 'kind = "rows"\nholdout = 0\n', 'engine = "exact"'),
 }
 
 
