@@ -53,6 +53,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     draws = parser.parse_args().draws
     warnings.simplefilter("ignore")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    about = {"command": "python benchmarks/king_covariance.py", "commit": commit.stdout.strip()}
     table = []
     for name, correlation in CELLS.items():
         for n in (100, 400):
@@ -64,12 +66,9 @@ def main() -> None:
                 row |= {f"{key}_gap": float(gap.mean()), f"{key}_gap_error": float(gap.std(ddof=1) / draws**0.5)}
             row["cpu_s"] = {c: float(np.mean([m["cpu_s"] for m in made[c]])) for c in made}
             table.append(row)
+            record = {**about, "seed": f"0 to {draws - 1}", "rows": table}
+            RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
             print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    about = {"command": "python benchmarks/king_covariance.py", "commit": commit, "seed": f"0 to {draws - 1}"}
-    RESULTS.write_text(json.dumps({**about, "rows": table}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
