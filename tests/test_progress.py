@@ -172,3 +172,17 @@ def test_what_can_not_be_shown_is_refused():
         list(track([1], "Adding", verbose="x"))
     with pytest.raises(DataError, match="Adding: there is nothing to go through in a NoneType"):
         list(track(None, "Adding"))
+
+
+def test_what_is_under_way_says_how_long_it_will_take(clock):
+    with Progress("Outer", 10) as outer:
+        assert module.active == [outer]
+        assert outer.seconds_left() is None
+        clock.now += 6.0
+        outer.step(3)
+        assert outer.seconds_left() == 14.0
+        with Progress("No total") as inner:
+            inner.step()
+            assert inner.seconds_left() is None
+            assert module.active == [outer, inner]
+    assert module.active == []

@@ -9,12 +9,14 @@ from typing import Any, TextIO, TypeVar
 
 from sumwise.errors import DataError
 
-__all__ = ["SECONDS_BETWEEN_LINES", "Progress", "track"]
+__all__ = ["SECONDS_BETWEEN_LINES", "Progress", "active", "track"]
 
 SECONDS_BETWEEN_LINES = 5.0
 """Plain lines come at most this often, and once more at the end."""
 
 T = TypeVar("T")
+active: list[Progress] = []
+"""What is under way, the outermost first: whoever waits can say how long it will take."""
 
 
 def track(iterable: Iterable[T], label: str, total: int | None = None, verbose: int = 0) -> Iterator[T]:
@@ -90,8 +92,11 @@ class Progress:
         self.done = 0
         self.values: dict[str, Any] = {}
         self._view: _Bar | _Lines | None = None
+        self._start = time.monotonic()
 
     def __enter__(self) -> Progress:
+        self._start = time.monotonic()
+        active.append(self)
         if self.verbose:
             stream = sys.stderr if self.stream is None else self.stream
             bar = self.verbose == 1 and stream.isatty()
@@ -105,7 +110,15 @@ class Progress:
         if self._view is not None:
             self._view.step()
 
+    def seconds_left(self) -> float | None:
+        """How long the remaining steps take at the pace so far; None before the first step or without a total."""
+        if not self.total or not 0 < self.done <= self.total:
+            return None
+        return (time.monotonic() - self._start) * (self.total - self.done) / self.done
+
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self in active:
+            active.remove(self)
         view, self._view = self._view, None
         if view is not None:
             view.close(_how_it_ended(kind))

@@ -3,6 +3,7 @@
 import threading
 
 from sumwise.cli.stages import Stages
+from sumwise.progress import Progress
 
 
 def test_quick_stages_say_their_name_alone():
@@ -32,3 +33,20 @@ def test_quiet_stages_say_nothing():
     with Stages(quiet=True, write=lines.append, first=0.0) as stages:
         stages("read")
     assert lines == []
+
+
+def test_long_stages_say_how_long_they_will_take_where_steps_are_counted(monkeypatch):
+    lines, seen = [], threading.Event()
+    monkeypatch.setattr(Progress, "seconds_left", lambda self: 12.0)
+
+    def write(line):
+        lines.append(line)
+        if "left" in line:
+            seen.set()
+
+    with Stages(write=write, first=0.0, between=0.01) as stages:
+        stages("compare King")
+        with Progress("Draws", 10) as work:
+            work.step(4)
+            assert seen.wait(60)
+    assert any(line.endswith("so far, draws 4 of at most 10, about 12 s left") for line in lines)

@@ -7,12 +7,23 @@ import threading
 import time
 from collections.abc import Callable
 
+from sumwise.progress import active
+
 FIRST, BETWEEN = 2.0, 10.0  # seconds after which a stage says how long it has run, first and again
 
 
 def _print(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
+
+
+def _left() -> str:
+    """What a step that counts says about its end; nothing where none is under way."""
+    for work in list(active):
+        seconds = work.seconds_left()
+        if seconds is not None:
+            return f", {work.label.lower()} {work.done:,} of at most {work.total:,}, about {seconds:.0f} s left"
+    return ""
 
 
 class Stages:
@@ -66,5 +77,5 @@ class Stages:
     def _report(self, name: str, ended: threading.Event) -> None:
         begin, wait = time.monotonic(), self.first
         while not ended.wait(wait):
-            self.write(f"{name}: {time.monotonic() - begin:.0f} s so far")
+            self.write(f"{name}: {time.monotonic() - begin:.0f} s so far{_left()}")
             wait = self.between

@@ -15,6 +15,7 @@ from sumwise.ecological.kernels.raking import rake
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.margins import Margins
+from sumwise.progress import track
 
 LARGEST = 20  # free shares in the multivariate strategy
 FEWEST = 5  # units for each parameter of a full covariance
@@ -77,16 +78,15 @@ def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
     none = np.zeros((n, 0))
     counts, sums = np.empty((n, n_rows, n_cols)), np.empty((n_draws, n_rows, n_cols))
     steepest, course = 0.0, []
-    for r in range(n_rows):
-        for c in range(n_cols):
-            data = kernel.KingData(rows[:, r] / total, cols[:, c] / total, weight, none, none)
-            phi, covariance, record, _ = kernel.maximise(data, priors, max_iter, starts=1)
-            draws, _ = kernel.resample(phi, covariance, data, priors, n_draws, scale, rng=rng, factor=1)
-            share, _ = kernel.simulate(draws, data, rng=rng)
-            counts[:, r, c] = share.mean(axis=0) * rows[:, r]
-            sums[:, r, c] = share @ rows[:, r]
-            steepest = max(steepest, float(np.abs(record.jac).max() / max(abs(record.fun), 1.0)))
-            course.append(-float(record.fun))
+    for r, c in track(list(np.ndindex(n_rows, n_cols)), "Cells"):
+        data = kernel.KingData(rows[:, r] / total, cols[:, c] / total, weight, none, none)
+        phi, covariance, record, _ = kernel.maximise(data, priors, max_iter, starts=1)
+        draws, _ = kernel.resample(phi, covariance, data, priors, n_draws, scale, rng=rng, factor=1)
+        share, _ = kernel.simulate(draws, data, rng=rng)
+        counts[:, r, c] = share.mean(axis=0) * rows[:, r]
+        sums[:, r, c] = share @ rows[:, r]
+        steepest = max(steepest, float(np.abs(record.jac).max() / max(abs(record.fun), 1.0)))
+        course.append(-float(record.fun))
     return counts, sums, steepest, course
 
 

@@ -19,6 +19,7 @@ from sumwise.estimate import Estimate
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.chains import effective_size, split_r_hat
 from sumwise.margins import Margins
+from sumwise.progress import track
 
 __all__ = ["MultinomialDirichlet"]
 
@@ -143,7 +144,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         while done < self.max_draws:
             runs = [
                 kernel.sample_chain(table, alpha, int(self.n_draws), int(self.thin), self.shape, self.rate, rng)
-                for (table, alpha), rng in zip(states, streams)
+                for (table, alpha), rng in track(zip(states, streams), f"Draws from {done + 1:,}", len(states))
             ]
             done += self.n_draws
             drop = self.n_draws // 2 if not parts else 0
