@@ -1,0 +1,250 @@
+"""Sun (2019), chapter 2, on small problems with ten draws each: Figures 2.3, 2.4 a to c, 2.5 and 2.8.
+
+    python benchmarks/cgm_figures.py                  # all parts, about three CPU minutes
+    python benchmarks/cgm_figures.py methods places   # some; the others keep what the file says
+
+Parts: `exact` (Figure 2.3: the relaxed problem against enumeration), `methods` (Figures 2.4 a, b and 2.5: passes and
+CPU seconds until all but 1e-4 of the initial excess is gone, with non-linear belief propagation damped by fixed shares
+as in Algorithm 2, and by a search along the way), `grids` (Figure 2.4 c), `places` (Figure 2.8: what is learned from
+noisy moves, and from noisy places), `loopy` (Theorem 5: grids with and without a junction tree).
+
+The paper's grids are larger (15 x 15, 15 x 14); ratios within a part are what compares. Seeds 2000 to 2009 were used
+for nothing else. Times are CPU seconds of one thread. Writes benchmarks/results/cgm_figures.json.
+"""
+
+# ruff: noqa: E402  (threads are fixed before NumPy is loaded)
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import argparse
+import json
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from sumwise import Domain, Table, Tables, synthetic
+from sumwise.collective import CollectiveEM, FreeTables, GraphModel, LoopyModel, TreeModel, map_counts
+from sumwise.noise import Poisson
+
+RESULTS = Path(__file__).parent / "results" / "cgm_figures.json"
+SEEDS = range(2000, 2010)
+SMALL, LARGE = (0.5, 1.0, 1.0, 1.0), (5.0, 10.0, 10.0, 10.0)
+SHARE = 1e-4  # of the initial excess that may be left
+
+
+def season(side, seed, n=1000, steps=20, weights=LARGE):
+    """A season of birds and its model."""
+    drawn = synthetic.birds(side, steps, n, weights=weights, random_state=seed)
+    return drawn, TreeModel(drawn.domain, drawn.edges, drawn.log_potentials)
+
+
+def timed(function, *args, **options):
+    """What a function returns, and its CPU seconds."""
+    began = process_time()
+    found = function(*args, **options)
+    return found, process_time() - began
+
+
+def spread(values):
+    """Mean and standard error over draws."""
+    values = np.asarray(values, dtype=float)
+    return {
+        "mean": float(values.mean()),
+        "error": float(values.std(ddof=1) / np.sqrt(len(values))),
+        "draws": len(values),
+    }
+
+
+def apart(found, truth, edges):
+    """L1 distance of the tables of all edges, relative to the population."""
+    total = sum(float(truth.edges[e].sum()) for e in edges)
+    return sum(float(np.abs(found.edges[e] - truth.edges[e]).sum()) for e in edges) / total
+
+
+def exact():
+    """Error of the relaxed problem against the mode of the integer tables, by population size."""
+    rows = []
+    for n in (1, 3, 5, 7):
+        mode, mean, slow, fast = [], [], [], []
+        for seed in SEEDS:
+            drawn, model = season(2, seed, n=n, steps=6)
+            whole, seconds = timed(map_counts, model, drawn.tables, method="exact")
+            fit, quick = timed(map_counts, model, drawn.tables)
+            mode.append(apart(fit, whole, drawn.edges))
+            mean.append(apart(fit, whole.mean, drawn.edges))
+            slow.append(seconds)
+            fast.append(quick)
+        rows.append({"n": n, "from mode": spread(mode), "from mean": spread(mean), "exact s": spread(slow),
+                     "relaxed s": spread(fast)})  # fmt: skip
+    return rows
+
+
+METHODS = {
+    "dual": {},
+    "nlbp": {},
+    "nlbp, damping 0.05": {"damping": 0.05},
+    "nlbp, damping 0.2": {"damping": 0.2},
+    "nlbp, damping 0.5": {"damping": 0.5},
+    "nlbp-naive": {},
+    "rda": {},
+    "rda-tuned": {},
+    "accelerated-rda": {},
+    "mirror": {},
+}
+
+
+def until(fit, optimum, first):
+    """Steps and seconds until all but SHARE of the excess of the first point is gone; None where it never is."""
+    excess = np.asarray(fit.history["objective"]) - optimum
+    feasible = np.asarray(fit.history.get("violation", np.zeros(len(excess)))) <= 1e-3
+    hit = np.flatnonzero((np.abs(excess) <= SHARE * (first - optimum)) & feasible)
+    return (int(hit[0]), float(fit.history["seconds"][hit[0]])) if len(hit) else (None, None)
+
+
+def methods(side=5):
+    """Passes and seconds of every method on a grid, small and large weights."""
+    rows = []
+    for weights in (SMALL, LARGE):
+        problems = []
+        for seed in SEEDS:
+            drawn, model = season(side, seed, weights=weights)
+            best = map_counts(model, drawn.tables, tol=1e-9).objective
+            first = map_counts(model, drawn.tables, method="nlbp", max_iter=1).history["objective"][0]
+            problems.append((drawn, model, best, first))
+        for name, options in METHODS.items():
+            steps, seconds, left = [], [], []
+            for drawn, model, best, first in problems:
+                limit = 60 if name == "nlbp-naive" else 200
+                fit = map_counts(
+                    model, drawn.tables, method=name.partition(",")[0], max_iter=limit, tol=1e-7, **options
+                )
+                at, time = until(fit, best, first)
+                left.append(abs(fit.objective - best) / (first - best))
+                if at is not None:
+                    steps.append(at)
+                    seconds.append(time)
+            row = {"weights": weights[0], "side": side, "method": name, "reached": len(steps)}
+            row |= {"excess left": spread(left)}
+            if len(steps) > 1:
+                row |= {"steps": spread(steps), "seconds": spread(seconds)}
+            print(row, flush=True)
+            rows.append(row)
+    return rows
+
+
+def grids():
+    """Seconds by the size of the grid; the generic solver on the smallest, three draws."""
+    rows = []
+    for side in (3, 5, 8):
+        names = ("dual", "nlbp", "accelerated-rda")
+        found = {}
+        for name in names:
+            seconds = []
+            for seed in SEEDS:
+                drawn, model = season(side, seed)
+                seconds.append(timed(map_counts, model, drawn.tables, method=name, tol=1e-5, max_iter=200)[1])
+            found[name] = spread(seconds)
+        if side == 3:
+            drawn = [season(side, seed) for seed in list(SEEDS)[:3]]
+            found["generic"] = spread(
+                [timed(map_counts, m, d.tables, method="generic", max_iter=100)[1] for d, m in drawn]
+            )
+        rows.append({"cells": side**2, **found})
+    return rows
+
+
+def maes(em, morning, theta):
+    """Pairwise and node MAE of a model's marginals."""
+    found = em.model(theta=theta).marginals()
+    pairs = [np.abs(found.edges[e] - morning.edge_marginals[k]).mean() for k, e in enumerate(morning.edges)]
+    nodes = [np.abs(found.nodes[a] - morning.node_marginals[k]).mean() for k, a in enumerate(morning.domain)]
+    return float(np.mean(pairs)), float(np.mean(nodes))
+
+
+def places():
+    """Pairwise and node MAE, learned from noisy moves and from noisy places (sums of the noisy moves)."""
+    rows = []
+    for b in (10.0, 40.0):
+        found = {}
+        for seed in SEEDS:
+            morning = synthetic.mobility((3, 3), 4, 5000, scale=b, random_state=seed)
+            for kind, tables in {"moves": morning.edge_tables, "places": morning.node_tables}.items():
+                em = CollectiveEM(FreeTables(), max_iter=250, tol=1e-7, random_state=0).fit(tables)
+                found.setdefault(kind, []).append((*maes(em, morning, em.theta_), em.fit_.converged, em.fit_.n_iter))
+                if em.baseline_ is not None:
+                    found.setdefault("moves, ignoring noise", []).append((*maes(em, morning, em.baseline_), True, 0))
+        for kind, each in found.items():
+            pair, node, done, steps = (np.array(x, dtype=float) for x in zip(*each))
+            less = node - np.array([x[1] for x in found["moves"]])
+            rows.append({"b": b, "from": kind, "pairwise MAE": spread(pair), "node MAE": spread(node),
+                         "node MAE less that of moves": spread(less), "converged": int(done.sum()),
+                         "steps": spread(steps)})  # fmt: skip
+            print(rows[-1], flush=True)
+    return rows
+
+
+def loopy():
+    """Messages on grids: distance from the junction tree where both run, and a grid where it is refused."""
+    rows = []
+    for side, levels, strength in ((3, 2, 0.5), (3, 2, 1.5), (4, 3, 0.5), (20, 3, 0.5), (20, 3, 1.5)):
+        nodes, edges, rounds, seconds, rest = [], [], [], [], []
+        for seed in SEEDS:
+            rng = np.random.default_rng(seed)
+            names = [[f"v{i}_{j}" for j in range(side)] for i in range(side)]
+            domain = Domain({a: levels for row in names for a in row})
+            lines = [*names, *map(list, zip(*names))]
+            pairs = [p for line in lines for p in pairwise(line)]
+            potentials = {p: strength * rng.normal(size=(levels, levels)) for p in pairs}
+            drawn = [rng.multinomial(1000, rng.dirichlet(np.full(levels, 5.0))) for _ in list(domain)[::2]]
+            seen = [Table(a, y.astype(float), noise=Poisson()) for a, y in zip(list(domain)[::2], drawn)]
+            tables = Tables(seen, domain, n=1000)
+            fit, time = timed(map_counts, LoopyModel(domain, pairs, potentials), tables, method="nlbp-loopy")
+            rounds.append(fit.n_iter)
+            seconds.append(time)
+            rest.append(fit.history["distance"][-1])
+            if side < 20:
+                whole = map_counts(GraphModel(domain, pairs, potentials), tables)
+                nodes.append(np.mean([np.abs(fit.nodes[a] - whole.nodes[a]).sum() / 1000 for a in domain]))
+                edges.append(np.mean([np.abs(fit.edges[e] - whole.table(*e)).sum() / 1000 for e in pairs]))
+        row = {"side": side, "levels": levels, "strength": strength}
+        row |= {"rounds": spread(rounds), "seconds": spread(seconds), "from rest": spread(rest)}
+        rows.append(row | ({"nodes": spread(nodes), "edges": spread(edges)} if nodes else {}))
+    return rows
+
+
+def flat(row):
+    """A row with means under their names and standard errors beside them."""
+    out = {}
+    for key, value in row.items():
+        out |= {key: value["mean"], f"{key} error": value["error"]} if isinstance(value, dict) else {key: value}
+    return out
+
+
+PARTS = {"exact": exact, "methods": methods, "grids": grids, "places": places, "loopy": loopy}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    given = parser.parse_args()
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    warnings.simplefilter("ignore")
+    for name in given.parts or PARTS:
+        rows, seconds = timed(PARTS[name])
+        results |= {"command": "python benchmarks/cgm_figures.py", "seeds": [SEEDS[0], SEEDS[-1]]}
+        rows = [flat(row) for row in rows]
+        results[name] = {"cpu_s": round(seconds, 1), "draws": len(SEEDS), "rows": rows}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        for row in rows:
+            print(name, {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+
+
+if __name__ == "__main__":
+    main()
