@@ -73,7 +73,7 @@ class FlowModel(FlowExchange):
         What the movement of one individual counts for against the counts, 0 to 1. At 1 it is taken as known: a million
         individuals then outweigh any noise, and pull counts towards what their movement makes likely. ``"auto"`` keeps
         counts within their noise: 1 / (1 + 3 sd) for noise of that standard deviation, a tenth of the sample over the
-        population where a sample of moves is given, and 1 for relative abundance and adaptive moves.
+        population where a sample of moves is given, and 1 for relative abundance.
     tol : float, default 1e-4
         Proven gap of the flows, relative to the objective.
 
@@ -281,7 +281,7 @@ class FlowModel(FlowExchange):
         if moves:
             sampled = sum(float(np.nansum(table.counts)) for _, table in self.moves_)
             return float(min(1.0, max(SAMPLE_WEIGHT * sampled / self.n_, 1e-6)))
-        if self.relative_ or self.movement == "adaptive":
+        if self.relative_:
             return 1.0
         sd = np.sqrt(float(np.mean(noise.variance(self.n_ / len(self.places_)))))
         return float(1.0 / (1.0 + NOISE_WEIGHT * sd))

@@ -6,6 +6,7 @@ is an error that says where the public original is.
 """
 
 from sumwise.datasets.advertising import adkdd_aggregates, adkdd_rows, criteo_attribution
+from sumwise.datasets.birds import Blackbirds, blackbirds
 from sumwise.datasets.coarse import coarse_education, coarse_race
 from sumwise.datasets.contests import contests, published_ei_scores
 from sumwise.datasets.elections import (
@@ -60,6 +61,7 @@ from sumwise.datasets.two_by_two import (
 
 __all__ = [
     "Adult",
+    "Blackbirds",
     "Contest",
     "Election",
     "Entry",
@@ -74,6 +76,7 @@ __all__ = [
     "adult_raw",
     "bank",
     "bdr_gamma_published",
+    "blackbirds",
     "catalogue",
     "chile_2021",
     "coarse_education",

@@ -39,6 +39,8 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
     >>> ax.get_xlabel()
     'longitude'
     """
+    from matplotlib.ticker import MaxNLocator
+
     from sumwise.plots.labels import tips
     from sumwise.plots.map_frame import MapFrame
 
@@ -53,6 +55,7 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         shown = ax.scatter(*starts.T, s=30, c=np.log10(np.maximum(counts, 1e-9)), cmap="cividis_r", zorder=2)
         tips(shown, [f"{n:,.1f} individuals" for n in counts])
         bar = ax.figure.colorbar(shown, ax=ax, label="individuals (log scale)", shrink=0.7)
-        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.3g}")
+        bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.6g}")
         ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3)
     return frame.finish(numbers["title"])

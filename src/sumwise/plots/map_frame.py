@@ -32,7 +32,9 @@ class MapFrame:
         self.places = self.points(numbers["positions"])
         given = rings(outlines) if outlines is not None else numbers.get("outlines")
         for ring in () if given is None else given:
-            self.ax.plot(*self.points(ring).T, color="0.72", linewidth=0.6, linestyle="-", zorder=0)
+            self.ax.plot(
+                *self.points(ring).T, color="0.4", linewidth=0.6, linestyle="-", zorder=2.5
+            )  # above the places
 
     def points(self, given: Any) -> np.ndarray:
         """Points (n, 2) in the coordinates of the axes."""

@@ -47,6 +47,6 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
     bar = ax.figure.colorbar(drawn, ax=ax, label="time", shrink=0.7)
     times = [str(t) for t in numbers["times"]]
-    ticks = np.unique(np.linspace(0, steps - 1, min(steps, 5)).round().astype(int))
-    bar.set_ticks(np.minimum(ticks, steps - 2).tolist() if steps > 1 else [0], labels=[times[k] for k in ticks])
+    ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, 5)).round().astype(int))
+    bar.set_ticks(ticks.tolist(), labels=[times[k] for k in ticks])
     return frame.finish(numbers["title"])
