@@ -6,7 +6,7 @@ import pytest
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
 from sumwise.proportions import CardinalityClassifier, covariance
-from sumwise.proportions.information import Part, _following, _larger, _residuals, joined, spread
+from sumwise.proportions.information import Part, _autocorrelation_time, _following, _larger, _residuals, joined, spread
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -132,3 +132,11 @@ def test_a_region_is_taken_as_if_it_had_not_been_fitted(n_classes):
 def test_spread_of_gradients_is_their_covariance_times_their_number():
     scores = np.random.default_rng(0).normal(size=(9, 2))
     np.testing.assert_allclose(spread(scores), 9 * np.cov(scores, rowvar=False))
+
+
+def test_runs_of_bags_that_err_alike_are_worth_fewer():
+    rng = np.random.default_rng(0)
+    shared = np.repeat(rng.normal(size=400), 5)  # five bags in a row, correlation 1/2
+    residuals = (np.sqrt(0.5) * (shared + rng.normal(size=2000)))[:, None]
+    assert _autocorrelation_time(residuals) == pytest.approx(1 + 4 * 0.5, rel=0.15)
+    assert _autocorrelation_time(rng.normal(size=(2000, 1))) == pytest.approx(1.0, abs=0.1)

@@ -69,6 +69,19 @@ class Part:
         """Correlation of the residuals of bags that follow each other, where it is clear."""
         return 0.0 if self.residuals is None else _following(self.residuals[0])
 
+    @cached_property
+    def run_length(self) -> float:
+        """How many bags that follow each other are worth one, where their residuals are correlated: the integrated
+        autocorrelation time. For bags of one region in a row, with correlation r, it is 1 + (n - 1) r."""
+        if self.robust or self.residuals is None or not self.alike:
+            return 1.0
+        return _autocorrelation_time(self.residuals[0])
+
+    @property
+    def inflation(self) -> float:
+        """How many times as much gradients vary as the model says, for the noise of counts and for runs of bags."""
+        return self.dispersion * self.run_length
+
     def _curvature(self, verbose: int) -> np.ndarray:
         """Minus the second derivatives, by central differences of the gradient."""
         out = np.empty((self.size, self.size))
@@ -251,7 +264,7 @@ class Part:
 
     def inner(self, scores: np.ndarray | None) -> np.ndarray:
         """The same in these coordinates: the counts' noise, and what the penalty took from the coefficients."""
-        noise = self.dispersion * self.known if scores is None else spread(scores)
+        noise = self.inflation * self.known if scores is None else spread(scores)
         return self.inverse @ (self.freedom() * noise + self.pull @ self.pull.T) @ self.inverse
 
     def without_shrinkage(self) -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +285,7 @@ class Part:
         if self.robust:
             noise = there.inside(self.lower @ spread(self.scores()) @ self.lower.T)
         else:
-            noise = self.dispersion * there.known
+            noise = self.inflation * there.known
         covariance = self._centred(there.out(there.out(inverse @ (self.freedom() * noise) @ inverse).T))
         lost = vectors[:, ~seen] - shared @ (shared.T @ vectors[:, ~seen])
         unknown = np.abs(there.out(lost)).sum(axis=1) > 1e-6 * np.abs(there.out(np.eye(self.size))).sum(axis=1)
@@ -317,7 +330,7 @@ class Part:
 
     def degrees(self) -> float:
         """Degrees of freedom of Student's t: what is left, and less where few units decide how much they spread."""
-        return self.left * self.evenness() if self.robust else self.left
+        return self.left * self.evenness() if self.robust else self.left / self.run_length
 
     def freedom(self) -> float:
         """Bags over what is left of them, where the deviation of their intercepts was learned from the same fit."""
@@ -364,6 +377,18 @@ def _following(residuals: np.ndarray) -> float:
         return 0.0
     found = float((residuals[1:] * residuals[:-1]).sum()) / total
     return found if found > CLEAR / np.sqrt(n) else 0.0
+
+
+def _autocorrelation_time(residuals: np.ndarray) -> float:
+    """1 + 2 sum of the correlations of residuals at all lags up to the first that isn't clear, at least 1."""
+    n, total = len(residuals), 1.0
+    square = float((residuals**2).sum())
+    for lag in range(1, n // 4 + 1):
+        found = float((residuals[lag:] * residuals[:-lag]).sum()) / square
+        if found < 1.0 / np.sqrt(n):
+            break
+        total += 2.0 * found
+    return total
 
 
 def _contrasts(n: int) -> np.ndarray:
@@ -423,7 +448,7 @@ def joined(parts: list[Part]) -> np.ndarray:
                 if robust:
                     both = spread(np.hstack([scores[c], scores[d]]))[:size, size:]
                 else:
-                    overlap = -np.sqrt(one.dispersion * other.dispersion) * _overlap(one, other)
+                    overlap = -np.sqrt(one.inflation * other.inflation) * _overlap(one, other)
                     both = scores[c].T @ (overlap[:, None] * scores[d])
                 inner = one.inverse @ (both - one.pull @ other.pull.T / (len(parts) - 1)) @ other.inverse
             out[c * size : (c + 1) * size, d * size : (d + 1) * size] = one.out(other.out(inner.T).T)

@@ -46,7 +46,8 @@ class Covariance:
         Degrees of freedom of Student's t, from which intervals and draws come: bags less the coefficients spent on
         them; of groups and sandwiches fewer, as some are more informative than others (Satterthwaite).
     dispersion : float, default 1
-        How many times as much counts vary as the model says; the matrix is widened by it.
+        How many times as much counts vary as the model says, and how many bags in a row are worth one; the matrix is
+        widened by their product.
     estimate, errors : arrays of shape (n_logits, n_features + 1), optional
         Coefficients and intercept that the counts alone suggest, without shrinkage, and their standard errors.
     n_units : int
@@ -226,7 +227,7 @@ def covariance(
     bags, counts = drop_empty(bags, counts)
     scale = _units(bags.values)
     parts = [Part(p, t, kind, codes, verbose) for p, t in _problems(model, bags, counts, scale)]
-    left, dispersion = min(p.left for p in parts), max(p.dispersion for p in parts)
+    left, dispersion = min(p.left for p in parts), max(p.inflation for p in parts)
     if parts[0].robust:
         _refuse_few(parts[0].n_units, left, "bags" if codes is None else "groups of bags")
     else:
@@ -266,6 +267,7 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
 def _warn_of_more(parts: list[Part]):
     """Say what the counts show that the model leaves out, and what to do about it."""
     dispersion, alike = max(p.dispersion for p in parts), max(p.alike for p in parts)
+    length = max(p.run_length for p in parts)
     found, hints = [], []
     if dispersion > 1.0:
         found.append(
@@ -276,7 +278,7 @@ def _warn_of_more(parts: list[Part]):
     if alike > 0.0:
         found.append(
             f"Bags that follow each other err alike (correlation {alike:.2f}), as bags of one region do. Intervals "
-            "take them for independent."
+            f"are widened as if {length:.1f} bags were one."
         )
         hints.append("give each bag's region, covariance(..., groups=regions)")
     if found:
