@@ -27,6 +27,7 @@ from sumwise.diagnostics.flows import (
 )
 from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
 from sumwise.diagnostics.levels import class_margin, level_shares
+from sumwise.diagnostics.maps import map_numbers, unit_shapes
 from sumwise.diagnostics.other_methods import family_of, fit_others, other_methods, share_differences
 from sumwise.diagnostics.training_curve import convergence, training_curve
 
@@ -48,6 +49,7 @@ __all__ = [
     "interval_numbers",
     "is_abstention",
     "level_shares",
+    "map_numbers",
     "mean_moves",
     "method_numbers",
     "methods_table",
@@ -66,6 +68,7 @@ __all__ = [
     "uncertainty_numbers",
     "unit_cells",
     "unit_scatter",
+    "unit_shapes",
 ]
 
 __getattr__ = renamed("sumwise.diagnostics", {"course": "training_curve"})

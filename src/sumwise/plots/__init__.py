@@ -23,6 +23,7 @@ from sumwise.plots.similarity import plot_similarity
 from sumwise.plots.subgroups import plot_subgroups
 from sumwise.plots.tomography import plot_tomography
 from sumwise.plots.training_curve import plot_training_curve
+from sumwise.plots.unit_map import plot_unit_map
 from sumwise.plots.unit_scatter import plot_unit_scatter
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "plot_subgroups",
     "plot_tomography",
     "plot_training_curve",
+    "plot_unit_map",
     "plot_unit_scatter",
 ]
 

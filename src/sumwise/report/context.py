@@ -40,6 +40,7 @@ class Context:
     outlines: Mapping[str, Any] | None = None  # (collective) GeoJSON of polygons that maps show
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
+    shapes: Any = None  # (ecological) the shape of every unit, for maps: `diagnostics.unit_shapes`
     why: str | None = None  # why this method
     source: str | None = None  # the name of the data, for the title
     step: Callable[[str, Callable[[], Any]], Any] = _at_once

@@ -30,7 +30,7 @@ SETTINGS: dict[Any, Any] = {
     "savefig.transparent": True,
 }
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676"]  # Okabe and Ito
-SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "share_scatter"}
+SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "unit_map", "share_scatter"}
 SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
 DASHES = ["-", "--", ":", "-."]

@@ -22,6 +22,7 @@ from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"
 OWN = ("name", "election")  # keys of a contest that stand in for no others
+MOST_PAGES = 50  # contests that get a page each at once; of more, sumwise report makes it
 MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it
 
 
@@ -111,7 +112,8 @@ def fit_contests(
             continue
         started = resume and (folder / f".{place.name}.partial").exists()
         with _named(name):
-            results[name] = fit(one, place, resume=started, model=models.get(name), **options)
+            paged = len(problems) <= MOST_PAGES
+            results[name] = fit(one, place, resume=started, model=models.get(name), paged=paged, **options)
     frames = {name: pd.read_parquet(folder / places[name] / "estimates.parquet") for name in problems}
     together = pd.concat(frames, names=["contest"]).reset_index(level=0).reset_index(drop=True)
     _write(together, folder)
@@ -171,7 +173,10 @@ def _overview(problem: Problem, folder: Path, places: dict[str, str], summary: d
     write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
     made.save(folder / "report.html")
     if len(models) > MOST_COMPARED:
-        return {"lead": [*made.summary["lead"], "Each contest has a report of its own."], "findings": []}
+        place = next(iter(places.values()))
+        later = f"sumwise report {folder / place} makes the page of one contest."
+        own = "Each contest has a report of its own." if len(models) <= MOST_PAGES else later
+        return {"lead": [*made.summary["lead"], own], "findings": []}
     return {"lead": made.summary["lead"] + summary["lead"]}
 
 

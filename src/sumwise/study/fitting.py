@@ -39,6 +39,7 @@ def fit_problem(
     command: str = "",
     say: Callable[[str], None] | None = None,
     model: Any = None,
+    paged: bool = True,
     **folder: bool,
 ) -> dict[str, Any]:
     """Fit what a problem file asks for, and write the result folder.
@@ -55,6 +56,8 @@ def fit_problem(
         Called with the name of every stage.
     model : estimator, optional
         Fitted to the data already, with other contests.
+    paged : bool, default True
+        Whether to write the page; `write_page` makes it later.
     **folder
         ``resume``, ``restart``, ``replace``: see `ResultFolder`.
 
@@ -103,7 +106,7 @@ def fit_problem(
             "seconds": round(time.monotonic() - begin, 1),
         }
         study.work.say("write")
-        _write_all(place.files, study, Report(summary, made.frames), provenance)
+        _write_all(place.files, study, Report(summary, made.frames), provenance, paged)
         files = sorted(p.name for p in place.files.iterdir())
         place.finish()
     return {**summary, "folder": str(out), "files": files, "warnings": study.work.warnings}
@@ -121,7 +124,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     return model.get_params(deep=False) if hasattr(model, "get_params") else {}
 
 
-def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any]) -> None:
+def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool) -> None:
     for name, frame in report.frames.items():
         write_frame(frame, folder / f"{name}.parquet")
         if name == "estimates" or len(frame) <= MOST_CSV:
@@ -134,7 +137,8 @@ def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, A
     (folder / "provenance.json").write_text(
         json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8"
     )
-    (folder / "report.html").write_text(page(with_provenance(report.summary, provenance)), "utf-8")
+    if paged:
+        (folder / "report.html").write_text(page(with_provenance(report.summary, provenance)), "utf-8")
 
 
 def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:

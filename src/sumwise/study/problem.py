@@ -28,6 +28,7 @@ TOP = {
     "columns": "which columns play which part",
     "options": "parameters of the method",
     "names": "names to show in place of those of columns: groups, outcomes",
+    "map": "a GeoJSON of the units: file, and key, the property with their names",
     "court": "what the cover of the court edition says",
     "pool": "whether several contests with the same groups are fitted together",
     "contest": "one of several contests: its name, and keys that stand in for those of [data] and [columns]",
@@ -43,6 +44,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "columns": (dict,),
     "options": (dict,),
     "names": (dict,),
+    "map": (dict,),
     "court": (dict,),
     "pool": (bool,),
     "contest": (list,),
@@ -127,6 +129,7 @@ class Problem:
                 self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[allowed[0]]}.")
         if "family" not in self.values:
             self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+        self.check_keys(("map",), self.values.get("map", {}), ("file", "key"))
         self.check_keys(("court",), self.values.get("court", {}), CASE)
         if self.seed < 0:
             self.fail(("seed",), f"seed is {self.seed}.", "give a whole number, 0 or more.")

@@ -210,3 +210,25 @@ def test_a_rest_that_is_everybody_is_refused(tmp_path):
         study(tmp_path, head + 'groups = ["few"]\ngroups_in = "count"')
     made = study(tmp_path, head + 'groups = ["some"]')
     assert any("'others', the rest of everybody, is 97% of all people" in line for line in made.cautions)
+
+
+def test_a_map_gives_shapes_by_the_names_of_units(tmp_path):
+    import json
+
+    frame = votes(12)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
+    features = [
+        {"properties": {"name": p}, "geometry": {"type": "Polygon", "coordinates": [ring]}} for p in frame["precinct"]
+    ]
+    (tmp_path / "m.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    columns = '[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noutcomes = ["yes", "no"]\n'
+    head = HEAD + f'file = "v.csv"\n{columns}[map]\nfile = "m.geojson"\n'
+    assert len(study(tmp_path, head + 'key = "name"').details["shapes"]) == 12
+    with pytest.raises(DataError, match="line 11: .* has no property 'nam'"):
+        study(tmp_path, head + 'key = "nam"')
+    with pytest.raises(DataError, match="names no key"):
+        study(tmp_path, head)
+    (tmp_path / "m.geojson").write_text("{")
+    with pytest.raises(DataError, match="can't be read"):
+        study(tmp_path, head + 'key = "name"')

@@ -27,6 +27,7 @@ POOLING = {
 }
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
+MOST_MAPPED = 3000  # units of a map on the page
 MOST_GROUPS = 5  # with a finding of their own
 STABLE = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
 CALIBRATION = (
@@ -345,6 +346,7 @@ def _certainty(context: Context, summary: Summary) -> None:
         if hasattr(est, "pooling_"):
             summary.add("certainty", text(POOLING[est.pooling_]))
     _unit_figures(context, summary)
+    _maps(context, summary)
     _sensitivity(context, summary)
 
 
@@ -504,6 +506,32 @@ def _unit_figures(context: Context, summary: Summary) -> None:
     )
     kinds = {"group share": "share", "outcome share": "share", "people": "count"}
     summary.add("certainty", figure("unit_scatter", numbers, caption, table(frame, "Units", kinds)))
+
+
+def _maps(context: Context, summary: Summary) -> None:
+    """Maps of the largest share of the two largest groups, of its uncertainty, and of what the fit leaves."""
+    est, m = context.model, context.data
+    if context.shapes is None or context.method == "Bounds" or m.n_units > MOST_MAPPED:
+        return
+    real = [c for c, name in enumerate(est.col_names_) if not diagnostics.is_abstention(name)] or [0]
+    for place, r in enumerate(np.argsort(-est.group_sizes_, kind="stable")[:2]):
+        c = real[int(est.shares_[r, real].argmax())]
+        phrase = f"{est.row_names_[r]} who chose {est.col_names_[c]}"
+        captions = {
+            "share": f"Map: the estimated share of {phrase} in every unit. Grey units have nobody of the group.",
+            "uncertainty": f"Map: the width of the {context.percent} interval of the share of {phrase} in every unit. "
+            "Darker units are less certain.",
+            "residual": f"Map: the share of {est.col_names_[c]} in every unit, observed less expected from the groups' "
+            "overall shares. Neighbours of one colour show that behaviour varies by place.",
+        }
+        for what in captions if place == 0 else ("share",):
+            if what == "uncertainty" and "low" not in context.frames["units"]:
+                continue  # the method gives no intervals of units
+            names = est.row_names_[r], est.col_names_[c]
+            numbers = diagnostics.map_numbers(est, m, context.shapes, *names, what, context.level)
+            frame = pd.DataFrame({"unit": numbers["units"], numbers["label"]: numbers["values"]})
+            data = table(frame, f"Map of {what}, {phrase}", {numbers["label"]: "share"})
+            summary.add("certainty", figure("unit_map", numbers, captions[what], data))
 
 
 def _assumptions(context: Context, summary: Summary) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.diagnostics import unit_shapes
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
@@ -72,6 +74,25 @@ class Ecological(Study):
         self.work.warnings += [str(w.message) for w in caught]
         self.data = self.margins
         self._note_data()
+        self._read_map()
+
+    def _read_map(self) -> None:
+        """The shapes of the units, where the problem names a map."""
+        p = self.problem
+        given = p.values.get("map")
+        if given is None:
+            return
+        for key in ("file", "key"):
+            if key not in given:
+                p.fail(("map",), f"[map] names no {key}.", 'such as file = "precincts.geojson", key = "precinct".')
+        path = Path(str(given["file"]))
+        path = path if path.is_absolute() or p.path is None else p.path.parent / path
+        with p.blamed(("map", "file")):
+            try:
+                read = json.loads(path.read_text("utf-8-sig"))
+            except (OSError, ValueError, RecursionError) as error:
+                raise DataError(f"The map {str(path)!r} can't be read: {error}.", hint="give a GeoJSON file.") from None
+            self.details["shapes"] = unit_shapes(read, list(self.margins.units), given["key"])
 
     def _wide(self) -> Margins:
         p = self.problem

@@ -1,0 +1,139 @@
+"""Maps of units: their shapes from GeoJSON, and the shares, uncertainty and residuals that colour them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+
+__all__ = ["map_numbers", "unit_shapes"]
+
+WHAT = ("share", "uncertainty", "residual")
+MOST_POINTS = 80  # of a ring that is drawn; more are thinned
+
+
+def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Sequence[str]) -> list[list]:
+    """Return the shape of every unit, as rings of points, from a GeoJSON FeatureCollection.
+
+    Parameters
+    ----------
+    geojson : mapping
+        As ``json.load`` gives it: polygons with properties.
+    units : sequence
+        Names of the units, as ``margins.units``.
+    key : str, or list of str
+        The property that holds the unit's name; several are joined by " / ", as in a problem file.
+
+    Returns
+    -------
+    list
+        A list of rings for every unit; a ring is a list of [x, y].
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import unit_shapes
+    >>> square = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
+    >>> features = [{"type": "Feature", "geometry": square, "properties": {"p": "A"}}]
+    >>> len(unit_shapes({"type": "FeatureCollection", "features": features}, ["A"], "p")[0][0])
+    4
+    """
+    features = geojson.get("features") if isinstance(geojson, Mapping) else None
+    if not isinstance(features, list):
+        raise DataError("The map is no FeatureCollection.", hint="GeoJSON has features with properties and geometry.")
+    keys = [key] if isinstance(key, str) else list(key)
+    found: dict[str, list] = {}
+    for number, feature in enumerate(features):
+        properties = feature.get("properties") or {}
+        for name in keys:
+            if name not in properties:
+                raise DataError(
+                    f"Feature {number + 1} of the map has no property {name!r}.",
+                    hint=f"it has {', '.join(map(str, properties)) or 'none'}.",
+                )
+        words = " / ".join(str(properties[name]).strip() for name in keys)
+        found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
+    lacking = [str(unit) for unit in units if str(unit) not in found]
+    if lacking:
+        raise DataError(
+            f"{len(lacking)} of {len(units)} units have no shape in the map: {', '.join(map(repr, lacking[:5]))}"
+            f"{', ...' if lacking[5:] else ''}.",
+            hint=f"the map has {', '.join(map(repr, list(found)[:3]))}; check the property that is named by key.",
+        )
+    return [found[str(unit)] for unit in units]
+
+
+def _rings(geometry: Any, number: int) -> list[list[list[float]]]:
+    kind = (geometry or {}).get("type")
+    if kind not in ("Polygon", "MultiPolygon"):
+        raise DataError(f"Feature {number + 1} of the map is a {kind}.", hint="units are polygons.")
+    parts = geometry["coordinates"] if kind == "MultiPolygon" else [geometry["coordinates"]]
+    return [_thinned(np.asarray(ring, dtype=float)[:, :2]) for polygon in parts for ring in polygon]
+
+
+def _thinned(ring: np.ndarray) -> list[list[float]]:
+    step = max(1, len(ring) // MOST_POINTS)
+    kept = ring[::step]
+    closed = kept if (kept[-1] == ring[-1]).all() else np.vstack([kept, ring[-1]])
+    return np.round(closed, 6).tolist()
+
+
+def map_numbers(
+    est: Any, margins: Margins, shapes: Sequence, group: Any, outcome: Any, what: str = "share", level: float = 0.95
+) -> dict[str, Any]:
+    """Return what a map of units shows: a share in every unit, how uncertain it is, or what the fit leaves.
+
+    Parameters
+    ----------
+    est : fitted estimator on margins
+    margins : Margins
+        What it was fitted to.
+    shapes : list
+        From `unit_shapes`.
+    group, outcome
+        By name.
+    what : {"share", "uncertainty", "residual"}
+        The estimated share of the group with the outcome in every unit; the width of its interval; or the unit's
+        observed share of the outcome (of everybody) less what the groups' overall shares let one expect.
+    level : float, default 0.95
+        Of the intervals.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.diagnostics import map_numbers
+    >>> from sumwise.ecological import Goodman
+    >>> m = Margins([[60, 40], [10, 90], [30, 70]], [[55, 45], [30, 70], [40, 60]], row_names=["a", "b"])
+    >>> est = Goodman(constrained=True, n_bootstrap=5).fit(m)
+    >>> shapes = [[[[k, 0], [k + 1, 0], [k + 1, 1], [k, 0]]] for k in range(3)]
+    >>> [round(float(v), 3) for v in map_numbers(est, m, shapes, "a", "col0", "residual")["values"]][:1]
+    [-0.0]
+    """
+    checks.choice(what, "what", WHAT)
+    rows, cols = list(map(str, margins.row_names)), list(map(str, margins.col_names))
+    checks.known(str(group), rows, "group")
+    checks.known(str(outcome), cols, "outcome")
+    if len(shapes) != len(margins):
+        raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
+    r, c = rows.index(str(group)), cols.index(str(outcome))
+    if what == "share":
+        values, label = est.cells_[:, r, c], f"share of {group} who chose {outcome}"
+    elif what == "uncertainty":
+        low, high = est.unit_interval(margins, level)
+        values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = margins.col_shares[:, c] - margins.row_shares @ est.shares_[:, c]
+        label = f"share of {outcome}: observed less expected"
+    empty = margins.rows[:, r] <= 0 if what != "residual" else margins.totals <= 0
+    return {
+        "shapes": [list(shape) for shape in shapes],
+        "values": np.where(empty, np.nan, values).tolist(),
+        "units": [str(unit) for unit in margins.units],
+        "label": label,
+        "what": what,
+    }

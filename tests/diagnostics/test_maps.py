@@ -1,0 +1,57 @@
+"""Shapes of units from GeoJSON, and what colours them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sumwise import synthetic
+from sumwise.diagnostics import map_numbers, unit_shapes
+from sumwise.ecological import EcologicalEM
+from sumwise.errors import DataError, UnknownName
+
+
+def collection(names, kind="Polygon", key="p"):
+    made = []
+    for k, name in enumerate(names):
+        ring = [[k, 0], [k + 1, 0], [k + 1, 1], [k, 1], [k, 0]]
+        coordinates = [ring] if kind == "Polygon" else [[ring]]
+        made.append({"properties": {key: name, "n": k}, "geometry": {"type": kind, "coordinates": coordinates}})
+    return {"type": "FeatureCollection", "features": made}
+
+
+def test_shapes_are_found_by_name_in_the_order_of_the_units():
+    assert [s[0][0][0] for s in unit_shapes(collection(["A", "B"]), ["B", "A"], "p")] == [1, 0]
+    assert len(unit_shapes(collection(["A"], "MultiPolygon"), ["A"], "p")[0]) == 1
+    assert len(unit_shapes(collection(["A", "A"]), ["A"], "p")[0]) == 2  # a unit in two pieces
+    assert unit_shapes(collection(["A"]), ["A / 0"], ["p", "n"])
+    many = collection(["A"])
+    many["features"][0]["geometry"]["coordinates"] = [np.random.default_rng(0).random((500, 2)).tolist()]
+    assert len(unit_shapes(many, ["A"], "p")[0][0]) < 120
+
+
+def test_what_has_no_shape_is_named():
+    with pytest.raises(DataError, match="1 of 2 units have no shape in the map: 'C'"):
+        unit_shapes(collection(["A", "B"]), ["A", "C"], "p")
+    with pytest.raises(DataError, match="Feature 1 of the map has no property 'q'"):
+        unit_shapes(collection(["A"]), ["A"], "q")
+    with pytest.raises(DataError, match="is a Point"):
+        unit_shapes(collection(["A"], "Point"), ["A"], "p")
+    with pytest.raises(DataError, match="no FeatureCollection"):
+        unit_shapes({}, ["A"], "p")
+
+
+def test_numbers_of_maps():
+    made = synthetic.precincts(20, 2, 2, random_state=0)
+    m, est = made.margins, EcologicalEM(n_groups=3).fit(made.margins)
+    shapes = unit_shapes(collection(list(map(str, m.units))), list(m.units), "p")
+    share = map_numbers(est, m, shapes, m.row_names[0], m.col_names[1])
+    np.testing.assert_allclose(share["values"], est.cells_[:, 0, 1])
+    left = np.array(map_numbers(est, m, shapes, m.row_names[0], m.col_names[1], "residual")["values"])
+    assert abs(m.totals @ left) < 1e-6 * m.totals.sum()  # what is observed and expected has the same total
+    wide = map_numbers(est, m, shapes, m.row_names[0], m.col_names[1], "uncertainty")
+    assert min(wide["values"]) >= 0
+    with pytest.raises(UnknownName):
+        map_numbers(est, m, shapes, "nobody", m.col_names[1])
+    with pytest.raises(DataError, match="3 shapes for 20 units"):
+        map_numbers(est, m, shapes[:3], m.row_names[0], m.col_names[1])
