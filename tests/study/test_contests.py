@@ -91,7 +91,7 @@ def test_contests_with_the_same_groups_are_fitted_together(tmp_path):
     assert table["units"].eq(24).all()
     page = (tmp_path / "r" / "report.html").read_text("utf-8")
     assert "All contests" in page
-    assert "How each contest was estimated" in page
+    assert "The report of each contest" in page
     apart = Problem.parse("pool = false\n" + text, tmp_path / "p.toml")
     assert fit_together(apart, contest_problems(apart), Work()) == {}
     other = Problem.parse(text.replace('outcomes = ["for"', 'groups = ["yes", "no"]\noutcomes = ["for"'), problem.path)
