@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text
 from sumwise.errors import DataError, NotConverged
 
 __all__ = ["Fit", "warn_not_converged"]
@@ -74,7 +74,13 @@ class Fit:
         return facts_text(type(self).__name__, self.describe())
 
     def _repr_html_(self) -> str:
-        return facts_html(type(self).__name__, self.describe())
+        steps = f"{self.n_iter:,} iteration{'' if self.n_iter == 1 else 's'}"
+        words = f"Converged after {steps}." if self.converged else f"Stopped after {steps}, before it converged."
+        if self.gap is not None:
+            words += f" The objective, {self.objective:.6g}, is at most {self.gap:.2g} from the optimum."
+        elif self.objective == self.objective:  # not NaN
+            words += f" The objective is {self.objective:.6g}."
+        return f"<p><strong>{type(self).__name__}.</strong> {words}</p>"
 
 
 def warn_not_converged(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from sumwise.demo.story import Finding, Findings, Story
 
@@ -47,14 +46,19 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     shown = "birds that fly over the middle of the map in week"
     low, high = sure.interval
     found = [
-        Finding(f"{shown} {w}", *(float(x) for x in (sure.values[k], crossing(season.edge_counts, w), low[k], high[k])))
+        Finding(
+            f"{shown} {w}",
+            float(sure.values[k]),
+            crossing(season.edge_counts, w),
+            float(low[k]),
+            float(high[k]),
+            "count",
+        )
         for k, w in enumerate(weeks)
     ]
     numbers = flow_numbers(fit, (f"t{weeks[0]}", f"t{weeks[0] + 1}"), season.positions)
     caption = f"Week {weeks[0]}: the mean flight of the birds at each place, and how many they are."
-    return Findings(
-        [replace(f, kind="count") for f in found], ("flows", {**numbers, "title": f"week {weeks[0]}"}, caption)
-    )
+    return Findings(found, ("flows", {**numbers, "title": f"week {weeks[0]}"}, caption))
 
 
 STORY = Story("Where the birds flew", family="collective", run=run, order=50)

@@ -42,8 +42,8 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     caption = "50 bags that were not used: predicted and true number, with 90% intervals."
     return Findings(
         [
-            Finding(f"the number of bag {k + 1}", *(float(x) for x in (found[k], y[judged][k], low, high)))
-            for k, low, high in ((0, found[0] - wide, found[0] + wide), (1, found[1] - wide, found[1] + wide))
+            Finding(f"the number of bag {k + 1}", mid, float(y[judged][k]), mid - wide, mid + wide)
+            for k, mid in enumerate(map(float, found[:2]))
         ],
         ("predicted", numbers, caption),
     )

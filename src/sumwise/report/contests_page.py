@@ -90,7 +90,7 @@ def contests_overview(
 
 def _findings(found: pd.DataFrame, level: float) -> list[dict[str, Any]]:
     """The groups whose choice differs most from that of all others, a card each."""
-    clear = found[(found["gap"] > 0)].sort_values("gap", ascending=False, kind="stable").head(MOST_CARDS)
+    clear = found.sort_values("gap", ascending=False, kind="stable").head(MOST_CARDS)
     return [
         finding(
             f"{row['contest']}: {row['group']} who chose {row['candidate of choice']}",
@@ -102,6 +102,7 @@ def _findings(found: pd.DataFrame, level: float) -> list[dict[str, Any]]:
             f"{row['polarised']}.",
         )
         for row in clear.to_dict("records")
+        if row["gap"] > 0
     ]
 
 
