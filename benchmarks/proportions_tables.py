@@ -45,6 +45,7 @@ def markdown(header, rows):
 def few_bags(record):
     """AUC and log-loss of every method, and the paired gain."""
     out = []
+    names = {"cardinality": NAMES["cardinality"]} | {m: NAMES.get(m, m) for m in record["cells"][0]["scores"]}
     for which, (title, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
         rows = []
         for cell in record["cells"]:
@@ -54,8 +55,8 @@ def few_bags(record):
             gap = better * (scores["cardinality"] - scores[best])
             error = gap.std(ddof=1) / np.sqrt(len(gap))
             setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
-            rows.append([setting, *(shown(scores[m].mean()) for m in NAMES), f"{signed(gap.mean())} ± {shown(error)}"])
-        out.append(markdown([f"test {title}", *NAMES.values(), "gain"], rows))
+            rows.append([setting, *(shown(scores[m].mean()) for m in names), f"{signed(gap.mean())} ± {shown(error)}"])
+        out.append(markdown([f"test {title}", *names.values(), "gain"], rows))
     return "\n\n".join(out)
 
 
