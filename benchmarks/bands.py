@@ -63,8 +63,8 @@ def row(name, p, tracks, steps, **more):
     return out | more
 
 
-def rival(tracks):
-    """Probabilities of BirdFlow's own flows."""
+def rival_steps():
+    """Transitions of BirdFlow's own flows."""
     flows = pd.read_parquet(DATA / "rewbla_birdflow_marginals.parquet")
     steps = []
     for week in range(1, 53):
@@ -73,7 +73,12 @@ def rival(tracks):
         table[part["origin"], part["destination"]] = part["share"]
         sums = table.sum(axis=1, keepdims=True)
         steps.append(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), np.eye(337)))
-    out = []
+    return steps
+
+
+def rival(tracks):
+    """Probabilities of BirdFlow's own flows."""
+    steps, out = rival_steps(), []
     for i, a, j, b in zip(tracks.from_place, tracks.from_time, tracks.to_place, tracks.to_time):
         at = np.eye(337)[i]
         for k in range((b - a) % 52):

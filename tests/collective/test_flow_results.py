@@ -60,3 +60,29 @@ def test_one_step_is_predicted_with_an_interval():
     assert ((low <= model.predict(counts[0])) & (model.predict(counts[0]) <= high)).all()
     with pytest.raises(DataError, match="2 counts for 5 places"):
         model.predict([1, 2])
+
+
+def test_returning_transitions_are_those_of_all_loops():
+    """Brute force: paths of a year that end where they began, one by one."""
+    from itertools import product
+
+    from sumwise.collective import Movement, Places, Tracks
+
+    three = Places(x=[0.0, 1.0, 2.5], y=[0.0, 0.0, 0.0], names=["a", "b", "c"])
+    counts = np.array([[60.0, 30.0, 10.0], [30.0, 50.0, 20.0], [20.0, 30.0, 50.0], [40.0, 40.0, 20.0]])
+    types = [Movement(0.5, 1.0), Movement(2.0, 0.5)]
+    tracks = Tracks(["a", "b", "c"], [1, 2, 3], ["b", "b", "a"], [3, 1, 0])
+    model = FlowModel(three, types, noise=Gaussian(5.0), cyclic=True).fit(counts, tracks=tracks)
+    brute = np.zeros((3, 3))
+    for kind, weight in enumerate(model.weights_):
+        steps = [model._transitions(kind)[k % 4] for k in range(1, 5)]
+        for path in product(range(3), repeat=5):
+            if path[0] == path[-1]:
+                brute[path[0], path[2]] += weight * np.prod([p[i, j] for p, i, j in zip(steps, path, path[1:])])
+    brute /= brute.sum(axis=1, keepdims=True)
+    found = model.transitions(1, 3, returning=True)
+    np.testing.assert_allclose(found, brute)
+    assert model.predict_tracks(tracks, returning=True)[0] == pytest.approx(found[0, 1])
+    assert found[0, 0] > model.transitions(1, 3)[0, 0]
+    with pytest.raises(DataError, match="Only individuals of a year that repeats return"):
+        FlowModel(three, types[0], noise=Gaussian(5.0)).fit(counts).transitions(0, 1, returning=True)

@@ -17,7 +17,12 @@ from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import forecast, transitions
 from sumwise.collective.intervals import count_intervals
 from sumwise.collective.movement import Movement
-from sumwise.collective.movement_search import left_out, share_divergence, track_probabilities
+from sumwise.collective.movement_search import (
+    left_out,
+    returning_probabilities,
+    share_divergence,
+    track_probabilities,
+)
 from sumwise.collective.places import Places
 from sumwise.collective.routes import flux, routes
 from sumwise.collective.tracks import Tracks
@@ -70,30 +75,53 @@ class FlowResults(Estimator):
         edges = {(str(k), str(k + 1)): f for k, f in enumerate(self.steps_[kind])}
         return transitions(Counts({}, edges))
 
-    def transitions(self, from_time: Any, to_time: Any) -> Any:
+    def transitions(self, from_time: Any, to_time: Any, returning: bool = False) -> Any:
         """Return p(place at `to_time` | place at `from_time`), (L, L); rows sum to 1.
 
         Given that an individual is in the population at both times. Sparse with ``Places(reach=...)``. With
-        ``cyclic=True`` the year goes on: from week 50 to week 3.
+        ``cyclic=True`` the year goes on: from week 50 to week 3. `returning` (of a cyclic model): given also that the
+        individual is back at its first place after a year, as birds are that return to their nest.
         """
         self._fitted("steps_")
         start, end = self._time(from_time), self._time(to_time)
         n_steps = (end - start) % len(self.times_) if self.cyclic else end - start
         if n_steps < 0:
             raise DataError(f"{to_time!r} is before {from_time!r}.", hint="set cyclic=True for years that repeat.")
+        self._check_returning(returning)
         total = None
         for kind, weight in enumerate(self.weights_):
             steps = self._transitions(kind)
-            made: Any = sparse.eye_array(len(self.places_), format="csr")
-            made = made if sparse.issparse(steps[0]) else made.toarray()
-            for k in range(n_steps):
-                made = made @ steps[(start + k) % len(steps)]
+            made = self._product(steps, start, n_steps)
+            if returning:
+                home = self._product(steps, start + n_steps, len(steps) - n_steps).T
+                made = made.multiply(home) if sparse.issparse(made) else made * home
             total = weight * made if total is None else total + weight * made
-        return total
+        return transitions(Counts({}, {("", ""): total}))[0] if returning else total
 
-    def predict_tracks(self, tracks: Tracks) -> np.ndarray:
-        """Return the probability of every track's second place, given its first: one per track."""
+    def _product(self, steps: list[Any], start: int, n_steps: int) -> Any:
+        """Probabilities over several steps of a chain that repeats."""
+        made: Any = sparse.eye_array(len(self.places_), format="csr")
+        made = made if sparse.issparse(steps[0]) else made.toarray()
+        for k in range(n_steps):
+            made = made @ steps[(start + k) % len(steps)]
+        return made
+
+    def _check_returning(self, returning: bool) -> None:
+        checks.choice(returning, "returning", (True, False))
+        if returning and not self.cyclic:
+            raise DataError("Only individuals of a year that repeats return.", hint="set cyclic=True.")
+
+    def predict_tracks(self, tracks: Tracks, returning: bool = False) -> np.ndarray:
+        """Return the probability of every track's second place, given its first: one per track.
+
+        `returning`: given also that the individual is back at its first place after a year, as for `transitions`.
+        """
         read = self._fitted("steps_")._read_tracks(tracks)
+        self._check_returning(returning)
+        if returning:
+            found = [returning_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
+            joint, whole = (np.average(v, axis=0, weights=self.weights_) for v in zip(*found))
+            return np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
         each = [track_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
         return np.average(each, axis=0, weights=self.weights_)
 

@@ -219,6 +219,24 @@ def track_probabilities(steps: list[Any], tracks: Any) -> np.ndarray:
     return out
 
 
+def returning_probabilities(steps: list[Any], tracks: Any) -> tuple[np.ndarray, np.ndarray]:
+    """p(second sighting and back at the first place after a year | the first), and p(back after a year | the first)."""
+    places, starts, ends, lengths = tracks
+    joint, whole = np.empty(len(places)), np.empty(len(places))
+    for k, (place, start, end, length) in enumerate(zip(places, starts, ends, lengths)):
+        order = [steps[(start + s) % len(steps)] for s in range(len(steps))]
+        at = np.zeros(steps[0].shape[0])
+        at[place] = 1.0
+        for p in order[:length]:
+            at = np.asarray(at @ p)
+        seen = np.zeros(len(at))
+        seen[end] = at[end]
+        for p in order[length:]:
+            at, seen = np.asarray(at @ p), np.asarray(seen @ p)
+        joint[k], whole[k] = seen[place], at[place]
+    return joint, whole
+
+
 def mixture_weights(likelihood: np.ndarray, prior: float = 1.0, floor: float = 1e-3, rounds: int = 500) -> np.ndarray:
     """Weights of a mixture by EM, from likelihoods (n, K); `floor` of the mass is spread over what no type explains."""
     n, k = likelihood.shape

@@ -1,0 +1,148 @@
+"""Random hard instances of most likely flows, against an independent convex solver (cvxpy with Clarabel).
+
+    python benchmarks/hard_flows.py --instances 60      # about a minute of one core
+
+The instances are those of tests/hard_counts.py (tight noise, totals that contradict each other, zeros, Poisson counts
+far from the population). Both answers are put into the same formula for the objective, in plain NumPy; an answer of
+cvxpy counts where its solver calls it optimal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+
+import cvxpy as cp
+import numpy as np
+from scipy.special import gammaln, rel_entr
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from hard_counts import hard_instance  # noqa: E402
+from sumwise import DataError  # noqa: E402
+from sumwise.collective import map_counts  # noqa: E402
+from sumwise.noise import Exact, Gaussian, Poisson  # noqa: E402
+
+SAME = 1e-5  # of the objective: what an interior-point solver reaches on these
+
+
+def loss(table, z):
+    """-log p(y | z) in plain formulas; infinite where exact counts are missed."""
+    y, noise = table.counts, table.noise
+    if isinstance(noise, Exact):
+        return 0.0
+    if isinstance(noise, Poisson):
+        safe = np.maximum(z, 1e-300)
+        return float((noise.rate * z - np.where(y > 0, y * np.log(noise.rate * safe), 0.0) + gammaln(y + 1)).sum())
+    if isinstance(noise, Gaussian):
+        return float((0.5 * ((y - z) / noise.scale) ** 2).sum())
+    return float((np.abs(y - z) / noise.scale).sum())
+
+
+def objective(names, moves, tables, flows, n):
+    """Conditional relative entropies of the steps, minus log-potentials, plus the losses; constants left out."""
+    first = flows[0].sum(axis=1)
+    value = rel_entr(first, n).sum()
+    nodes = {names[0]: first}
+    for name, logs, flow in zip(names[1:], moves, flows):
+        allowed = np.isfinite(logs)
+        value += rel_entr(flow, flow.sum(axis=1, keepdims=True)).sum() - (flow[allowed] * logs[allowed]).sum()
+        nodes[name] = flow.sum(axis=0)
+    return value + sum(loss(t, np.maximum(nodes[t.attributes[0]], 0.0)) for t in tables)
+
+
+def by_cvxpy(names, moves, tables, n):
+    """Flows of the convex program, in units of the population; None where the solver doesn't call them optimal."""
+    size = len(moves[0])
+    flows = [cp.Variable((size, size), nonneg=True) for _ in moves]
+    nodes = [cp.sum(flows[0], axis=1), *(cp.sum(f, axis=0) for f in flows)]
+    limits = [cp.sum(flows[0]) == 1]
+    limits += [cp.sum(b, axis=1) == cp.sum(a, axis=0) for a, b in pairwise(flows)]
+    value = -cp.sum(cp.entr(nodes[0]))
+    for logs, flow in zip(moves, flows):
+        closed = ~np.isfinite(logs)
+        limits += [cp.multiply(closed.astype(float), flow) == 0] if closed.any() else []
+        value += cp.sum(cp.rel_entr(flow, cp.sum(flow, axis=1, keepdims=True) @ np.ones((1, size))))
+        value -= cp.sum(cp.multiply(np.where(closed, 0.0, logs), flow))
+    for t in tables:
+        z, y = nodes[names.index(t.attributes[0])], t.counts
+        if isinstance(t.noise, Exact):
+            limits.append(z == y / n)
+        elif isinstance(t.noise, Poisson):
+            value += cp.sum(t.noise.rate * z) - cp.sum(cp.multiply(y[y > 0] / n, cp.log(z[np.flatnonzero(y > 0)])))
+        elif isinstance(t.noise, Gaussian):
+            value += 0.5 * n / t.noise.scale**2 * cp.sum_squares(z - y / n)
+        else:
+            value += cp.sum(cp.abs(z - y / n)) / t.noise.scale
+    problem = cp.Problem(cp.Minimize(value), limits)
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.SolverError:
+        return None
+    return [n * np.maximum(f.value, 0.0) for f in flows] if problem.status == "optimal" else None
+
+
+def compare(seed):
+    """One instance: how our objective differs from the other solver's, relative to its size."""
+    model, tables, n = hard_instance(seed)
+    names = list(model.domain)
+    moves = [np.asarray(model.log_potentials[e], dtype=float) for e in pairwise(names)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            fit = map_counts(model, tables, n)
+        except DataError:
+            solved = by_cvxpy(names, moves, tables, n) is not None
+            return {"seed": seed, "ours": "refused", "solved by cvxpy": solved}
+        ours = objective(names, moves, tables, [np.asarray(fit.edges[e]) for e in pairwise(names)], n)
+        other = by_cvxpy(names, moves, tables, n)
+    found = {
+        "seed": seed,
+        "ours": "certified" if fit.converged else "warned",
+        "relative gap": fit.gap / abs(fit.objective),
+    }
+    if other is not None:
+        theirs = objective(names, moves, tables, other, n)
+        found["ours above theirs"] = (ours - theirs) / max(abs(theirs), abs(fit.objective))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--instances", type=int, default=60)
+    given, began = parser.parse_args(), process_time()
+    rows = [compare(seed) for seed in range(given.instances)]
+    both = np.array([r["ours above theirs"] for r in rows if "ours above theirs" in r])
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
+    ).stdout.strip()
+    found = {
+        "command": f"python benchmarks/hard_flows.py --instances {given.instances}",
+        "commit": commit,
+        "cpu_s": round(process_time() - began, 1),
+        "instances": len(rows),
+        "certified": sum(r["ours"] == "certified" for r in rows),
+        "warned": sum(r["ours"] == "warned" for r in rows),
+        "refused": sum(r["ours"] == "refused" for r in rows),
+        "refused but solved by cvxpy": sum(r.get("solved by cvxpy", False) for r in rows),
+        "solved by cvxpy too": len(both),
+        "same objective": int((np.abs(both) <= SAME).sum()),
+        "ours lower": int((both < -SAME).sum()),
+        "ours higher": int((both > SAME).sum()),
+        "largest excess of ours": float(both.max()),
+        "rows": rows,
+    }
+    print({k: v for k, v in found.items() if k != "rows"})
+    path = ROOT / "benchmarks" / "results" / "hard_flows.json"
+    path.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
