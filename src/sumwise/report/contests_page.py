@@ -48,7 +48,8 @@ def contests_overview(
     >>> from sumwise import synthetic
     >>> from sumwise.ecological import EcologicalEM
     >>> from sumwise.report import contests_overview
-    >>> fits = {k: EcologicalEM(n_groups=4).fit(synthetic.precincts(40, random_state=k).margins) for k in ("a", "b")}
+    >>> contests = {name: synthetic.precincts(40, random_state=k).margins for k, name in enumerate("ab")}
+    >>> fits = {name: EcologicalEM(n_groups=4).fit(margins) for name, margins in contests.items()}
     >>> contests_overview(fits, "Two contests").frames["contests"].columns.tolist()[:3]
     ['contest', 'units', 'people']
     """
