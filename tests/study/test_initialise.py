@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -73,3 +74,26 @@ def test_what_other_forms_suggest_is_read_as_well(tmp_path, make):
     found = suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
     assert found.guess.family in ("proportions", "collective")
     assert {c["part"] for c in found.columns} >= ({"bag", "label"} if make is people else {"time", "place", "count"})
+
+
+def test_a_person_answers_what_a_file_leaves_open(tmp_path):
+    rng = np.random.default_rng(0)
+    people = rng.integers(200, 400, (20, 2))
+    frame = pd.DataFrame({"precinct": [f"p{k}" for k in range(20)], "white": people[:, 0], "black": people[:, 1]})
+    yes = (0.5 * people.sum(axis=1) * 0.9).astype(int)
+    frame = frame.assign(yes=yes, no=(0.9 * people.sum(axis=1)).astype(int) - yes)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    with pytest.raises(DataError, match="some people didn't vote, or the groups overlap"):
+        suggest_problem([tmp_path / "v.csv"], tmp_path / "p.toml")
+    found = suggest_problem([tmp_path / "v.csv"], tmp_path / "p.toml", mismatch="no_vote")
+    assert found.guess.data["mismatch"] == "no_vote"
+    assert "no vote" in found.read[0]["outcomes"]
+    with pytest.raises(DataError, match="mismatch"):
+        suggest_problem([tmp_path / "v.csv"], tmp_path / "p.toml", mismatch="guess")
+    percents = pd.DataFrame({"white": [60, 10, 30], "black": [40, 90, 70], "yes": [55, 30, 41], "no": [45, 70, 59]})
+    percents.to_csv(tmp_path / "q.csv", index=False)
+    for total, people in (("100", 300.0), ("1000", 3000.0)):
+        found = suggest_problem([tmp_path / "q.csv"], tmp_path / "p.toml", total=total)
+        assert found.read[0]["people"] == people
+    with pytest.raises(DataError, match="no column 'nobody'"):
+        suggest_problem([tmp_path / "q.csv"], tmp_path / "p.toml", total="nobody")

@@ -149,7 +149,7 @@ def write_problem(
     >>> import pathlib, tempfile
     >>> from sumwise.study.initialise import write_problem
     >>> here = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
+    >>> _ = (here / "votes.csv").write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,80,30,60\\n")
     >>> write_problem([here / "votes.csv"], here / "problem.toml")[1].name
     'problem.toml'
     """

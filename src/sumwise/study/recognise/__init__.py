@@ -32,7 +32,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     >>> from sumwise.study.profile_file import profile_file
     >>> from sumwise.study.recognise import recognise
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
-    >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,90,30,70\\n")
+    >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,80,30,60\\n")
     >>> recognise([profile_file(path)]).columns["groups"]
     ['young', 'old']
     """

@@ -45,6 +45,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
         data["absent"] = "zero"
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
         ask.append("some options have no row in some units; they are taken for no votes.")
+    data |= {"mismatch": profile.given["mismatch"]} if "mismatch" in profile.given else {}
     entries = _contests(contest) if contest else []
     if entries:
         ask.append(f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. {TOGETHER}")

@@ -62,6 +62,8 @@ def _mismatch(
     found: Guess, first: FileProfile, second: FileProfile, groups: list[Column], outcomes: list[Column]
 ) -> dict[str, str]:
     """What to do where the sides differ, once the rows of the second file stand in the order of the first."""
+    if "mismatch" in first.given:
+        return {"mismatch": first.given["mismatch"]}
     unit = found.columns["unit"]
     ids = [[profile[unit].value(i) for i in range(profile.n_rows)] for profile in (first, second)]
     place = {name: i for i, name in enumerate(ids[1])}
