@@ -81,7 +81,12 @@ def coverage(record):
     return markdown(["case", "coverage", "standard error", "simulations"], rows)
 
 
-TABLES = {"proportions_few_bags": few_bags, "proportions_sums": sums, "proportions_coverage": coverage}
+TABLES = {
+    "proportions_few_bags": few_bags,
+    "proportions_recent": few_bags,
+    "proportions_sums": sums,
+    "proportions_coverage": coverage,
+}
 
 
 def filled(page):
