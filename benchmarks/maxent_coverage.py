@@ -9,7 +9,8 @@ are drawn (20,000 of the eight attributes) and counted. Penalties are the defaul
 ("auto"); nothing else is set but 20 refits, and 3,000 chains for eight attributes. "triples" are cases in which the
 model doesn't hold: people come from `synthetic` directly, with effects of three attributes at a time (standard
 deviation 0.5 of log-odds), which no table of pairs shows. The truth is then the generator's P(label | x), and there are
-no true effects. The standard error is that of the mean over draws.
+no true effects. "released" are tables as `sumwise.privacy.release` makes them (delta 1e-6), noise by cell and class
+being drawn here by seed. The standard error is that of the mean over draws.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from sumwise import NotConverged, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.effects import effect_terms, effects_of
 from sumwise.maxent.kernels.table_logistic import cell_design
-from sumwise.noise import Gaussian, Laplace
+from sumwise.noise import Gaussian, Geometric, Laplace, Summed
+from sumwise.privacy import plan_release
 
 RESULTS = Path(__file__).parent / "results" / "maxent_coverage.json"
 FOUR, EIGHT = [4, 3, 5, 4], [5, 6, 7, 8, 9, 10, 5, 6]
@@ -43,6 +45,10 @@ def cases() -> dict[str, dict[str, Any]]:
             out[f"four, {noise}, {penalty}"] = {"sizes": FOUR, "noise": noise, "penalty": penalty}
     for noise, penalty in (("exact", "default"), ("Gaussian 17", "default"), ("Gaussian 17", "auto")):
         out[f"triples, {noise}, {penalty}"] = {"sizes": FOUR, "noise": noise, "penalty": penalty, "higher": 0.5}
+    for mechanism in ("gaussian", "geometric"):
+        for epsilon in (0.3, 1.0, 5.0):
+            noise = f"{mechanism} at epsilon {epsilon:g}"
+            out[f"released, {noise}"] = {"sizes": FOUR, "noise": (mechanism, epsilon), "penalty": "default"}
     for noise in ("exact", "Gaussian 17"):
         out[f"eight, {noise}, default"] = {"sizes": EIGHT, "noise": noise, "penalty": "default"}
     return out
@@ -67,7 +73,8 @@ def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
         rows, judged = truth.sample(n, random_state=seed), truth.sample(1000, random_state=1000 + seed)
         real = truth.predict_proba(judged)[:, 1]
     exact = Tables.from_frame(rows, names, label=counted.label, domain=counted.domain)
-    tables = noisy(exact, NOISE[case["noise"]], seed)
+    tables = released(exact, *case["noise"], seed) if isinstance(case["noise"], tuple) else None
+    tables = noisy(exact, NOISE[case["noise"]], seed) if tables is None else tables
     penalty = None if case["penalty"] == "default" else case["penalty"]
     model = MaxEntClassifier(penalty, random_state=seed, **options).fit(tables)
     low, high = (end[:, 1] for end in model.bootstrap(tables, n=20, random_state=seed).predict_interval(judged))
@@ -101,6 +108,19 @@ def as_penalised(model: Any, truth: Any) -> np.ndarray:
     root = np.sqrt(np.asarray(model.penalty_theta_, dtype=float)[np.minimum(orders, 2) - 1])
     centred = design - design.mean(axis=0)  # the intercept takes the mean
     return np.linalg.lstsq(centred / root, centred @ truth.theta_[0], rcond=1e-10)[0] / root
+
+
+def released(tables: Tables, mechanism: str, epsilon: float, seed: int) -> Tables:
+    """Tables with the noise of a release, which itself has no seed."""
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    plan = plan_release(tables, epsilon, delta, mechanism, bounds=1, public_levels=True)
+    rng, made = np.random.default_rng(seed), []
+    for t, scale in zip(tables, plan.scales):
+        one = Gaussian(scale) if delta else Geometric(scale)
+        by_class = one.sample(np.stack([t.counts - t.label_sums, t.label_sums], axis=-1), rng)
+        both = Gaussian(scale * np.sqrt(2.0)) if delta else Summed(one, 2)
+        made.append(Table(t.attributes, by_class.sum(axis=-1), by_class[..., 1], both, label_noise=one))
+    return Tables(made, tables.domain, label=tables.label, classes=tables.classes)
 
 
 def noisy(tables: Tables, noise: Any, seed: int) -> Tables:

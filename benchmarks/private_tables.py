@@ -5,10 +5,14 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
 Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
-``--attributes`` takes the first so many attributes, for more draws in the same time. Delta is 1e-6. The same encoding
-for all: levels, and ten bins of equal width for numbers. Scores on the test rows: normalised log-likelihood (NLLH) and
-AUC of `MaxEntClassifier`, and the total variation over all pairs between rows drawn from the model and the training
-rows. Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end.
+``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
+under .cache when it is first used); a logistic regression with pairs is fitted to its synthetic rows.
+``--attributes`` takes the first so many attributes, ``--columns`` those named, for more draws in the same time. Data:
+adult, bank, and ``rows`` and ``linked`` (generated: six attributes, weakly and strongly associated).
+Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers. Scores on the test rows:
+normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between rows
+drawn from the model and the training rows. Each draw has noise of its own; OpenDP has no seed. Results are kept as they
+come, and summed up at the end.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from dataclasses import replace
@@ -25,16 +32,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sumwise import NotConverged, Table, Tables, datasets
+from sumwise import NotConverged, Table, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, skyline
 from sumwise.metrics import auc, nllh
 from sumwise.noise import Gaussian, Geometric
 from sumwise.privacy import release, release_selected
-from sumwise.privacy.accounting import loose_rho
+from sumwise.privacy.accounting import loose_rho, rho_of_epsilon
 
 DELTA = 1e-6
+ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
 
 
@@ -49,9 +57,16 @@ def former(tables: Tables, epsilon: float, pure: bool, seed: int) -> Tables:
     return replace(tables, tables=tuple(made), n=None)
 
 
-def load(name: str, attributes: int | None) -> tuple:
-    """Training and test rows, labels, and the exact tables of all pairs."""
-    if name == "adult":
+def load(name: str, attributes: int | None, columns: list[str] | None = None) -> tuple:
+    """The exact tables of all pairs, test rows with labels, and the training rows by level."""
+    if name in ("rows", "linked"):
+        strength = 0.3 if name == "rows" else 0.8
+        made = synthetic.rows(40_000, sizes=[4, 6, 8, 3, 10, 5], rate=0.25, correlation=strength, random_state=77)
+        frame = made.frame()
+        train, test = frame.iloc[:30_000], frame.iloc[30_000:]
+        y_train, y_test = train.pop("label"), test.pop("label")
+        train, test = train.astype(str), test.astype(str)
+    elif name == "adult":
         data = datasets.adult()
         train, test, y_train, y_test = data.train, data.test, data.y_train, data.y_test
         train, test = train.drop(columns="income"), test.drop(columns="income")
@@ -65,9 +80,11 @@ def load(name: str, attributes: int | None) -> tuple:
     encoding = Encoding.fit(train, {c: s if isinstance(s, dict) else {"kind": "levels", "other": "(other)"}
                                     for c, s in spec.items()})  # fmt: skip
     rows = train.assign(label_=np.asarray(y_train))
-    kept = list(train.columns)[:attributes]
-    tables = aggregate(rows, kept, "label_", encoding=encoding.project(kept))
-    return tables, test, np.asarray(y_test)
+    kept = columns or list(train.columns)[:attributes]
+    encoding = encoding.project(kept)
+    tables = aggregate(rows, kept, "label_", encoding=encoding)
+    codes = encoding.codes(rows)
+    return tables, test, np.asarray(y_test), np.column_stack([*(codes[a] for a in kept), np.asarray(y_train)])
 
 
 def released(tables: Tables, way: str, epsilon: float, draw: int) -> Tables:
@@ -84,10 +101,44 @@ def released(tables: Tables, way: str, epsilon: float, draw: int) -> Tables:
     return release_selected(tables, epsilon, DELTA, method=way, **options)
 
 
+def aim(tables: Tables, codes: np.ndarray, test: pd.DataFrame, y: np.ndarray, epsilon: float, seed: int) -> dict:
+    """Scores of a logistic regression on AIM's synthetic rows, and the variation of these."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", "mbi==2.0.0"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
+        script, rho = Path(__file__).with_name("aim_rows.py"), rho_of_epsilon(epsilon, DELTA)
+        command = [str(python), "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
+        subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", "JAX_ENABLE_COMPILATION_CACHE": "false"})
+        found = dict(np.load(target))
+    names = tables.domain.attributes
+    levels = {a: np.array(tables.domain.levels(a), dtype=object) for a in names}
+    rows = pd.DataFrame({a: levels[a][found["rows"][:, i]] for i, a in enumerate(names)})
+    plain = Tables.from_frame(
+        rows.assign(label_=found["rows"][:, -1]), list(names), label="label_", domain=tables.domain
+    )
+    model = skyline(plain, rows, found["rows"][:, -1])
+    p = model.predict_proba(tables.encoding.transform(test, unseen="code"))[:, 1]
+    return {
+        "nllh": round(float(nllh(y, p)), 4),
+        "auc": round(float(auc(y, p)), 4),
+        "variation": round(pair_variation(rows, tables), 4),
+        "tables": int(found["rounds"]),
+        "cpu_s": round(float(found["cpu_s"]), 1),
+    }
+
+
 def variation(model: MaxEntClassifier, tables: Tables, n: int = 50_000) -> float:
     """Mean total variation over all pairs, between rows drawn from the model and the exact tables."""
-    drawn = model.sample(n, random_state=0)
-    found = []
+    return pair_variation(model.sample(n, random_state=0), tables)
+
+
+def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
+    """Mean total variation over all pairs, between rows of levels and the exact tables."""
+    found, n = [], len(drawn)
     for a, b in combinations(tables.domain.attributes, 2):
         codes = [pd.Categorical(drawn[c], categories=list(tables.domain.levels(c))).codes for c in (a, b)]
         shape = (tables.domain[a], tables.domain[b])
@@ -128,21 +179,26 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", default="adult")
     parser.add_argument("--attributes", type=int)
+    parser.add_argument("--columns", nargs="+")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 1.0, 10.0])
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotConverged)
-    tables, test, y = load(arguments.data, arguments.attributes)
+    tables, test, y, codes = load(arguments.data, arguments.attributes, arguments.columns)
     kept = json.loads(arguments.out.read_text())["draws"] if arguments.out.exists() else []
     for draw in range(arguments.draws):
         for epsilon in arguments.epsilon:
             for way in arguments.ways:
-                noisy = released(tables, way, epsilon, draw)
-                name = arguments.data + (f"-{arguments.attributes}" if arguments.attributes else "")
+                size = len(arguments.columns) if arguments.columns else arguments.attributes
+                name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
                 line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
-                kept.append(line | scores(tables, noisy, test, y, draw))
+                if way == "aim":
+                    kept.append(line | aim(tables, codes, test, y, epsilon, draw))
+                else:
+                    noisy = released(tables, way, epsilon, draw)
+                    kept.append(line | scores(tables, noisy, test, y, draw))
                 print(json.dumps(kept[-1]), flush=True)
                 arguments.out.parent.mkdir(exist_ok=True)
                 facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}

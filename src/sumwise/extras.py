@@ -26,6 +26,8 @@ EXTRAS = {
     "openpyxl": "office",
     "docx": "office",
     "pyreadstat": "stats",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
 }
 """Which extra of sumwise brings which package."""
 

@@ -107,6 +107,7 @@ class Tables:
         order: int = 2,
         weight: str | None = None,
         domain: Domain | None = None,
+        missing: str = "raise",
     ) -> Tables:
         """Count every subset of `order` attributes of a data frame, exactly.
 
@@ -122,10 +123,19 @@ class Tables:
             The column of row weights.
         domain : Domain, optional
             The levels to count over; default: those in the frame. A level outside it is an error.
+        missing : {"raise", "level"}
+            What a missing value is: an error, or a level of its own, ``None``, which missing values of individuals have
+            at prediction, too. With ``domain`` it is one where the domain lists ``None``.
+
+        Examples
+        --------
+        >>> from sumwise import Tables
+        >>> Tables.from_frame({"a": ["x", None, "x"]}, ["a"], order=1, missing="level").domain.levels("a")
+        ('x', None)
         """
         from sumwise.frames.tables import tables_from_frame
 
-        return tables_from_frame(cls, frame, attributes, label, order, weight, domain)
+        return tables_from_frame(cls, frame, attributes, label, order, weight, domain, missing)
 
     @classmethod
     def combine(cls, parts: Sequence[Tables], *, forget: Sequence[Tables] = (), how: str = "add") -> Tables:

@@ -1,15 +1,20 @@
 """Synthetic rows on disk: the chunks of one draw, and tables that they agree with."""
 
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import sumwise
 from sumwise import DataError, Table, Tables, synthetic
+from sumwise.aggregate import aggregate
 from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent.synthetic_rows import NO_PROMISE
 from sumwise.noise import Gaussian
+from sumwise.privacy import private_encoding, release
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +47,7 @@ def test_the_file_says_what_noise_its_tables_had(world, tmp_path):
     noisy = Tables(made, pairs.domain, n=6000, label="label", classes=pairs.classes)
     model.write_sample(tmp_path / "rows.parquet", 10, noisy, random_state=0)
     about = json.loads(pq.read_schema(tmp_path / "rows.parquet").metadata[b"sumwise"])
-    assert about == {"rows": 10, "noise": [repr(Gaussian(3.0))]}
+    assert about == {"rows": 10, "noise": [repr(Gaussian(3.0))], "privacy": NO_PROMISE}
     assert len(model.write_sample(tmp_path / "rows.parquet", 10)) == 0
 
 
@@ -54,3 +59,30 @@ def test_other_levels_and_no_tables_are_refused(world, tmp_path):
     with pytest.raises(DataError, match="Levels of .* aren't those of the model"):
         model.write_sample(tmp_path / "rows.parquet", 10, other)
     assert not list(tmp_path.iterdir())
+
+
+def test_from_rows_to_synthetic_rows_nothing_is_copied_and_the_promise_is_stated(tmp_path):
+    """A village and an amount that one person has: neither is in any file that leaves the office."""
+    pytest.importorskip("opendp")
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"village": rng.choice(["Anvik", "Beryl"], 3000), "income": rng.uniform(0, 90, 3000)})
+    people["ill"] = (rng.random(3000) < 0.3).astype(int)
+    people.loc[17, ["village", "income"]] = "Zzyzxville", 77.12345678901
+    spec = {"village": "levels", "income": {"kind": "quantiles", "bins": 3, "range": [0, 100]}}
+    encoding = private_encoding(people, spec, 1.0, 1e-6, budget=None)
+    tables = aggregate(people, ["village", "income"], label="ill", encoding=encoding)
+    noisy = release(tables, 1.0, budget=None)
+    model = MaxEntClassifier(random_state=0).fit(noisy)
+    report = model.write_sample(tmp_path / "rows.parquet", 2000, noisy, random_state=0)
+    sumwise.save(model, tmp_path / "model.sumwise")
+    assert report.attrs["privacy"].startswith("Differential privacy: epsilon 1, delta 0 (geometric noise")
+    about = json.loads(pq.read_schema(tmp_path / "rows.parquet").metadata[b"sumwise"])
+    assert about["privacy"] == report.attrs["privacy"]
+    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    assert set(rows["village"]) <= set(encoding["village"].levels)
+    for file in tmp_path.iterdir():
+        archive = zipfile.ZipFile(file) if file.suffix == ".sumwise" else None
+        unpacked = [archive.read(n) for n in archive.namelist()] if archive else []
+        for content in (file.read_bytes(), *unpacked):
+            assert b"Zzyzxville" not in content
+            assert b"77.12345678" not in content

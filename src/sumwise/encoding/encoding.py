@@ -20,7 +20,7 @@ from sumwise.encoding.learning import (
 )
 from sumwise.encoding.merged import ALL_RULES
 from sumwise.encoding.rules import Cross, Levels, Target, cross_cell
-from sumwise.encoding.unseen import Unseen, count_unseen
+from sumwise.encoding.unseen import Unseen, count_unseen, report_unseen
 from sumwise.encoding.values import looked_up
 from sumwise.errors import DataError, UnknownName
 
@@ -265,9 +265,24 @@ class Encoding:
             columns[name] = pd.Series(levels[c], dtype=object)
         return pd.DataFrame(columns)
 
-    def transform(self, df, unseen: str = "raise") -> pd.DataFrame:
-        """Raw rows to a pandas frame of levels, one column per attribute; ``unseen`` as in :meth:`codes`."""
-        return self.decode(self.codes(df, unseen=unseen))
+    def transform(self, df, unseen: str = "warn") -> pd.DataFrame:
+        """Raw rows to a pandas frame of levels, one column per attribute.
+
+        Parameters
+        ----------
+        df : data frame
+            Rows with the raw columns.
+        unseen : {"warn", "raise", "code"}
+            A value that has no level and nowhere to go becomes a missing one. "warn" does as `predict_proba`: it says
+            so where they are more than 1% of a column, and refuses a column of which no value is a level. "code" is
+            silent, "raise" refuses any.
+        """
+        checks.choice(unseen, "unseen", ("warn", "raise", "code"))
+        if unseen == "warn":
+            found = self.unseen(df).items()
+            lost = {n: u for n, u in found if u.rows == u.present or getattr(self.rules[n], "unseen_code", -1) < 0}
+            report_unseen(lost)
+        return self.decode(self.codes(df, unseen="raise" if unseen == "raise" else "code"))
 
     def to_dict(self) -> dict:
         """A dict that JSON can hold; :meth:`from_dict` reads it.

@@ -46,7 +46,8 @@ def report_unseen(found: dict[str, Unseen]) -> None:
         worst = max(bad, key=lambda n: bad[n].rows / bad[n].present)
         shares = ", ".join(f"{n!r} {100 * u.rows / u.present:.3g}%" for n, u in list(bad.items())[:6])
         warnings.warn(
-            f"Values that no table has a level for: {shares}. First of {worst!r}: {bad[worst].first!r}. They are "
-            "treated as unknown. Hint: is the column typed as it was when it was counted?",
+            f"Values that no table has a level for: {shares}. First of {worst!r}: {bad[worst].first!r}. They go to "
+            "the level for other values where a rule names one, and are treated as unknown elsewhere. "
+            "Hint: is the column typed as it was when it was counted?",
             stacklevel=4,
         )

@@ -27,6 +27,7 @@ def tables_from_frame(
     order: int,
     weight: str | None,
     domain: Domain | None,
+    missing: str = "raise",
 ) -> Any:
     """Do the work of `Tables.from_frame`, which documents it.
 
@@ -42,6 +43,7 @@ def tables_from_frame(
     """
     checks.name_of_column(label, "label")
     checks.name_of_column(weight, "weight")
+    checks.choice(missing, "missing", ("raise", "level"))
     if domain is not None and not isinstance(domain, Domain):
         raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
     listed = checks.listing(attributes, "attributes", "give a list of columns.")
@@ -58,7 +60,7 @@ def tables_from_frame(
     if not len(table):
         raise DataError("The frame has no rows, so there is nothing to count.")
     given = domain is not None
-    codes, domain = _codes(table, attributes, domain)
+    codes, domain = _codes(table, attributes, domain, missing == "level")
     y, classes = (None, None) if label is None else label_codes(table[label], label)
     w = None
     if weight is not None:
@@ -104,12 +106,26 @@ def check_class_count(classes: Sequence, name: str) -> None:
         )
 
 
-def _codes(table: Any, attributes: list[str], domain: Domain | None) -> tuple[dict[str, np.ndarray], Domain]:
+def _codes(
+    table: Any, attributes: list[str], domain: Domain | None, own_level: bool
+) -> tuple[dict[str, np.ndarray], Domain]:
     if domain is None:
-        found = {a: frames.codes_and_levels(table[a], a) for a in attributes}
+        read = _with_missing if own_level else frames.codes_and_levels
+        found = {a: read(table[a], a) for a in attributes}
         return {a: codes for a, (codes, _) in found.items()}, Domain({a: levels for a, (_, levels) in found.items()})
     codes = {a: frames.codes_and_levels(table[a], a, domain.levels(a))[0] for a in attributes}
     return codes, domain
+
+
+def _with_missing(column: Any, name: str) -> tuple[np.ndarray, tuple]:
+    """Codes and levels of a column; None is a last level where values are missing."""
+    missing = column.isna().to_numpy()
+    if not missing.any():
+        return frames.codes_and_levels(column, name)
+    inside, levels = frames.codes_and_levels(column[~missing], name)
+    codes = np.full(len(column), len(levels), dtype=np.int64)
+    codes[~missing] = inside
+    return codes, (*levels, None)
 
 
 def _count(

@@ -17,6 +17,7 @@ from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.fit import Fit
 from sumwise.maxent import bootstrap, engines, queries
+from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
 from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
@@ -26,10 +27,11 @@ from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import NAMES, SolverOptions, options_of
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.penalty_search import penalty_search
+from sumwise.maxent.score_onnx import onnx_model, write_onnx
 from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
-from sumwise.maxent.synthetic_rows import write_rows
+from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
@@ -301,6 +303,10 @@ class MaxEntClassifier(TablesClassifier):
     def _distribution(self) -> LogLinearModel:
         """The fitted model, if it has a distribution of features."""
         model = self.model_
+        if model.engine == "calibrated":
+            raise DataError(
+                "A calibrated classifier has no distribution of features.", hint="ask the one that was calibrated."
+            )
         if model.engine == "rows":
             raise DataError(
                 "The model was trained with rows in place of a distribution of features.", hint="fit without rows."
@@ -344,6 +350,47 @@ class MaxEntClassifier(TablesClassifier):
             write_weights(weights, path)
         return weights
 
+    def calibrate(self, frame: Any, labels: Any) -> MaxEntClassifier:
+        """Return a classifier whose probabilities are corrected by a few labelled individuals.
+
+        Log-odds z become a + b z (a per class; Platt 1999), by logistic regression on the rows with a and b drawn to 0
+        and 1 (standard deviations 1 and 0.5), so that ten rows change little. For people who differ from those that
+        were counted in how common the label is, or where noise has shrunk the predictions.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+            Who were not counted.
+        labels : sequence of classes
+
+        Returns
+        -------
+        MaxEntClassifier
+            With ``calibration_`` (b, then a of every class). It predicts and exports; it has no distribution of
+            features, so that it neither samples nor bootstraps.
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> example = synthetic.xor(2000, random_state=0)
+        >>> model = MaxEntClassifier().fit(example.tables)
+        >>> better = model.calibrate(example.frame().head(200), example.labels[:200])
+        >>> better.calibration_.shape
+        (3,)
+        """
+        from copy import copy
+
+        model = self.model_
+        codes = model.schema.codes(frame)
+        slope, shifts = fit_calibration(model.scores(codes), model.schema.label_codes(labels, len(codes)))
+        made = copy(self)
+        made.theta_, made.offsets_ = slope * self.theta_, slope * self.offsets_ + shifts
+        made.calibration_ = np.concatenate([[slope], shifts])
+        made.engine_, made.chains_ = "calibrated", None
+        made.__dict__.pop("replicates_", None)
+        return made
+
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
         """Return one SELECT that scores raw columns where they are, with the probabilities of `predict_proba`.
 
@@ -377,6 +424,36 @@ class MaxEntClassifier(TablesClassifier):
         """
         return score_statement(self.model_, table, dialect, keep)
 
+    def to_onnx(self, path: str | os.PathLike | None = None) -> Any:
+        """Return the model as an ONNX graph that scores raw columns, with the probabilities of `predict_proba`.
+
+        Needs the extra ``onnx``. Every raw column is an input ``c_<column>`` of N values: text as strings (an empty one
+        is missing), numbers and true/false as doubles (NaN is missing). The output ``probabilities`` is (N, K), in
+        double precision. Hashed crosses are computed; hashed columns are refused.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write it, too.
+
+        Returns
+        -------
+        onnx.ModelProto
+            Its metadata (key ``sumwise``) has label, classes and encoding.
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
+        >>> [i.name for i in model.to_onnx().graph.input]  # doctest: +SKIP
+        ['c_x1', 'c_x2', 'c_x3']
+        """
+        proto = onnx_model(self.model_)
+        if path is not None:
+            write_onnx(proto, path)
+        return proto
+
     def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:
         """Draw synthetic individuals from the fitted distribution: a frame of levels, and the label.
 
@@ -398,8 +475,9 @@ class MaxEntClassifier(TablesClassifier):
     ) -> pd.DataFrame:
         """Write synthetic individuals to a Parquet file, a chunk at a time, and report how well they agree.
 
-        The file's metadata (key ``sumwise``) has the number of rows and, where the tables state noise, what noise they
-        had: rows drawn from a model of released tables disclose no more than the tables do.
+        The file's metadata (key ``sumwise``) has the number of rows and a statement of privacy: under which promise the
+        tables were released that the model was fitted to, which covers rows drawn from it, too; or that there is none.
+        The result has the statement in ``attrs["privacy"]``.
 
         Parameters
         ----------
@@ -433,7 +511,8 @@ class MaxEntClassifier(TablesClassifier):
         """
         rows = round(self.n_) if n is None else int(checks.at_least(n, "n", 1))
         each = int(checks.at_least(chunk, "chunk", 1))
-        return write_rows(self._distribution(), path, rows, tables, each, self._rng(random_state))
+        privacy = privacy_statement(getattr(self, "releases_", []))
+        return write_rows(self._distribution(), path, rows, tables, each, self._rng(random_state), privacy)
 
     def log_density(self, frame: Any, labels: Any = None) -> np.ndarray:
         """Return log p(x), or log p(x, y) with labels, up to a constant that is the same for all rows.

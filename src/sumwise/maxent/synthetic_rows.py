@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,41 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NO_PROMISE = (
+    "No promise of differential privacy: the model was fitted to tables without one, and rows drawn from it may "
+    "reveal what those tables do."
+)
+
+
+def privacy_statement(releases: Sequence[Mapping[str, Any]]) -> str:
+    """What is promised to the people behind rows that are drawn from a model of tables.
+
+    Examples
+    --------
+    >>> from sumwise.maxent.synthetic_rows import privacy_statement
+    >>> privacy_statement([{"mechanism": "geometric", "epsilon": 1.0, "delta": 0.0, "neighbours": "up to 1 row"}])[:62]
+    'Differential privacy: epsilon 1, delta 0 (geometric noise; nei'
+    """
+    if not releases:
+        return NO_PROMISE
+    parts = [
+        f"epsilon {r.get('epsilon', float('nan')):g}, delta {r.get('delta', 0.0):g} ({r.get('mechanism', 'unnamed')} "
+        f"noise; neighbouring data: {r.get('neighbours', 'not stated')})"
+        for r in releases
+    ]
+    words = f"Differential privacy: {'; and '.join(parts)}."
+    several = " Losses of several releases of the same people add up." if len(parts) > 1 else ""
+    return f"{words}{several} Rows are drawn from a model of the released tables alone, so the promise covers them."
+
+
 def write_rows(
-    model: LogLinearModel, path: Any, n: int, tables: Tables | None, chunk: int, rng: np.random.Generator
+    model: LogLinearModel,
+    path: Any,
+    n: int,
+    tables: Tables | None,
+    chunk: int,
+    rng: np.random.Generator,
+    privacy: str = NO_PROMISE,
 ) -> pd.DataFrame:
     """See `MaxEntClassifier.write_sample`."""
     import pandas as pd
@@ -31,7 +65,8 @@ def write_rows(
     counted = [] if tables is None else [_Counted(model, t) for t in _checked(tables, model)]
     target = Path(path)
     draft = target.with_name(target.name + ".part")
-    about = {"rows": n, "noise": sorted({repr(t.table.noise) for t in counted if not isinstance(t.table.noise, Exact)})}
+    noises = sorted({repr(t.table.noise) for t in counted if not isinstance(t.table.noise, Exact)})
+    about = {"rows": n, "noise": noises, "privacy": privacy}
     writer = None
     try:
         for begin in range(0, n, chunk):
@@ -49,7 +84,9 @@ def write_rows(
             writer.close()
         draft.unlink(missing_ok=True)
     rows = [(title(t.table.attributes), len(t.table.attributes), t.fitted, t.variation()) for t in counted]
-    return pd.DataFrame(rows, columns=["table", "order", "fitted", "variation"])
+    found = pd.DataFrame(rows, columns=["table", "order", "fitted", "variation"])
+    found.attrs["privacy"] = privacy
+    return found
 
 
 def _checked(tables: Any, model: LogLinearModel) -> Tables:

@@ -30,6 +30,8 @@ class TablesClassifier(Estimator):
         How raw columns become levels; applied to the frames given to `predict_proba`.
     n_ : float
         The number of individuals that were counted.
+    releases_ : list of dict
+        What noise the tables had, under which promise; empty where they were not released.
 
     Examples
     --------
@@ -115,6 +117,7 @@ class TablesClassifier(Estimator):
         self.label_ = tables.label
         self.classes_ = np.array(tables.classes)
         self.n_ = n
+        self.releases_ = [dict(r) for r in tables.provenance.releases]
 
 
 def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np.ndarray:
