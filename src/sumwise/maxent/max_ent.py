@@ -225,8 +225,7 @@ class MaxEntClassifier(TablesClassifier):
             Whether the noise of label sums is part of that of the counts, where the tables don't show it.
         """
         listed = self.model_.layout.sparse_terms()
-        stats = added(_read(parts_of(tables), self._settings(), lambda *_: listed))
-        return replace(stats, shared=stats.noise.sums.copy()) if shared and stats.noisy else stats
+        return added(_read(parts_of(tables), self._settings(), lambda *_: listed, joint=shared))
 
     def _settings(self) -> Settings:
         """What the parameters say, checked."""
@@ -702,7 +701,7 @@ class MaxEntClassifier(TablesClassifier):
         return bootstrap.effect_intervals(self._bootstrapped(), self.replicates_, level)
 
 
-def _read(given: Sequence[Tables], settings: Settings, listing: Any) -> list[SufficientStatistics]:
+def _read(given: Sequence[Tables], settings: Settings, listing: Any, joint: bool = False) -> list[SufficientStatistics]:
     """Statistics of every part; as if exact where their noise is to be ignored.
 
     listing: what finds the cells of tables that are held sparse, given the parts and their crosses; None for nothing.
@@ -712,10 +711,10 @@ def _read(given: Sequence[Tables], settings: Settings, listing: Any) -> list[Suf
     crossed = crossed_features(domain, parts[0].encoding)
     homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, margins)  # refuses large ones
     listed = None if listing is None else listing(parts, crossed)
-    found = [sufficient_statistics(t, margins, listed, crossed) for t in parts]
+    found = [sufficient_statistics(t, margins, listed, crossed, joint) for t in parts]
     if settings.options.noise == "aware":
         return found
-    return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None) for s in found]
+    return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None, totals=None) for s in found]
 
 
 def _changed(options: Any, given: Mapping[str, Any]) -> SolverOptions:

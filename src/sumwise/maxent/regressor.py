@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from sumwise.maxent.kernels.amount_glm import FAMILIES, Drawing, Targets, drawn_
 from sumwise.maxent.kernels.loglinear import term_scores
 from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.maxent.max_ent import MaxEntClassifier
-from sumwise.maxent.penalties import LARGE, PER_OTHER
+from sumwise.maxent.penalties import LARGE
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, parts_of
+from sumwise.maxent.thinning import drawn_noise, drawn_totals, spread_totals
 from sumwise.tables import Tables
 
 __all__ = ["MaxEntRegressor"]
@@ -47,8 +47,8 @@ class MaxEntRegressor(Estimator):
         or amounts of any sign (identity link, one variance).
     penalty_theta : float or sequence of float, optional
         L2 penalty on theta, for tables of one attribute, of two, and so on, for amounts of variance 1 (Gaussian), or on
-        the logarithmic scale (Poisson). Default: 1 / (2 v) with v the variance of levels' effects, estimated from the
-        tables with sampling and noise taken out, and 3 times that for every attribute that one can be paired with.
+        the logarithmic scale (Poisson). Default: 1 / (2 v) with v the variance of the effects of levels, and of pairs
+        beyond those of their levels, each estimated from the tables with sampling and noise taken out.
     model : MaxEntClassifier, optional
         Settings of the model of x; default: its defaults.
     random_state : int, Generator or None
@@ -137,7 +137,7 @@ class MaxEntRegressor(Estimator):
             )
         return low, high
 
-    def _learn(self, model: LogLinearModel, stats: SufficientStatistics, square: float | None, rng: Any) -> None:
+    def _learn(self, model: LogLinearModel, stats: SufficientStatistics, squares: Any, rng: Any) -> None:
         low, high = self.range_
         lay, width = stats.layout, high - low
         rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
@@ -146,13 +146,11 @@ class MaxEntRegressor(Estimator):
         here = design.T @ weights
         mean = self.mean_ = low + width * float(stats.shares[1])
         seen = stats.seen.counts * stats.seen.sums[0] * lay.own_places() > 0
-        per_count = low + width * stats.data.sums[0] / np.maximum(stats.data.counts, 1e-9)
-        sums = np.where(seen & (stats.data.counts > 0), np.clip(per_count, low, high) * here, mean * here)
+        observed = low * stats.data.counts + width * stats.data.sums[0]
+        rate = np.full(lay.n_params, mean)  # of every cell: rows have too many or too few of it
         noise = width**2 * stats.noise_per_count(stats.shares[1:, None])[0]
         counted = np.maximum(here, 1.0)
-        variance = max(square - mean**2, 1e-12) if square is not None else (mean if self.family == "poisson" else None)
-        if variance is None:
-            raise DataError("Family 'gaussian' needs sums of squares.", hint="count with squares=True.")
+        variance = self._variance(squares, mean)
         unit = variance if self.family == "gaussian" else 1.0
         prior = self._prior(stats, low, width, mean, variance, noise) / unit
         prior = np.where(seen, prior, 1e6 / unit)
@@ -162,27 +160,34 @@ class MaxEntRegressor(Estimator):
         for _ in range(ROUNDS):
             spread = dispersion * counted * (1.0 if self.family == "gaussian" else mean)  # sampling variance of a sum
             penalty = prior * (1.0 + noise / spread)
+            sums = np.where(seen, observed + rate * (here - stats.data.counts), rate * here)
             targets = Targets(sums, mean * stats.n, penalty)
             theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family, dispersion, begin)
             begin = theta, offset
             losses.append(loss)
             fitted = kind.mean(design @ theta + offset)
-            dispersion = self._dispersion(square, mean, fitted, shares)
+            dispersion = self._dispersion(squares, mean, fitted, shares)
+            rate = np.where(here > 0, (design.T @ (weights * fitted)) / np.maximum(here, 1e-9), mean)
         self.theta_, self.offset_, self.dispersion_ = theta, offset, dispersion
         self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=done, history={"objective": losses})
         if not done:
             warn_not_converged(n_iter, float("nan"), 1e-6, stacklevel=4)
         outcome = weights * kind.variance(design @ theta + offset) / dispersion
-        errors = Drawing(outcome, penalty, prior, noise / dispersion**2 * seen)
-        self.draws_ = drawn_errors(design, errors, DRAWS, rng)
+        drawn = [drawn_noise(stats, rng) for _ in range(DRAWS)]
+        off = np.stack([width * m.sums[0] - (rate - low) * m.counts for m in drawn], axis=1)
+        totals = np.stack([drawn_totals(stats, rng) for _ in range(DRAWS)], axis=1)  # (1, draws)
+        off = width * spread_totals(lay, np.ones(1)).T * totals + off
+        noises = np.vstack([off * seen[:, None], width * totals]) / dispersion
+        self.draws_ = drawn_errors(design, Drawing(outcome, penalty, prior, noises), rng)
 
     def _prior(self, stats, low: float, width: float, mean: float, variance: float, noise: np.ndarray) -> np.ndarray:
         """Penalties (P,) of theta, for amounts of variance 1 or on the logarithmic scale."""
         lay = stats.layout
         if self.penalty_theta is None:
             per = variance if self.family == "gaussian" else mean**2
-            one = 0.5 / max(_effect_variance(stats, low, width, mean, variance, noise) / per, LEAST_EFFECT)
-            self.penalty_theta_ = one, one * PER_OTHER * max(len(lay.sizes) - 1, 1)
+            found = (_effect_variance(stats, k, low, width, mean, variance, noise) / per for k in (1, 2))
+            one, two = (max(v, LEAST_EFFECT) for v in found)
+            self.penalty_theta_ = 0.5 / one, 0.5 / two
         else:
             given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
             self.penalty_theta_ = tuple(float(checks.positive(p, "penalty_theta")) for p in given)
@@ -190,13 +195,28 @@ class MaxEntRegressor(Estimator):
         orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
         return by_order[np.minimum(orders, len(by_order)) - 1]
 
-    def _dispersion(self, square: float | None, mean: float, fitted: np.ndarray, shares: np.ndarray) -> float:
+    def _variance(self, squares: tuple[float, float] | None, mean: float) -> float:
+        """Variance of all amounts; where noise hides it, a standard error more, so that intervals aren't too short."""
+        if self.family == "poisson":
+            own = mean + 1e-12  # of a Poisson count: the squares decide as far as their noise allows
+            if squares is None:
+                return own
+            sure = own**2 / (own**2 + squares[1])
+            return max(sure * (squares[0] - mean**2) + (1 - sure) * own, 0.1 * own)
+        if squares is None:
+            raise DataError("Family 'gaussian' needs sums of squares.", hint="count with squares=True.")
+        return max(squares[0] - mean**2, 0.0) + np.sqrt(squares[1]) + 1e-12
+
+    def _dispersion(self, squares: Any, mean: float, fitted: np.ndarray, shares: np.ndarray) -> float:
         """What the variance of amounts given x is, by the total variance less that of the fitted means."""
-        if square is None:
+        if squares is None:
             return 1.0
-        left = square - mean**2 - float(shares @ (fitted - shares @ fitted) ** 2)
-        left = max(left, 1e-3 * max(square - mean**2, 1e-12))
-        return left if self.family == "gaussian" else max(left / max(mean, 1e-12), 1e-3)
+        variance, explained = self._variance(squares, mean), float(shares @ (fitted - shares @ fitted) ** 2)
+        if self.family == "gaussian":
+            return max(variance - explained, 0.05 * variance)
+        own = mean + 1e-12
+        sure = own**2 / (own**2 + squares[1])  # else 1, that of Poisson counts
+        return max(sure * (squares[0] - mean**2 - explained) / own + (1 - sure), 0.1)
 
     def _eta(self, frame: Any, theta: np.ndarray) -> np.ndarray:
         """Linear scores (n, C) without the offset of individuals, for theta (C, P)."""
@@ -280,8 +300,8 @@ class MaxEntRegressor(Estimator):
         return pd.DataFrame(lines, columns=["attribute", "level", "count", "mean", "low", "high"])
 
 
-def _mean_square(parts: list[Tables], low: float, high: float) -> float | None:
-    """Mean of the squared amounts over all tables that have squares."""
+def _mean_square(parts: list[Tables], low: float, high: float) -> tuple[float, float] | None:
+    """Mean of the squared amounts over all tables that have squares, and the variance that noise gives it."""
     width, found = high - low, []
     for part in parts:
         for t in part:
@@ -289,27 +309,43 @@ def _mean_square(parts: list[Tables], low: float, high: float) -> float | None:
                 rest, spread, square = t.label_totals
                 n = rest + spread + square
                 mean = (spread + square) / n
-                found.append((low**2 + 2 * low * width * mean + width**2 * square / n, n))
+                value = low**2 + 2 * low * width * mean + width**2 * square / n
+                noise = float(np.mean(t.noise_of_sums.variance(np.zeros(1)))) * t.n_cells * (width**2 / n) ** 2
+                found.append((value, n, noise))
     if not found:
         return None
-    values, sizes = np.array(found).T
-    return float(np.average(values, weights=sizes))
+    values, sizes, noises = np.array(found).T
+    share = sizes / sizes.sum()
+    return float(share @ values), float(share**2 @ noises)
 
 
 def _effect_variance(
-    stats: SufficientStatistics, low: float, width: float, mean: float, variance: float, noise: np.ndarray
+    stats: SufficientStatistics, order: int, low: float, width: float, mean: float, variance: float, noise: np.ndarray
 ) -> float:
-    """Variance of levels' mean amounts, sampling and noise taken out; pooled over attributes of up to 100 levels."""
+    """Variance of mean amounts of levels (order 1), or of pairs of levels beyond their own effects (order 2).
+
+    By moments, with sampling and noise taken out, as in `penalties.effect_variance`; pooled over tables of attributes
+    of up to 100 levels. 0 or more.
+    """
     lay, above, below = stats.layout, 0.0, 0.0
     for t, term in enumerate(lay.terms):
-        if len(term) > 1 or lay.is_crossed(t) or math.prod(lay.shape(term)) > LARGE:
+        if len(term) != order or lay.is_crossed(t) or t in lay.bare or max(lay.shape(term)) > LARGE:
             continue
         at = stats.part(t)
         n = np.maximum(stats.data.counts[at], 0.0) * stats.seen.counts[at]
         used = n > 0
-        off = (low - mean) * n[used] + width * stats.data.sums[0, at][used]
-        spread = float(np.sum(off**2 / n[used]))
-        chance = (int(used.sum()) - 1) * variance + float(np.sum(noise[at][used] / n[used]))
-        above += max(spread - chance, 0.0)
-        below += float(n.sum() - np.sum(n**2) / max(n.sum(), 1e-300))
-    return above / max(below, 1e-300)
+        levels = np.unravel_index(stats.cells(t), lay.shape(term))
+        design = np.column_stack([np.ones(len(levels[0])), *(np.eye(k)[v] for k, v in zip(lay.shape(term), levels))])
+        design = design[:, :1] if order == 1 else design
+        used = used[: len(design)]
+        n, design = n[: len(design)][used], design[used]
+        off = (low - mean) + width * stats.data.sums[0, at][: len(used)][used] / n
+        root = np.sqrt(n)[:, None]
+        basis, scale, _ = np.linalg.svd(root * design, full_matrices=False)
+        basis = basis[:, scale > 1e-9 * scale[0]]
+        left = root[:, 0] * off - basis @ (basis.T @ (root[:, 0] * off))
+        free = 1.0 - np.sum(basis**2, axis=1)
+        chance = float(np.sum(free * (variance + noise[at][: len(used)][used] / n)))
+        above += float(np.sum(left**2)) - chance
+        below += float(np.sum(n * free))
+    return max(above, 0.0) / max(below, 1e-300)

@@ -34,6 +34,7 @@ class SufficientStatistics:
     noise : Moments, the variance that noise adds to a count and to a label sum; 0 where they are exact.
     shared : (C, P), the covariance of the two; None where they are independent. Tables that were released by class have
         it: the noise of a count is the sum over its classes.
+    totals : (C,), the variance that noise gives the label's totals, compared per count; None where there is none.
     centre : Moments, what penalties pull mu and theta to; None is zero.
     """
 
@@ -45,6 +46,7 @@ class SufficientStatistics:
     noise: Moments
     centre: Moments | None = None
     shared: np.ndarray | None = None
+    totals: np.ndarray | None = None
 
     def noise_per_count(self, rates: np.ndarray, taken: np.ndarray | float = 1.0) -> np.ndarray:
         """Variance (C, P) that noise adds to label sums compared per count: to sum - rate * count.
@@ -100,7 +102,11 @@ class SufficientStatistics:
 
 
 def sufficient_statistics(
-    tables: Tables, margins: bool = True, listed: SparseTerms | None = None, crossed: Sequence[Crossed] = ()
+    tables: Tables,
+    margins: bool = True,
+    listed: SparseTerms | None = None,
+    crossed: Sequence[Crossed] = (),
+    joint: bool = False,
 ) -> SufficientStatistics:
     """Read the sufficient statistics off tables; with `margins`, also of every table that they imply.
 
@@ -111,7 +117,8 @@ def sufficient_statistics(
     tables report, such as the number of each level, is averaged, the more precise ones counting more. A table
     without label sums informs the model of x alone; one with unobserved cells informs its own cells only.
 
-    crossed: the last features of the domain, where they are functions of the attributes before them.
+    crossed: the last features of the domain, where they are functions of the attributes before them. joint: whether the
+    noise of label sums is part of that of the counts, also where tables don't show it (see `Table.by_class`).
 
     Examples
     --------
@@ -149,8 +156,11 @@ def sufficient_statistics(
     for c, kept in enumerate(lay.listed):
         if kept is not None:
             known.counts[lay.starts[c + 1] - 1] = known.sums[:, lay.starts[c + 1] - 1] = False
-    noise, shared = Moments(spread, np.stack(sums_spread)), _shared_noise(seen, lay, n_scores)
-    return SufficientStatistics(lay, data, Moments(*(k.astype(float) for k in known)), n, shares, noise, shared=shared)
+    noise, observed = Moments(spread, np.stack(sums_spread)), Moments(*(k.astype(float) for k in known))
+    for r in seen if joint else ():
+        r.covariance = r.sums_variance
+    shared, spare = _shared_noise(seen, lay, n_scores), _total_noise(seen, shares, tables.n is not None)
+    return SufficientStatistics(lay, data, observed, n, shares, noise, shared=shared, totals=spare)
 
 
 def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
@@ -180,7 +190,9 @@ def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
     covariances = [p.shared for p in parts if p.shared is not None]
     shared = np.sum(covariances, axis=0) if covariances else None
     shares = np.sum([p.n * p.shares for p in parts], axis=0) / n
-    return SufficientStatistics(first.layout, total[0], seen, n, shares, total[1], shared=shared)
+    spares = [p.totals for p in parts if p.totals is not None]
+    spare = np.sum(spares, axis=0) if spares else None
+    return SufficientStatistics(first.layout, total[0], seen, n, shares, total[1], shared=shared, totals=spare)
 
 
 def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
@@ -269,6 +281,22 @@ def _shared_noise(seen: list[_Read], lay: Layout, n_scores: int) -> np.ndarray |
         parts = (r.covariance / (added[id(r)] * r.variance * r.sums_variance) for r in labelled)
         out[:, lay.term_starts[t] : lay.term_starts[t + 1]] = sum(parts) / (of_counts * of_sums)
     return out
+
+
+def _total_noise(seen: list[_Read], shares: np.ndarray, n_known: bool) -> np.ndarray | None:
+    """Variance (C,) of the noise of the label's totals, per count: the population's size may have noise, too."""
+    whole = [r for r in seen if r.whole and r.sums and not any(np.isnan(s).any() for s in r.sums)]
+    if not whole or any(r.sums_variance <= 0 for r in whole):
+        return None
+    of_sums = np.array([1.0 / (r.sums_variance * r.counts.size) for r in whole])
+    of_counts = np.array([1.0 / max(r.variance * r.counts.size, 1e-300) for r in whole])
+    together = np.array([r.covariance * r.counts.size for r in whole])
+    rates = shares[1:] if len(shares) == 2 else shares
+    out = np.full(len(rates), 1.0 / of_sums.sum())
+    if not n_known:
+        both = float(np.sum(of_sums * of_counts * together) / (of_sums.sum() * of_counts.sum()))
+        out = out + rates**2 / of_counts.sum() - 2 * rates * both
+    return np.maximum(out, 0.0)
 
 
 def _put(table: SparseTable, tables: Tables, lay: Layout, channels: list) -> None:

@@ -13,6 +13,8 @@ again, and each is a count of its part with noise of variance share * v, or (1 -
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sumwise.maxent.kernels.contrastive import Moments
@@ -112,11 +114,14 @@ def jittered(
     noise = drawn_noise(stats, rng)
     counts = _sums(lay, codes, weight) + noise.counts
     sums = np.stack([_sums(lay, codes, weight * side) for side in sides]) + noise.sums
+    totals = drawn_totals(stats, rng)
+    sums += spread_totals(lay, totals)
     data = Moments(stats.data.counts + counts * stats.seen.counts, stats.data.sums + sums * stats.seen.sums)
     shares = stats.shares + np.bincount(labels, weights=weight, minlength=n_classes) / stats.n
+    shares = shares + (np.array([-totals[0], totals[0]]) if len(totals) == 1 else totals - totals.mean()) / stats.n
     shares = np.maximum(shares, 1.0 / (stats.n + 1.0))
     shares = shares / shares.sum()
-    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise, shared=stats.shared)
+    return replace(stats, data=data, shares=shares, centre=None)
 
 
 def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -137,6 +142,18 @@ def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         place = lay.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term)))
         out[begin:end] = np.bincount(place - begin, weights=weights, minlength=end - begin)
     return out
+
+
+def drawn_totals(stats: SufficientStatistics, rng: np.random.Generator) -> np.ndarray:
+    """Deviations (C,) that noise might have given the label's totals."""
+    none = np.zeros(len(stats.data.sums))
+    return none if stats.totals is None else np.sqrt(stats.totals) * rng.standard_normal(len(none))
+
+
+def spread_totals(lay: Layout, totals: np.ndarray) -> np.ndarray:
+    """A deviation of totals (C,) as one of all tables (C, P): shared evenly by their cells, as reconciled tables do."""
+    each = np.repeat([1.0 / np.prod(lay.shape(term), dtype=float) for term in lay.terms], np.diff(lay.term_starts))
+    return totals[:, None] * each
 
 
 def drawn_noise(stats: SufficientStatistics, rng: np.random.Generator) -> Moments:

@@ -23,14 +23,14 @@ def test_gradient_is_zero_at_the_fit(family):
 def test_errors_have_the_covariance_of_sampling_noise_and_shrinkage():
     rng = np.random.default_rng(1)
     x = (rng.random((40, 3)) < 0.5).astype(float)
-    given = Drawing(
-        rng.uniform(1, 3, 40), np.array([2.0, 3.0, 4.0]), np.array([1.0, 1.5, 2.0]), np.array([5.0, 1.0, 0.0])
-    )
-    found = drawn_errors(csr_matrix(x), given, 40_000, rng)
+    penalty, prior, noise = np.array([2.0, 3.0, 4.0]), np.array([1.0, 1.5, 2.0]), np.array([5.0, 1.0, 0.0, 3.0])
+    drawn = np.sqrt(noise)[:, None] * rng.standard_normal((4, 40_000))
+    given = Drawing(rng.uniform(1, 3, 40), penalty, prior, drawn)
+    found = drawn_errors(csr_matrix(x), given, rng)
     full = np.column_stack([x, np.ones(40)])
     info = full.T @ (given.outcome[:, None] * full)
     pull = np.append(2 * given.penalty**2 / given.prior, 0.0)
-    middle = info + np.diag(np.append(given.noise, 0.0)) + np.diag(pull)
+    middle = info + np.diag(noise) + np.diag(pull)
     bread = np.linalg.inv(info + np.diag(np.append(2 * given.penalty, 0.0)))
     np.testing.assert_allclose(np.cov(found.T), bread @ middle @ bread, atol=0.02 * np.abs(bread).max() * 10)
 

@@ -73,10 +73,10 @@ def fit_glm(design, weights: np.ndarray, targets: Targets, family: str, dispersi
 
 
 class Drawing(NamedTuple):
-    """What parameters' errors are drawn from: the weights of rows' outcomes (m,), penalties and noise (P,).
+    """What parameters' errors are drawn from: the weights of rows' outcomes (m,), penalties (P,), noise (P + 1, B).
 
     outcome: weight times variance over dispersion of every row; penalty: as trained with, raised where sums have noise;
-    prior: without that; noise: variance of a sum's noise over the dispersion squared.
+    prior: without that; noise: B draws of the noise of the sums and, last, of their total, over the dispersion.
     """
 
     outcome: np.ndarray
@@ -85,19 +85,19 @@ class Drawing(NamedTuple):
     noise: np.ndarray
 
 
-def drawn_errors(design, given: Drawing, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Errors (n_draws, P + 1) of theta and the offset, from sampling, noise and shrinkage alike.
+def drawn_errors(design, given: Drawing, rng: np.random.Generator) -> np.ndarray:
+    """Errors (B, P + 1) of theta and the offset, from sampling, noise and shrinkage alike, one per draw of noise.
 
-    With S the information of the rows, theta errs by (S + 2 penalty)^-1 (e - 2 penalty theta_0), where e has covariance
-    S + noise and the true theta_0 the prior's, 1 / (2 prior).
+    With S the information of the rows, theta errs by (S + 2 penalty)^-1 (e - 2 penalty theta_0), where e is noise plus
+    sampling errors of covariance S, and the true theta_0 has the prior's, 1 / (2 prior).
     """
-    m, p = design.shape
+    (m, p), n_draws = design.shape, given.noise.shape[1]
     turned = design.T.tocsr()
     rows = np.sqrt(given.outcome)[:, None] * rng.standard_normal((m, n_draws))
     theta = rng.standard_normal((p, n_draws)) / np.sqrt(2 * given.prior)[:, None]
-    data = turned @ rows + np.sqrt(given.noise)[:, None] * rng.standard_normal((p, n_draws))
+    data = turned @ rows + given.noise[:-1]
     data -= 2 * given.penalty[:, None] * theta
-    right = np.vstack([data, rows.sum(axis=0)])
+    right = np.vstack([data, rows.sum(axis=0) + given.noise[-1]])
     diagonal = np.append(turned @ given.outcome + 2 * given.penalty, given.outcome.sum())[:, None]
 
     def times(x: np.ndarray) -> np.ndarray:
