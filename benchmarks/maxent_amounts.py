@@ -74,15 +74,15 @@ def drawn(family: str, seed: int) -> dict[str, float]:
     names = list(domain.attributes)
     exact = amount_tables(people, names, "amount", *RANGES[family], domain=domain)
     out = {}
-    for kind, tables in (("exact", exact), ("epsilon 1", released(exact, 1.0, seed))):
+    for kind, tables in (("exact", exact), ("released", released(exact, 1.0, seed))):
         model = MaxEntRegressor(family, random_state=seed).fit(tables)
         low, high = model.predict_interval(others)
-        out[f"{kind}: error"] = np.sqrt(np.mean((model.predict(others) - truth) ** 2))
-        out[f"{kind}: coverage"] = np.mean((low <= truth) & (truth <= high))
-        out[f"{kind}: width"] = np.mean(high - low)
+        out[f"{kind}_error"] = np.sqrt(np.mean((model.predict(others) - truth) ** 2))
+        out[f"{kind}_coverage"] = np.mean((low <= truth) & (truth <= high))
+        out[f"{kind}_width"] = np.mean(high - low)
         if kind == "exact":
-            out["rows: error"] = np.sqrt(np.mean((by_rows(model, people, others) - truth) ** 2))
-    out["mean: error"] = np.std(truth)
+            out["rows_error"] = np.sqrt(np.mean((by_rows(model, people, others) - truth) ** 2))
+    out["mean_error"] = np.std(truth)
     return {k: round(float(v), 4) for k, v in out.items()}
 
 
