@@ -171,7 +171,7 @@ class MaxEntRegressor(Estimator):
         self.theta_, self.offset_, self.dispersion_ = theta, offset, dispersion
         self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=done, history={"objective": losses})
         if not done:
-            warn_not_converged(n_iter, float("nan"), 1e-6, stacklevel=4)
+            warn_not_converged(n_iter, float("nan"), 1e-6, stacklevel=5)
         outcome = weights * kind.variance(design @ theta + offset) / dispersion
         drawn = [drawn_noise(stats, rng) for _ in range(DRAWS)]
         off = np.stack([width * m.sums[0] - (rate - low) * m.counts for m in drawn], axis=1)

@@ -201,7 +201,7 @@ def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, he
         answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= options.tol, history=history
     )
     if not fit.converged:
-        warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=5)
+        warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=6)
     return _model(problem, answer, fit=fit)
 
 
@@ -222,7 +222,7 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     if not converged:
         early = f"that must last for {CALM} steps after the first {SETTLED}; raise max_iter."
         hint = early if distance < options.tol else None
-        warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=5)
+        warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=6)
     return replace(model, fit=Fit(objective=distance, n_iter=state.n_iter, converged=converged, history=history))
 
 
@@ -236,7 +236,7 @@ def train_on_rows(
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     theta, offsets, loss, n_iter, converged = fit_on_rows(stats, schema.codes(rows), plain.sums)
     if not converged:
-        warn_not_converged(n_iter, float("nan"), settings.options.tol, stacklevel=4)
+        warn_not_converged(n_iter, float("nan"), settings.options.tol, stacklevel=5)
     parameters = Parameters(np.zeros(theta.shape[1]), theta, offsets)
     fit = Fit(objective=loss, n_iter=n_iter, converged=converged)
     return _model(Problem(stats, schema, plain, "rows"), parameters, fit=fit)
