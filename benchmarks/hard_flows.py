@@ -4,7 +4,7 @@
 
 The instances are those of tests/hard_counts.py (tight noise, totals that contradict each other, zeros, Poisson counts
 far from the population). Both answers are put into the same formula for the objective, in plain NumPy; an answer of
-cvxpy counts where its solver calls it optimal.
+cvxpy counts where its solver calls it optimal and it meets its constraints.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from sumwise import DataError  # noqa: E402
 from sumwise.collective import map_counts  # noqa: E402
 from sumwise.noise import Exact, Gaussian, Poisson  # noqa: E402
 
+FEASIBLE = 1e-6  # of the population: an answer that misses its own constraints by more may well be lower
 SAME = 1e-5  # of the objective: what an interior-point solver reaches on these
 
 
@@ -86,7 +87,11 @@ def by_cvxpy(names, moves, tables, n):
         problem.solve(solver=cp.CLARABEL)
     except cp.SolverError:
         return None
-    return [n * np.maximum(f.value, 0.0) for f in flows] if problem.status == "optimal" else None
+    if problem.status != "optimal":
+        return None
+    found = [np.maximum(f.value, 0.0) for f in flows]
+    off = [abs(f.sum() - 1) for f in found] + [np.abs(b.sum(axis=1) - a.sum(axis=0)).max() for a, b in pairwise(found)]
+    return [n * f for f in found] if max(off) <= FEASIBLE else None
 
 
 def compare(seed):
