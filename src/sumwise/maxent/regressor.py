@@ -138,8 +138,7 @@ class MaxEntRegressor(Estimator):
         return low, high
 
     def _learn(self, model: LogLinearModel, stats: SufficientStatistics, squares: Any, rng: Any) -> None:
-        low, high = self.range_
-        lay, width = stats.layout, high - low
+        low, lay, width = self.range_[0], stats.layout, self.range_[1] - self.range_[0]
         rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
         design = cell_design(rows, lay.terms, lay.term_starts, lay.levels, lay.listed)
         weights = stats.n * shares
@@ -157,6 +156,7 @@ class MaxEntRegressor(Estimator):
         dispersion, begin = (variance if self.family == "gaussian" else 1.0), None
         kind: Any = FAMILIES[self.family]
         losses: list[float] = []  # by round: the dispersion changes in between
+        theta, offset, loss, n_iter, done, penalty = np.zeros(lay.n_params), mean, np.inf, 0, False, prior
         for _ in range(ROUNDS):
             spread = dispersion * counted * (1.0 if self.family == "gaussian" else mean)  # sampling variance of a sum
             penalty = prior * (1.0 + noise / spread)
