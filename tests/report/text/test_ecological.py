@@ -125,3 +125,14 @@ def test_impossible_headlines_are_not_quoted():
     for line in report(est, m).findings[:2]:
         assert "whatever the model" in line
         assert "interval" not in line.partition("Confidence")[0]
+
+
+def test_a_group_in_one_unit_does_not_stop_the_page():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(40, 200, (30, 2)), np.zeros(30, dtype=int)])
+    rows[4, 2] = 12  # only one half of the units can have this group
+    cols = np.column_stack([rows[:, 0] // 2 + rows[:, 1] // 4, np.zeros(30, dtype=int)])
+    cols[:, 1] = rows.sum(axis=1) - cols[:, 0]
+    m = Margins(rows, cols, row_names=["a", "b", "few"], col_names=["yes", "no"])
+    made = report(EcologicalEM().fit(m), m).summary
+    assert "Two halves of the units could not be fitted apart: Group 'few' has nobody" in str(made["sections"])

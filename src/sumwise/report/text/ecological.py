@@ -9,6 +9,7 @@ import pandas as pd
 
 from sumwise import diagnostics
 from sumwise.ecological import doubts
+from sumwise.errors import DataError
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
@@ -427,9 +428,13 @@ def _other_methods(context: Context, summary: Summary) -> None:
 
 def _halves(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
-    one, two = context.step(
-        "fit two halves of the units", lambda: list(diagnostics.split_half(est, m, context.random_state))
-    )
+    try:
+        one, two = context.step(
+            "fit two halves of the units", lambda: list(diagnostics.split_half(est, m, context.random_state))
+        )
+    except DataError as error:  # a group that only units of one half have
+        summary.add("certainty", text(f"Two halves of the units could not be fitted apart: {error.message}"))
+        return
     gap = np.abs(one - two)
     r, c = np.unravel_index(int(gap.argmax()), gap.shape)
     summary.add(
