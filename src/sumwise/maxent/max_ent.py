@@ -115,6 +115,7 @@ class MaxEntClassifier(TablesClassifier):
     choice_: dict[str, np.ndarray] | None
     fit_: Fit | None
     replicates_: dict[str, np.ndarray]
+    calibration_: np.ndarray
 
     def __init__(
         self,
