@@ -9,7 +9,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-SOURCE = str(Path(__file__).parents[1] / "src" / "sumwise")
+import sumwise
+
+SOURCE = str(Path(sumwise.__file__).parent)  # the installed package has no src
 NOT_A_STEP = ("<module>", "<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from contract import build, estimators
 from sumwise import Bags, Domain, Margins, Table, Tables
-from sumwise.errors import ModelWarning, NotConverged, SumwiseError
+from sumwise.errors import MissingExtra, ModelWarning, NotConverged, SumwiseError
+from sumwise.maxent import amount_tables
 from sumwise.noise import Poisson
 from sumwise.proportions import label_bags
 
@@ -74,7 +75,7 @@ def tables() -> dict:
 
     def made(rows):
         names = [c for c in rows if c not in ("y", "w")]
-        return Tables.from_frame(rows, names, label="y", weight="w" if "w" in rows else None), rows[names]
+        return Tables.from_frame(rows, names, label="y", weight="w" if "w" in rows else None), rows[names], rows
 
     return {k: (lambda rows=rows: made(rows)) for k, rows in edges.items()}
 
@@ -105,6 +106,9 @@ FAMILIES = {
 def arguments(kind, given: tuple) -> tuple:
     """What `fit` of this estimator takes, from the data of its family."""
     name, family = kind.__name__, kind.__module__.split(".")[1]
+    if name == "MaxEntRegressor":
+        amounts = given[2]["y"] * given[2].get("w", 1.0)
+        return (amount_tables(given[1].assign(y=amounts), list(given[1]), "y", 0, max(1.0, amounts.max())),)
     if family == "maxent":
         return given[:1]
     if family == "distribution":
@@ -125,11 +129,13 @@ def answers(model, given: tuple) -> dict[str, np.ndarray]:
     family = type(model).__module__.split(".")[1]
     if family == "ecological":
         return {"interval": np.array(model.interval(0.9)), "total": model.total_}
-    inputs = {"predict_proba": given[-1] if family == "maxent" else given[0], "transform": given[0]}
+    inputs = {"predict_proba": given[1] if family == "maxent" else given[0], "transform": given[0]}
     if family == "proportions":
         inputs = {"predict_proba": given[0].values, "predict_counts": given[0], "transform": given[0]}
-    if family != "maxent" and not hasattr(model, "predict_proba"):
-        inputs["predict"] = given[0][0] if family == "collective" else given[0]
+    if not hasattr(model, "predict_proba"):
+        inputs["predict"] = {"collective": lambda: given[0][0], "maxent": lambda: given[1]}.get(
+            family, lambda: given[0]
+        )()
     found = {name: getattr(model, name)(x) for name, x in inputs.items() if hasattr(model, name)}
     learned = {k: v for k, v in vars(model).items() if k.endswith("_") and isinstance(v, (np.ndarray, float))}
     found = {k: np.asarray(v.values if isinstance(v, Bags) else v) for k, v in (found or learned).items()}
@@ -151,6 +157,8 @@ def verdict(kind, make) -> str:
         try:
             given = make()
             found = answers(build(kind).fit(*arguments(kind, given)), given)
+        except MissingExtra:
+            raise
         except SumwiseError as error:
             return "refused" if len(str(error)) > 10 else f"an error without words: {error!r}"
         except Exception as error:
