@@ -133,9 +133,7 @@ def answers(model, given: tuple) -> dict[str, np.ndarray]:
     if family == "proportions":
         inputs = {"predict_proba": given[0].values, "predict_counts": given[0], "transform": given[0]}
     if not hasattr(model, "predict_proba"):
-        inputs["predict"] = {"collective": lambda: given[0][0], "maxent": lambda: given[1]}.get(
-            family, lambda: given[0]
-        )()
+        inputs["predict"] = given[1] if family == "maxent" else given[0][0] if family == "collective" else given[0]
     found = {name: getattr(model, name)(x) for name, x in inputs.items() if hasattr(model, name)}
     learned = {k: v for k, v in vars(model).items() if k.endswith("_") and isinstance(v, (np.ndarray, float))}
     found = {k: np.asarray(v.values if isinstance(v, Bags) else v) for k, v in (found or learned).items()}
