@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 from collections.abc import Callable
@@ -99,6 +100,16 @@ def one_line(fit: Callable) -> Callable:
             ) from error
 
     return fitted
+
+
+def at_caller(stacklevel: int) -> int:
+    """The stack level of a warning that goes past the wrapper of `one_line`, so that it names the caller's line."""
+    frame = inspect.currentframe()
+    for _ in range(stacklevel):
+        frame = None if frame is None else frame.f_back
+    while frame is not None and frame.f_code.co_filename == __file__:
+        stacklevel, frame = stacklevel + 1, frame.f_back
+    return stacklevel
 
 
 def _meminfo() -> int | None:

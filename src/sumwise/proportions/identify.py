@@ -11,6 +11,7 @@ import numpy as np
 from sumwise.bags import Bags
 from sumwise.errors import ModelWarning
 from sumwise.features import Features
+from sumwise.memory import at_caller
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 
@@ -145,6 +146,7 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
 
 def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
     """Say after a fit that there were too few bags to estimate every effect: one mean per bag, one direction less."""
+    stacklevel = at_caller(stacklevel)
     if n_bags == 1:
         warnings.warn(_one_bag(n_features), ModelWarning, stacklevel=stacklevel)
     elif n_bags <= n_features:

@@ -56,7 +56,7 @@ class Collective(Study):
     methods = ("FlowModel",)
     former = {"MovesByDistance": "FlowModel", "DistanceMoves": "FlowModel"}  # noqa: RUF012
 
-    places: Places | None
+    places: Places | None = None
     times: list
     tracks: Tracks | None = None
 
@@ -199,6 +199,10 @@ class Collective(Study):
         """The one model of flows that needs nothing but counts."""
         return "FlowModel", "counts alone do not show how individuals move; near moves are preferred"
 
+    def make(self, method: str) -> Any:
+        """A model of flows between the places of the file, with its defaults."""
+        return {"FlowModel": FlowModel}[method](self.places)
+
     def configured(self, method: str) -> Any:
         """The model with the options of the problem file."""
         given = dict(self.problem.options)
@@ -207,8 +211,7 @@ class Collective(Study):
             given["size"] = given.pop("population")  # as earlier problem files have it
         settings = {k: v for k, v in given.items() if k in OF_MODEL}
         with self.problem.blamed():
-            made = {"FlowModel": FlowModel}[method](self.places, noise=_noise(given), movement=_movement(given))
-            return made.set_params(**settings)
+            return self.make(method).set_params(noise=_noise(given), movement=_movement(given), **settings)
 
     def train(self, estimator: Any) -> Any:
         """Fit; an option that makes no sense is blamed on its line."""
