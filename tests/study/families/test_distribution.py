@@ -91,3 +91,14 @@ def test_result_predicts_other_bags(tmp_path):
     truth = others.groupby("sample")["dose"].first().to_numpy()
     assert np.corrcoef(found["predicted"], truth)[0, 1] > 0.9
     assert ((found["low"] <= truth) & (truth <= found["high"])).mean() > 0.8
+
+
+def test_a_result_of_an_earlier_version_is_refused_with_what_to_do(tmp_path):
+    samples().to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "p.toml").write_text(
+        TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"')
+    )
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    (tmp_path / "r" / "features.json").write_text('{"features": [], "classes": null, "half_width": 1.0}')
+    with pytest.raises(DataError, match="written by an earlier version.*fit the problem file again"):
+        predict_file(tmp_path / "r", tmp_path / "data.csv")

@@ -179,6 +179,11 @@ class Distribution(Study):
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Responses of other bags."""
         kept = json.loads((self.folder / "features.json").read_text("utf-8"))
+        if "columns" not in kept:
+            raise DataError(
+                f"{self.folder} was written by an earlier version, which kept its columns in another way.",
+                hint="fit the problem file again.",
+            )
         columns, classes = kept["columns"], kept["classes"]
         bag = str(self.problem.column("bag", needed=True))
         with self.problem.blamed():
