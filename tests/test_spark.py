@@ -103,25 +103,43 @@ class Status:
         return 1
 
 
-def test_a_standstill_is_said_with_the_executors_that_are_alive():
-    said, heard = [], threading.Event()
+def looks(status, n, **options):
+    """What is said over so many looks, ten seconds apart by the watch's own count."""
+    said = []
+    watch = spark.Standstill(status, "sample", say=said.append, **options)
+    answers = iter([False] * n + [True])
+    watch._over = type("Looks", (), {"wait": lambda self, seconds: next(answers)})()
+    watch._watch()
+    return said
 
-    def say(line):
-        said.append(line)
-        heard.set()
 
-    with spark.Standstill(Status(), "sample", seconds=0.01, say=say):
-        assert heard.wait(60)
-    assert "no task for" in said[0]
-    assert "no executor is alive" in said[0]
-    assert "workers should sample" in said[0]
+def test_no_executor_alive_is_said_within_a_minute_and_again_after_every_further_one():
+    said = looks(Status(), 3)
+    assert len(said) == 1
+    assert "no task for 20 s (no executor is alive) while its workers should sample" in said[0]
+    assert [line.split(" s ")[0].split()[-1] for line in looks(Status(), 20)] == ["20", "80", "140"]
+
+
+def test_a_standstill_with_executors_is_said_after_a_minute():
+    status = Status()
+    status.size = lambda: 3
+    assert looks(status, 6) == []
+    assert "no task for 60 s (2 executors are alive)" in looks(status, 7)[0]
 
 
 def test_a_stage_that_moves_is_not_a_standstill():
-    status, said, rounds = Status(), [], iter(range(1000))
+    status, rounds = Status(), iter(range(1000))
     status.getStageInfo = lambda i: type("Info", (), {"numCompletedTasks": next(rounds)})
-    watch = spark.Standstill(status, "sample", seconds=0.001, say=said.append)
-    answers = iter([False] * 5 + [True])
-    watch._over = type("Five", (), {"wait": lambda self, seconds: next(answers)})()
-    watch._watch()
-    assert said == []
+    assert looks(status, 20) == []
+
+
+def test_a_driver_at_work_without_a_stage_is_not_a_standstill():
+    status = Status()
+    status.getActiveStageIds = list
+    assert looks(status, 20) == []
+
+
+def test_the_watch_runs_beside_the_work_and_ends_with_it():
+    heard = threading.Event()
+    with spark.Standstill(Status(), "sample", say=lambda line: heard.set(), look=0.01):
+        assert heard.wait(60)

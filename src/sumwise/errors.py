@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
-__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName"]
+import re
+
+__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName", "readable"]
+
+LONG = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
+
+
+def readable(text: str, most: int = 2_000) -> str:
+    """Cut words, quoted names and text that nobody reads to the end, as a column name of 5,000 characters.
+
+    Every error and warning of sumwise passes through here; paths of a usual length stay whole.
+
+    Parameters
+    ----------
+    text : str
+    most : int, default 2,000
+        Characters that are shown in all; a word or name over 240 shows 160.
+
+    Examples
+    --------
+    >>> from sumwise.errors import readable
+    >>> readable("No column " + "x" * 5_000 + ".", most=40)
+    'No column xxxxxxxx ... (5,011 characters in all)'
+    >>> len(readable("No column " + "x" * 5_000 + "."))
+    194
+    """
+    shown = LONG.sub(lambda word: f"{word[0][:120]}...({len(word[0]):,} characters)...{word[0][-40:]}", text)
+    if len(shown) <= most:
+        return shown
+    return f"{shown[: most - 22]} ... ({len(text):,} characters in all)"
 
 
 class SumwiseError(Exception):
@@ -23,8 +52,8 @@ class SumwiseError(Exception):
     """
 
     def __init__(self, message: str, hint: str | None = None):
-        self.message = message
-        self.hint = hint
+        self.message = message = readable(str(message))
+        self.hint = hint = None if hint is None else readable(hint)
         super().__init__(message if hint is None else f"{message} Hint: {hint}")
 
     def __str__(self) -> str:  # KeyError would show the repr of its argument
@@ -83,6 +112,9 @@ class NotConverged(UserWarning):
     'NotConverged'
     """
 
+    def __init__(self, message: object = ""):
+        super().__init__(readable(str(message)))
+
 
 class ModelWarning(UserWarning):
     """The fit is what was asked for, yet the data or the result need care; the message says why and how much.
@@ -97,3 +129,6 @@ class ModelWarning(UserWarning):
     >>> caught[0].category.__name__
     'ModelWarning'
     """
+
+    def __init__(self, message: object = ""):
+        super().__init__(readable(str(message)))

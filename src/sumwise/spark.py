@@ -17,6 +17,7 @@ from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
 
 QUIET = 60.0  # seconds without a finished task after which a warning is issued
+LOOK = 10.0  # seconds between looks; two in a row that find no executor are enough for a warning
 FAN_IN = 8  # partial results that one task adds up
 
 
@@ -170,7 +171,9 @@ def broken_workers(what: str, session: Any = None) -> Iterator[None]:
 
 
 class Standstill:
-    """While it is open, say once a minute if no task of Spark has finished, and how many executors there are.
+    """While it is open, say if no task of Spark finishes, and how many executors there are.
+
+    The line comes after a minute and again after every further minute; after two looks where no executor is alive.
 
     Parameters
     ----------
@@ -179,12 +182,15 @@ class Standstill:
     what : str
         What the workers are doing.
     seconds : float, default 60
+        How long nothing may finish.
     say : callable, optional
         Takes the line; default: standard error.
+    look : float, default 10
+        Seconds between two looks at Spark's counts.
     """
 
-    def __init__(self, session: Any, what: str, seconds: float = QUIET, say: Any = None) -> None:
-        self.session, self.what, self.seconds = session, what, seconds
+    def __init__(self, session: Any, what: str, seconds: float = QUIET, say: Any = None, look: float = LOOK) -> None:
+        self.session, self.what, self.seconds, self.look = session, what, seconds, look
         self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -200,20 +206,22 @@ class Standstill:
             self._thread.join()
 
     def _watch(self) -> None:
-        last, since = None, 0.0
-        while not self._over.wait(self.seconds):
+        last, still, due = None, 0, self.seconds
+        while not self._over.wait(self.look):
             try:
                 now = self._finished()
-                since = since + self.seconds if now == last else 0.0
-                line = self._line(since) if since else None
+                still = still + 1 if now == last and now else 0
+                n = self._executors() if still else None
             except Exception:  # the context is gone, which the thread that works reports itself
                 return
             last = now
-            if line:
-                self.say(line)
+            if not still:
+                due = self.seconds
+            elif still * self.look >= due or (n == 0 and due == self.seconds and still > 1):
+                self.say(self._line(still * self.look, n))
+                due = still * self.look + self.seconds
 
-    def _line(self, since: float) -> str:
-        n = self._executors()
+    def _line(self, since: float, n: int | None) -> str:
         cause = "no executor is alive" if n == 0 else f"{n} executors are alive"
         return (
             f"Spark has finished no task for {since:.0f} s ({cause}) while its workers should {self.what}. "

@@ -1,5 +1,6 @@
 """Chains on Spark: the local engine's result to the bit; a killed worker and a killed driver change nothing."""
 
+import json
 import os
 import shutil
 import signal
@@ -12,12 +13,12 @@ import pytest
 
 from killed import STAND_STILL
 from maxent_settings import classifier
-from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
 from sumwise.maxent import on_spark, trainers
 from sumwise.maxent.on_spark import Sums, merge, summed
 
 OPTIONS = {"n_chains": 300, "random_state": 0, "max_iter": 16, "tol": 0.0}
+SOLVER = {k: v for k, v in OPTIONS.items() if k != "random_state"}
 WORLD = {"n": 2000, "sizes": [4, 3, 5], "rate": 0.3, "random_state": 1}
 needs_spark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none")
 
@@ -104,7 +105,7 @@ MaxEntClassifier(
 def killed_once_saved(path, log):
     """Run a driver of its own on local[2], and kill it and its Java when its first checkpoint is there."""
     code = STAND_STILL.format(saves=1)
-    code += DRIVER.format(world=WORLD, options={k: v for k, v in OPTIONS.items() if k != "random_state"})
+    code += DRIVER.format(world=WORLD, options=SOLVER)
     with open(log, "wb") as out:
         driver = subprocess.Popen(
             [sys.executable, "-c", code, str(path)],
@@ -120,30 +121,56 @@ def killed_once_saved(path, log):
     return stands and path.exists()
 
 
+RESUMED = """
+import json, pathlib, sys, warnings
+import numpy as np
+from sumwise import NotConverged, synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions, on_spark
+on_spark.GATHER = 3  # so that chains are gathered between
+real, calls = on_spark.SparkGibbs.moments, []
+folder = pathlib.Path(sys.argv[1])
+warnings.simplefilter("ignore", NotConverged)
+with Cluster(folder) as cluster:
+    def moments(self, parameters):
+        calls.append(1)
+        if len(calls) == 3:
+            known = self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+            assert known == 3, known  # two executors and the driver
+            cluster.kill(0)
+        return real(self, parameters)
+    on_spark.SparkGibbs.moments = moments
+    options = SolverOptions(**{options}, master=cluster.master)
+    model = MaxEntClassifier(options=options, engine="spark", checkpoint=folder / "state", random_state=0)
+    found = model.fit(synthetic.rows(**{world}).tables())
+    alive = [w.poll() is None for w in cluster.workers]
+np.savez(folder / "found.npz", theta=found.theta_, codes=found.chains_["codes"])
+print("FOUND", json.dumps([alive, len(calls), found.fit_.n_iter]))
+"""
+
+
 @needs_spark
 @pytest.mark.spark
 @pytest.mark.long
-def test_a_killed_driver_and_a_killed_worker_change_nothing(tables, local, tmp_path, monkeypatch):
-    """Begun on local[2], resumed on a cluster of two workers of which one dies: the local engine's bits."""
+def test_a_killed_driver_and_a_killed_worker_change_nothing(local, tmp_path):
+    """Begun on local[2], resumed on a cluster of two workers of which one dies: the local engine's bits.
+
+    Both drivers have a process of their own: this one may have a session on another master.
+    """
     path = tmp_path / "state"
     assert killed_once_saved(path, tmp_path / "log"), (tmp_path / "log").read_text()[-2000:]
-    monkeypatch.setattr(on_spark, "GATHER", 3)  # so that chains are gathered between
-    real, calls = on_spark.SparkGibbs.moments, []
-    with Cluster(tmp_path) as cluster:
-
-        def moments(self, parameters):
-            calls.append(1)
-            if len(calls) == 3:
-                known = self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
-                assert known == 3  # two executors and the driver
-                cluster.kill(0)
-            return real(self, parameters)
-
-        monkeypatch.setattr(on_spark.SparkGibbs, "moments", moments)
-        found = fitted(tables, engine="spark", master=cluster.master, checkpoint=path)
-        assert [w.poll() is None for w in cluster.workers] == [False, True]
-    assert 4 <= len(calls) <= OPTIONS["max_iter"] - 10
-    assert found.fit_.n_iter == OPTIONS["max_iter"]
-    assert np.array_equal(found.theta_, local.theta_)
-    assert np.array_equal(found.chains_["codes"], local.chains_["codes"])
+    done = subprocess.run(
+        [sys.executable, "-c", RESUMED.format(world=WORLD, options=SOLVER), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)},
+        capture_output=True,
+        text=True,
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith("FOUND")]
+    assert said, done.stderr[-3000:]
+    alive, calls, steps = json.loads(said[0].removeprefix("FOUND"))
+    assert alive == [False, True]
+    assert 4 <= calls <= OPTIONS["max_iter"] - 10
+    assert steps == OPTIONS["max_iter"]
+    found = np.load(tmp_path / "found.npz")
+    assert np.array_equal(found["theta"], local.theta_)
+    assert np.array_equal(found["codes"], local.chains_["codes"])
     assert not path.exists()
