@@ -61,6 +61,7 @@ check: $(VENV)/.dev  ## lint, format, types, and the spelling and links of pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/pyright -p .ci/strict.json
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
 

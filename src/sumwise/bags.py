@@ -62,8 +62,8 @@ class Bags:
             offsets: Any,
             weights: Any = None,
             ids: Any = None,
-            features: Sequence | None = None,
-            levels: Mapping | None = None,
+            features: Sequence[Any] | None = None,
+            levels: Mapping[Any, Any] | None = None,
         ) -> None: ...
 
     def __post_init__(self):
@@ -83,9 +83,9 @@ class Bags:
     @classmethod
     def from_arrays(
         cls,
-        arrays: Sequence,
-        weights: Sequence | None = None,
-        ids: Sequence | None = None,
+        arrays: Sequence[Any],
+        weights: Sequence[Any] | None = None,
+        ids: Sequence[Any] | None = None,
         features: Sequence[str] | None = None,
         empty: str = "raise",
     ) -> Bags:
@@ -123,9 +123,9 @@ class Bags:
         cls,
         frame: Any,
         bag: str,
-        features: Sequence | None = None,
+        features: Sequence[Any] | None = None,
         weight: str | None = None,
-        categorical: Sequence = (),
+        categorical: Sequence[Any] = (),
     ) -> Bags:
         """Build bags from one row per individual, in the order in which bags first appear.
 
@@ -236,7 +236,9 @@ class Bags:
         """Return the bags that have at least one row."""
         return self[self.sizes > 0]
 
-    def with_values(self, values: Any, features: Sequence | None = None, levels: dict | None = None) -> Bags:
+    def with_values(
+        self, values: Any, features: Sequence[Any] | None = None, levels: dict[Any, Any] | None = None
+    ) -> Bags:
         """Return the same bags, weights and ids with other values of the rows (after a transformation)."""
         weights = self.weights if self.weighted else None
         made = Bags(values, self.offsets, weights, None, features, levels)  # ids were checked, and may repeat
@@ -331,7 +333,12 @@ class Bags:
 
 
 def _derived(
-    values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, ids: np.ndarray, features: tuple, levels: dict
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None,
+    ids: np.ndarray,
+    features: tuple[Any, ...],
+    levels: dict[Any, Any],
 ) -> Bags:
     """Return bags made of parts that were checked before; ids may repeat, as in a bootstrap."""
     part = object.__new__(Bags)
@@ -359,7 +366,7 @@ def _part(x: Any, given_id: Any) -> np.ndarray:
     return part
 
 
-def _frame_columns(arrays: Sequence, ids: np.ndarray) -> tuple | None:
+def _frame_columns(arrays: Sequence[Any], ids: np.ndarray) -> tuple[Any, ...] | None:
     """Return the columns of bags that are frames; they must be the same, in the same order."""
     if not hasattr(arrays[0], "columns"):
         return None
@@ -396,7 +403,7 @@ def _refuse_empty(sizes: np.ndarray, ids: np.ndarray) -> None:
         )
 
 
-def _joined_weights(weights: Sequence | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+def _joined_weights(weights: Sequence[Any] | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     if weights is None:
         return None
     checks.same_length(bags=sizes, weights=weights)
@@ -451,7 +458,7 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
     return checks.frozen(weights)
 
 
-def _checked_levels(given: dict | None, features: tuple, values: np.ndarray) -> dict:
+def _checked_levels(given: dict[Any, Any] | None, features: tuple[Any, ...], values: np.ndarray) -> dict[Any, Any]:
     out = {}
     for name, levels in ({} if given is None else checks.mapping(given, "levels")).items():
         checks.known(name, features, "feature")

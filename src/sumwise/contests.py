@@ -57,7 +57,7 @@ class Contests:
         def __init__(
             self,
             contests: Mapping[Any, Margins],
-            parties: Mapping[Any, Sequence | Mapping] | None = None,
+            parties: Mapping[Any, Sequence[Any] | Mapping[Any, Any]] | None = None,
             elections: Mapping[Any, Any] | None = None,
             align: str = "auto",
         ) -> None: ...
@@ -83,7 +83,7 @@ class Contests:
             raise DataError("align is 'party', and no parties are given.", hint="parties={id: [...], ...}.")
 
     @property
-    def ids(self) -> tuple:
+    def ids(self) -> tuple[Any, ...]:
         """The ids, in order."""
         return tuple(self.contests)
 
@@ -112,7 +112,7 @@ class Contests:
     def __len__(self) -> int:
         return len(self.contests)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.contests)
 
     def __getitem__(self, key: Any) -> Margins:
@@ -144,14 +144,14 @@ class Contests:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def _checked_parties(self) -> dict[Any, tuple] | None:
+    def _checked_parties(self) -> dict[Any, tuple[Any, ...]] | None:
         """For each contest with parties, the party of every outcome."""
         if self.parties is None:
             return None
         self._known(self.parties, "parties")
         return {key: self._party_of_each(key, given) for key, given in self.parties.items()}
 
-    def _party_of_each(self, key: Any, given: Any) -> tuple:
+    def _party_of_each(self, key: Any, given: Any) -> tuple[Any, ...]:
         names = self.contests[key].col_names
         if isinstance(given, Mapping):
             unknown = [name for name in given if name not in names]

@@ -40,7 +40,7 @@ class Domain:
     array([1, 0])
     """
 
-    spec: dict[str, int | tuple]
+    spec: dict[str, int | tuple[Any, ...]]
 
     if TYPE_CHECKING:  # callers may give more kinds than are stored
 
@@ -84,7 +84,7 @@ class Domain:
         """The number of levels of each attribute, in order."""
         return tuple(self.sizes.values())
 
-    def levels(self, attribute: str) -> tuple:
+    def levels(self, attribute: str) -> tuple[Any, ...]:
         """Return the levels of one attribute, in order."""
         checks.known(attribute, self.spec, "attribute")
         given = self.spec[attribute]
@@ -152,11 +152,11 @@ class Domain:
         return facts_html(f"Domain of {len(self)} attributes", facts)
 
 
-def _listed(attributes: str | Iterable[str]) -> list:
+def _listed(attributes: str | Iterable[str]) -> list[Any]:
     return [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
 
 
-def _levels(name: str, given: Any) -> int | tuple:
+def _levels(name: str, given: Any) -> int | tuple[Any, ...]:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given < 1:
             raise DataError(f"Attribute {name!r} has {given} levels; it needs at least one.")

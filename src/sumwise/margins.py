@@ -61,7 +61,7 @@ class Margins:
     weights: np.ndarray = None  # type: ignore[assignment]
     covariates: np.ndarray | None = None
     denominator: str | None = None
-    covariate_names: tuple | None = None
+    covariate_names: tuple[Any, ...] | None = None
     row_sd: np.ndarray | None = None
 
     if TYPE_CHECKING:  # callers may give more kinds than are stored
@@ -71,12 +71,12 @@ class Margins:
             rows: Any,
             cols: Any,
             units: Any = None,
-            row_names: Sequence | None = None,
-            col_names: Sequence | None = None,
+            row_names: Sequence[Any] | None = None,
+            col_names: Sequence[Any] | None = None,
             weights: Any = None,
             covariates: Any = None,
             denominator: str | None = None,
-            covariate_names: Sequence | None = None,
+            covariate_names: Sequence[Any] | None = None,
             row_sd: Any = None,
         ) -> None: ...
 
@@ -111,14 +111,14 @@ class Margins:
     def from_frame(
         cls,
         frame: Any,
-        rows: Sequence | Mapping,
-        cols: Sequence | Mapping,
+        rows: Sequence[Any] | Mapping[Any, Any],
+        cols: Sequence[Any] | Mapping[Any, Any],
         unit: str | None = None,
         total: str | None = None,
         mismatch: str = "raise",
         *,
         weight: str | None = None,
-        covariates: Sequence | None = None,
+        covariates: Sequence[Any] | None = None,
         rows_in: str | None = None,
         cols_in: str | None = None,
     ) -> Margins:
@@ -310,7 +310,7 @@ def _equal(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
 
-def _names_of(x: Any) -> tuple | None:
+def _names_of(x: Any) -> tuple[Any, ...] | None:
     from sumwise import frames
 
     return frames.column_names(x) if hasattr(x, "columns") and frames.is_frame(x) else None

@@ -170,7 +170,7 @@ class Table:
             return self
         order = [self.attributes.index(a) for a in wanted]
 
-        def turn(array):
+        def turn(array: np.ndarray):
             return np.transpose(array, order + list(range(len(order), array.ndim)))
 
         sums = None if self.label_sums is None else turn(self.label_sums)

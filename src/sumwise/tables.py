@@ -60,7 +60,7 @@ class Tables:
     domain: Domain
     n: float | None = None
     label: str | None = None
-    classes: tuple | None = None
+    classes: tuple[Any, ...] | None = None
     encoding: Any = None
     provenance: Provenance = field(default_factory=Provenance)
 
@@ -72,7 +72,7 @@ class Tables:
             domain: Domain,
             n: float | None = None,
             label: str | None = None,
-            classes: Sequence | None = None,
+            classes: Sequence[Any] | None = None,
             encoding: Any = None,
             provenance: Provenance = ...,
         ) -> None: ...
@@ -290,7 +290,7 @@ def _check_label_totals(tables: tuple[Table, ...]) -> None:
             )
 
 
-def _classes(tables: tuple[Table, ...], given: Any) -> tuple | None:
+def _classes(tables: tuple[Table, ...], given: Any) -> tuple[Any, ...] | None:
     counts = {t.n_classes for t in tables if t.n_classes is not None}
     if len(counts) > 1:
         raise DataError(f"Tables have label sums of {sorted(counts)} classes.", hint="use one label for all.")
