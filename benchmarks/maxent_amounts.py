@@ -16,13 +16,12 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from simulated_release import simulated_release
 
-from sumwise import Table, Tables, synthetic
+from sumwise import synthetic
 from sumwise.maxent import MaxEntRegressor, amount_tables
 from sumwise.maxent.kernels.amount_glm import FAMILIES, Targets, fit_glm
 from sumwise.maxent.kernels.table_logistic import cell_design
-from sumwise.noise import Laplace, Summed
-from sumwise.privacy import plan_release
 
 FIRST, N, OTHERS, SIZES = 500, 6_000, 2_000, [4, 3, 5, 4]
 RANGES = {"poisson": (0.0, 40.0), "gaussian": (-12.0, 12.0)}
@@ -45,16 +44,6 @@ def world(family: str, seed: int) -> tuple:
     return made.domain, frame.iloc[:N], frame.iloc[N:], truth[N:]
 
 
-def released(tables: Tables, epsilon: float, seed: int) -> Tables:
-    """Tables with the noise of a release, which itself has no seed."""
-    plan = plan_release(tables, epsilon, mechanism="laplace")
-    rng, made = np.random.default_rng(seed), []
-    for t, scale in zip(tables, plan.scales):
-        sums = Laplace(scale).sample(t.label_sums, rng)
-        made.append(Table(t.attributes, sums.sum(axis=-1), sums, Summed(Laplace(scale), 3), label_noise=Laplace(scale)))
-    return Tables(made, tables.domain, label=tables.label, classes=tables.classes, provenance=tables.provenance)
-
-
 def by_rows(model: MaxEntRegressor, people, others) -> np.ndarray:
     """Expected amounts of others by the regression on rows."""
     lay, names = model.x_model_.model_.layout, list(model.domain_.attributes)
@@ -74,7 +63,7 @@ def drawn(family: str, seed: int) -> dict[str, float]:
     names = list(domain.attributes)
     exact = amount_tables(people, names, "amount", *RANGES[family], domain=domain)
     out = {}
-    for kind, tables in (("exact", exact), ("released", released(exact, 1.0, seed))):
+    for kind, tables in (("exact", exact), ("released", simulated_release(exact, 1.0, "laplace", seed))):
         model = MaxEntRegressor(family, random_state=seed).fit(tables)
         low, high = model.predict_interval(others)
         out[f"{kind}_error"] = np.sqrt(np.mean((model.predict(others) - truth) ** 2))

@@ -1,7 +1,7 @@
 """How often 95% intervals of classifiers from tables hold the truth: of predictions, effects and coefficients.
 
-Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--minutes 8] [--fresh]; CASE: a word of its name, as
-"auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json draw by draw: interrupted, or
+Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--first 0] [--minutes 8] [--fresh] [--out FILE]
+CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json draw by draw: interrupted, or
 stopped by --minutes, it goes on where it was.
 
 Each draw has a model of its own: a maximum entropy model fitted to 200,000 rows of `synthetic`, from which 8,000 people
@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from simulated_release import simulated_release
 
 from sumwise import NotConverged, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.effects import effect_terms, effects_of
 from sumwise.maxent.kernels.table_logistic import cell_design
-from sumwise.noise import Gaussian, Geometric, Laplace, Summed
-from sumwise.privacy import plan_release
+from sumwise.noise import Gaussian, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_coverage.json"
 FOUR, EIGHT = [4, 3, 5, 4], [5, 6, 7, 8, 9, 10, 5, 6]
@@ -73,7 +73,9 @@ def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
         rows, judged = truth.sample(n, random_state=seed), truth.sample(1000, random_state=1000 + seed)
         real = truth.predict_proba(judged)[:, 1]
     exact = Tables.from_frame(rows, names, label=counted.label, domain=counted.domain)
-    tables = released(exact, *case["noise"], seed) if isinstance(case["noise"], tuple) else None
+    tables = (
+        simulated_release(exact, case["noise"][1], case["noise"][0], seed) if isinstance(case["noise"], tuple) else None
+    )
     tables = noisy(exact, NOISE[case["noise"]], seed) if tables is None else tables
     penalty = None if case["penalty"] == "default" else case["penalty"]
     model = MaxEntClassifier(penalty, random_state=seed, **options).fit(tables)
@@ -110,19 +112,6 @@ def as_penalised(model: Any, truth: Any) -> np.ndarray:
     return np.linalg.lstsq(centred / root, centred @ truth.theta_[0], rcond=1e-10)[0] / root
 
 
-def released(tables: Tables, mechanism: str, epsilon: float, seed: int) -> Tables:
-    """Tables with the noise of a release, which itself has no seed."""
-    delta = 1e-6 if mechanism == "gaussian" else 0.0
-    plan = plan_release(tables, epsilon, delta, mechanism, bounds=1, public_levels=True)
-    rng, made = np.random.default_rng(seed), []
-    for t, scale in zip(tables, plan.scales):
-        one = Gaussian(scale) if delta else Geometric(scale)
-        by_class = one.sample(np.stack([t.counts - t.label_sums, t.label_sums], axis=-1), rng)
-        both = Gaussian(scale * np.sqrt(2.0)) if delta else Summed(one, 2)
-        made.append(Table(t.attributes, by_class.sum(axis=-1), by_class[..., 1], both, label_noise=one))
-    return Tables(made, tables.domain, label=tables.label, classes=tables.classes)
-
-
 def noisy(tables: Tables, noise: Any, seed: int) -> Tables:
     if noise is None:
         return tables
@@ -151,21 +140,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*", help="words that names of cases hold; all of them are wanted")
     parser.add_argument("--draws", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0, help="the first draw")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after the draw that ends later")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     asked = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() and not asked.fresh else {}
-    RESULTS.parent.mkdir(exist_ok=True)
+    results = json.loads(asked.out.read_text()) if asked.out.exists() and not asked.fresh else {}
+    asked.out.parent.mkdir(exist_ok=True)
     begin = time.monotonic()
     warnings.simplefilter("ignore", NotConverged)
-    for seed in range(asked.draws):
+    for seed in range(asked.first, asked.first + asked.draws):
         for name, case in cases().items():
             late = time.monotonic() - begin > 60 * asked.minutes
             if late or str(seed) in results.get(name, {}) or not all(word in name for word in asked.case):
                 continue
             results.setdefault(name, {})[str(seed)] = found = drawn(case, seed)
             print(name, seed, {k: round(v, 3) for k, v in found.items()}, flush=True)
-            RESULTS.write_text(json.dumps(results, indent=1))
+            asked.out.write_text(json.dumps(results, indent=1))
     show(results)
 
 

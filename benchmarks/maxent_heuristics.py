@@ -1,10 +1,13 @@
 """What each rule of thumb of MaxEntClassifier is worth: held-out NLLH with it and without it, on data it wasn't set on.
 
-Usage: python benchmarks/maxent_heuristics.py [--draws 3] writes benchmarks/results/maxent_heuristics.json. Data: three
-kinds of `synthetic.rows` with seeds of their own (900 on): "plain" (ten attributes of 3 to 8 levels), "correlated"
-(eight attributes, strong associations, three parents), "large" (two associated attributes of 300 levels beside four
-small ones), each 20,000 rows to count and as many to score; noisy rules on the same tables with Gaussian noise of
-standard deviation 40. Figures are means over draws of (score with the default) - (score without the rule).
+Usage: python benchmarks/maxent_heuristics.py [--draws 10] [--kinds plain correlated large survey] [--first 0] writes
+benchmarks/results/maxent_heuristics.json; with --part it writes maxent_heuristics-KINDS-FIRST.json, and
+--merge FILE ... puts such parts together. Data: three kinds of `synthetic.rows` with seeds of their own (900 on):
+"plain" (ten attributes of 3 to 8 levels), "correlated" (eight attributes, strong associations, three parents), "large"
+(two associated attributes of 300 levels beside four small ones), each 20,000 rows to count and as many to score; and
+"survey", adults of the American Community Survey (`datasets.pums_national`: ten attributes, an income of 50,000 or more
+as label), halved at random in each draw. Noisy rules are scored on the same tables with Gaussian noise of standard
+deviation 40. Figures are means over draws of (score with the default) - (score without the rule), with their errors.
 """
 
 import argparse
@@ -17,17 +20,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sumwise import NotConverged, Table, Tables, synthetic
+from sumwise import NotConverged, Table, Tables, datasets, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, penalties, trainers
 from sumwise.metrics import nllh
 from sumwise.noise import Gaussian
 
 FIRST, N = 900, 20_000
+KINDS = ("plain", "correlated", "large", "survey")
 SHORT = SolverOptions(n_chains=3_000)
 
 
 def rows(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
     """Rows of one kind, and their features."""
+    if kind == "survey":
+        return survey(seed)
     if kind == "plain":
         made = synthetic.rows(
             2 * N, sizes=[4, 5, 6, 3, 8, 5, 4, 7, 3, 6], rate=0.25, correlation=0.3, random_state=seed
@@ -47,6 +53,17 @@ def rows(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
         frame["label"] = np.where(flip, 1, frame["label"])
         names = [*names, "site", "page"]
     return frame, names
+
+
+def survey(seed: int) -> tuple[pd.DataFrame, list[str]]:
+    """Adults of the survey in random order, with an income of 50,000 or more as label."""
+    found = datasets.pums_national().frame.dropna(subset=["PINCP"])
+    names = ["PUMA", "SEX", "MSP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "DPHY"]
+    frame = found[names].fillna(-1).astype(str)
+    frame["age"] = np.minimum(found["AGEP"] // 10, 8).astype(int)
+    frame["children"] = np.minimum(found["NOC"].fillna(-1), 3).astype(int)
+    frame["label"] = (found["PINCP"] >= 50_000).astype(int)
+    return frame.sample(frac=1.0, random_state=seed).reset_index(drop=True), [*names, "age", "children"]
 
 
 def switched_off() -> dict[str, tuple[str, dict, dict]]:
@@ -85,39 +102,81 @@ def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: di
             setattr(module, name, value)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=3)
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", NotConverged)
-    begin, out = time.process_time(), {}
-    for kind in ("plain", "correlated", "large"):
-        for draw in range(given.draws):
-            frame, names = rows(kind, FIRST + draw)
-            train, test = frame.iloc[:N], frame.iloc[N:]
-            exact = Tables.from_frame(train, names, label="label")
-            rng, noise = np.random.default_rng(draw), Gaussian(40.0)
-            made = [
-                Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact
-            ]
-            data = {"exact": exact, "noisy": Tables(made, exact.domain, n=N, label="label", classes=exact.classes)}
-            sorts = ("exact",) if kind == "large" else ("exact", "noisy")
-            usual = {sort: fitted_score(data[sort], test, {}, {}) for sort in sorts}
-            for rule, (sort, options, settings) in switched_off().items():
-                if sort in usual:
-                    gain = usual[sort] - fitted_score(data[sort], test, options, settings)
-                    out.setdefault(rule, {}).setdefault(kind, []).append(round(gain, 5))
-            print(kind, draw, f"{time.process_time() - begin:.0f} CPU-s", flush=True)
-    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
-    record = {
-        "command": f"python benchmarks/maxent_heuristics.py --draws {given.draws}", "commit": commit, "seed": FIRST,
-        "cpu_s": round(time.process_time() - begin), "gain": out,
-    }  # fmt: skip
-    path = Path(__file__).parent / "results" / "maxent_heuristics.json"
+def gains(kind: str, draw: int) -> dict[str, float]:
+    """What each rule gains on one draw of one kind of data."""
+    frame, names = rows(kind, FIRST + draw)
+    half = len(frame) // 2
+    train, test = frame.iloc[:half], frame.iloc[half:]
+    exact = Tables.from_frame(train, names, label="label")
+    rng, noise = np.random.default_rng(draw), Gaussian(40.0)
+    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
+    data = {"exact": exact, "noisy": Tables(made, exact.domain, n=half, label="label", classes=exact.classes)}
+    sorts = ("exact",) if kind == "large" else ("exact", "noisy")
+    usual = {sort: fitted_score(data[sort], test, {}, {}) for sort in sorts}
+    return {
+        rule: round(usual[sort] - fitted_score(data[sort], test, options, settings), 5)
+        for rule, (sort, options, settings) in switched_off().items()
+        if sort in usual
+    }
+
+
+def summary(found: dict[str, dict[str, list[float]]]) -> dict:
+    """Mean gain by rule and kind, with its standard error over draws."""
+    return {
+        rule: {
+            kind: {
+                "mean": round(float(np.mean(v)), 4),
+                "error": round(float(np.std(v, ddof=1) / np.sqrt(len(v))), 4) if len(v) > 1 else None,
+                "draws": len(v),
+            }
+            for kind, v in by_kind.items()
+        }
+        for rule, by_kind in found.items()
+    }
+
+
+def write(path: Path, found: dict, cpu_s: float, command: str) -> None:
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    record = {"command": command, "commit": commit.stdout.strip(), "seed": FIRST, "cpu_s": round(cpu_s)}
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    for rule, gains in out.items():
-        print(rule, {k: f"{np.mean(v):+.4f}" for k, v in gains.items()})
+    path.write_text(json.dumps({**record, "summary": summary(found), "gain": found}, indent=1) + "\n", encoding="utf-8")
+
+
+def merge(paths: list[Path], target: Path) -> None:
+    """Put parts together, in order of their names."""
+    found, cpu_s = {}, 0.0
+    for part in (json.loads(p.read_text(encoding="utf-8")) for p in sorted(paths)):
+        cpu_s += part["cpu_s"]
+        for rule, by_kind in part["gain"].items():
+            for kind, values in by_kind.items():
+                found.setdefault(rule, {}).setdefault(kind, []).extend(values)
+    write(target, found, cpu_s, "python benchmarks/maxent_heuristics.py --draws 10, in parts")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--part", action="store_true")
+    parser.add_argument("--merge", type=Path, nargs="+")
+    given = parser.parse_args()
+    path = Path(__file__).parent / "results" / "maxent_heuristics.json"
+    if given.merge:
+        merge(given.merge, path)
+        return
+    if given.part:
+        path = path.with_name(f"maxent_heuristics-{'-'.join(given.kinds)}-{given.first}.json")
+    warnings.simplefilter("ignore", NotConverged)
+    begin, found = time.process_time(), {}
+    for kind in given.kinds:
+        for draw in range(given.first, given.first + given.draws):
+            for rule, gain in gains(kind, draw).items():
+                found.setdefault(rule, {}).setdefault(kind, []).append(gain)
+            print(kind, draw, f"{time.process_time() - begin:.0f} CPU-s", flush=True)
+            write(path, found, time.process_time() - begin, "python benchmarks/maxent_heuristics.py")
+    for rule, by_kind in found.items():
+        print(rule, {k: f"{np.mean(v):+.4f}" for k, v in by_kind.items()})
 
 
 if __name__ == "__main__":
