@@ -154,6 +154,15 @@ def test_report_saves_pages_summaries_and_folders(tmp_path):
     assert found.title in str(found)
 
 
+def test_a_saved_table_has_no_formula(tmp_path):
+    m = Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]], row_names=["=1+1", "b"], units=["@SUM(A1)", "u"])
+    folder = Bounds().fit(m).report(m).save(tmp_path / "folder")
+    for file in folder.glob("*.csv"):
+        cells = [cell for line in file.read_text().splitlines()[1:] for cell in line.split(",")]
+        assert not any(cell.startswith(("=", "@")) for cell in cells), file
+    assert "'=1+1" in (folder / "estimates.csv").read_text()
+
+
 def test_figures_can_be_drawn_on_given_axes():
     import matplotlib.pyplot as plt
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.storage.atomic import new_file
 
-__all__ = ["harmless", "write_frame"]
+__all__ = ["harmless", "write_frame", "write_tables"]
 
 FORMATS = {
     ".csv": "FORMAT csv, HEADER",
@@ -48,6 +49,17 @@ def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
     with new_file(path) as file:
         _write(_plain(frame), file.name, ending)
+
+
+def write_tables(frames: Mapping[str, pd.DataFrame], folder: str | PathLike, most_csv: float = float("inf")) -> None:
+    """Write frames to a folder: each as Parquet, and as CSV without formulas where it has at most `most_csv` rows.
+
+    The frame called estimates is always written as both.
+    """
+    for name, frame in frames.items():
+        write_frame(frame, Path(folder) / f"{name}.parquet")
+        if name == "estimates" or len(frame) <= most_csv:
+            write_frame(harmless(frame), Path(folder) / f"{name}.csv")
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:

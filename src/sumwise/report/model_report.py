@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import importlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from sumwise import checks
 from sumwise.diagnostics import family_of, fit_others, other_methods
 from sumwise.errors import DataError
+from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.summary import bullets, note
+from sumwise.storage.atomic import new_file
 
 TEXTS = ("ecological", "proportions", "distribution", "collective", "maxent")
 DETAILS = tuple(f.name for f in fields(Context) if f.name not in ("model", "data", "not_compared", "frames"))
@@ -116,7 +117,8 @@ class Report:
     def save(self, path: Any) -> Path:
         """Write the page (a path that ends in .html), the summary (.json), or page, summary and tables (a folder).
 
-        The file is written under another name first, so that an earlier one survives a failure.
+        Each file is written under another name first, so that an earlier one survives a failure. In CSV, texts that a
+        spreadsheet would take for formulas stand behind an apostrophe.
         """
         path = Path(path)
         if path.suffix in (".html", ".htm"):
@@ -124,9 +126,7 @@ class Report:
         if path.suffix == ".json":
             return _written(path, self.json())
         path.mkdir(parents=True, exist_ok=True)
-        for name, frame in self.frames.items():
-            frame.to_parquet(path / f"{name}.parquet", index=False)
-            frame.to_csv(path / f"{name}.csv", index=False)
+        write_tables(self.frames, path)
         _written(path / "summary.json", self.json())
         _written(path / "report.html", self.html())
         return path
@@ -248,7 +248,6 @@ def warned(summary: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
 
 
 def _written(path: Path, text: str) -> Path:
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)
+    with new_file(path) as file:
+        file.write(text.encode())
     return path

@@ -181,11 +181,9 @@ def _overview(problem: Problem, folder: Path, places: dict[str, str], summary: d
 
 
 def _write(together: pd.DataFrame, folder: Path) -> None:
-    from sumwise.readers.write import write_frame
-    from sumwise.study.fitting import harmless
+    from sumwise.readers.write import write_tables
 
-    write_frame(together, folder / "estimates.parquet")
-    write_frame(harmless(together), folder / "estimates.csv")
+    write_tables({"estimates": together}, folder)
 
 
 def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -14,12 +14,13 @@ import pandas as pd
 from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.persistence import save
-from sumwise.readers.write import harmless, write_frame
+from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report import Report, page
 from sumwise.report.comparison import compare_results
 from sumwise.report.model_report import warned
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
+from sumwise.storage.atomic import new_file
 from sumwise.study.cached_steps import Work
 from sumwise.study.contests import INDEX, fit_contests
 from sumwise.study.families import study_of
@@ -125,10 +126,7 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool) -> None:
-    for name, frame in report.frames.items():
-        write_frame(frame, folder / f"{name}.parquet")
-        if name == "estimates" or len(frame) <= MOST_CSV:
-            write_frame(harmless(frame), folder / f"{name}.csv")
+    write_tables(report.frames, folder, MOST_CSV)
     save(study.model, folder / "model.sumwise")
     if (kept := study.kept()) is not None:
         (folder / "features.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
@@ -181,13 +179,10 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
     >>> write_page(here / "result").name
     'report.html'
     """
-    import os
-
     summary, provenance = read_result(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(page(with_provenance(summary, provenance), full=full), "utf-8")
-    os.replace(temporary, path)
+    with new_file(path) as file:
+        file.write(page(with_provenance(summary, provenance), full=full).encode())
     return path
 
 
