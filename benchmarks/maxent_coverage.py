@@ -1,8 +1,8 @@
 """How often 95% intervals of classifiers from tables hold the truth: of predictions, effects and coefficients.
 
 Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--first 0] [--minutes 8] [--fresh] [--out FILE]
-CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json draw by draw: interrupted, or
-stopped by --minutes, it goes on where it was.
+CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json
+draw by draw: interrupted, or stopped by --minutes, it goes on where it was.
 
 Each draw has a model of its own: a maximum entropy model fitted to 200,000 rows of `synthetic`, from which 8,000 people
 are drawn (20,000 of the eight attributes) and counted. Penalties are the default ones, or chosen from the tables

@@ -112,7 +112,8 @@ def aim(tables: Tables, codes: np.ndarray, test: pd.DataFrame, y: np.ndarray, ep
         np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
         script, rho = Path(__file__).with_name("aim_rows.py"), rho_of_epsilon(epsilon, DELTA)
         command = [str(python), "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
-        subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", "JAX_ENABLE_COMPILATION_CACHE": "false"})
+        flags = "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"  # compiling takes most of it
+        subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1"})
         found = dict(np.load(target))
     names = tables.domain.attributes
     levels = {a: np.array(tables.domain.levels(a), dtype=object) for a in names}
