@@ -1,9 +1,11 @@
 """Expected amounts from tables of sums, against the same regression on the rows: error, and coverage of intervals.
 
-Usage: python benchmarks/maxent_amounts.py [--draws 10] writes benchmarks/results/maxent_amounts.json. Each draw has a
-truth of its own: four attributes (4, 3, 5 and 4 levels) from `synthetic.rows`, effects of levels and pairs drawn from
-normal distributions, 6,000 people; Poisson counts, or normal amounts with standard deviation 1.5. Tables are exact, or
-have Laplace noise as a release at epsilon 1 has (drawn here by seed). Errors are root mean squares over 2,000 other
+Usage: python benchmarks/maxent_amounts.py [--draws 200] [--first 0] [--families poisson gaussian] [--part FILE] writes
+benchmarks/results/maxent_amounts.json, or a part of it; --merge FILE ... puts parts together. Each draw has a truth of
+its own (seeds from 5000; the prior of effects was settled on seeds 2000 to 2009): four attributes (4, 3, 5 and 4
+levels) from `synthetic.rows`, effects of levels and pairs drawn from normal distributions, 6,000 people; Poisson
+counts, or normal amounts with standard deviation 1.5. Tables are exact, or have the noise of a release (drawn here by
+seed): Laplace at epsilon 1 and 5, Gaussian at epsilon 1 and delta 1e-6. Errors are root mean squares over 2,000 other
 people of the expected amount against the true one, `rows` being the generalised linear model with the same indicators
 and penalties that sees every row; `mean` predicts the overall mean. Coverage is of 95% intervals of expected amounts.
 """
@@ -23,7 +25,8 @@ from sumwise.maxent import MaxEntRegressor, amount_tables
 from sumwise.maxent.kernels.amount_glm import FAMILIES, Targets, fit_glm
 from sumwise.maxent.kernels.table_logistic import cell_design
 
-FIRST, N, OTHERS, SIZES = 500, 6_000, 2_000, [4, 3, 5, 4]
+FIRST, N, OTHERS, SIZES = 5000, 6_000, 2_000, [4, 3, 5, 4]
+RELEASES = {"laplace 1": ("laplace", 1.0), "laplace 5": ("laplace", 5.0), "gaussian 1": ("gaussian", 1.0)}
 RANGES = {"poisson": (0.0, 40.0), "gaussian": (-12.0, 12.0)}
 
 
@@ -63,7 +66,9 @@ def drawn(family: str, seed: int) -> dict[str, float]:
     names = list(domain.attributes)
     exact = amount_tables(people, names, "amount", *RANGES[family], domain=domain)
     out = {}
-    for kind, tables in (("exact", exact), ("released", simulated_release(exact, 1.0, "laplace", seed))):
+    for kind in ("exact", *RELEASES):
+        mechanism, epsilon = RELEASES.get(kind, ("", 0.0))
+        tables = simulated_release(exact, epsilon, mechanism, seed) if mechanism else exact
         model = MaxEntRegressor(family, random_state=seed).fit(tables)
         low, high = model.predict_interval(others)
         out[f"{kind}_error"] = np.sqrt(np.mean((model.predict(others) - truth) ** 2))
@@ -75,26 +80,42 @@ def drawn(family: str, seed: int) -> dict[str, float]:
     return {k: round(float(v), 4) for k, v in out.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=10)
-    given = parser.parse_args()
-    begin, draws = time.process_time(), {}
-    for family in RANGES:
-        draws[family] = [drawn(family, seed) for seed in range(given.draws)]
-        print(
-            family, {k: round(float(np.mean([d[k] for d in draws[family]])), 3) for k in draws[family][0]}, flush=True
-        )
+def write(path: Path, draws: dict[str, list[dict]], cpu_s: float, command: str) -> None:
+    """Means with their errors, and all draws."""
     summary = {
         f: {k: {"mean": round(float(np.mean(v)), 4), "error": round(float(np.std(v, ddof=1) / np.sqrt(len(v))), 4)}
-            for k, v in {k: [d[k] for d in found] for k in found[0]}.items()}
-        for f, found in draws.items()
+            for k, v in {k: [d[k] for d in found] for k in found[0]}.items()} | {"draws": len(found)}
+        for f, found in draws.items() if len(found) > 1
     }  # fmt: skip
-    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
-    facts = {"command": f"python benchmarks/maxent_amounts.py --draws {given.draws}", "commit": commit, "seed": FIRST}
-    record = {**facts, "cpu_s": round(time.process_time() - begin), "summary": summary, "draws": draws}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    record = {"command": command, "commit": commit.stdout.strip(), "seed": FIRST, "cpu_s": round(cpu_s)}
+    path.write_text(json.dumps({**record, "summary": summary, "draws": draws}) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--families", nargs="+", default=list(RANGES), choices=list(RANGES))
+    parser.add_argument("--part", type=Path)
+    parser.add_argument("--merge", type=Path, nargs="+")
+    given = parser.parse_args()
     path = Path(__file__).parent / "results" / "maxent_amounts.json"
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    begin, cpu_s, draws = time.process_time(), 0.0, {}
+    if given.merge:
+        for part in (json.loads(p.read_text(encoding="utf-8")) for p in sorted(given.merge)):
+            cpu_s += part["cpu_s"]
+            for family, found in part["draws"].items():
+                draws.setdefault(family, []).extend(found)
+        write(path, draws, cpu_s, "python benchmarks/maxent_amounts.py, in parts")
+        return
+    for family in given.families:
+        for seed in range(given.first, given.first + given.draws):
+            draws.setdefault(family, []).append(drawn(family, seed))
+            command = f"python benchmarks/maxent_amounts.py --draws {given.draws}"
+            write(given.part or path, draws, time.process_time() - begin, command)
+        found = draws[family]
+        print(family, {k: round(float(np.mean([d[k] for d in found])), 3) for k in found[0]}, flush=True)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.maxent.amounts import amount_range, as_binary
 from sumwise.maxent.bootstrap import standing_rows
+from sumwise.maxent.effect_sizes import Amounts, effect_sizes
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.amount_glm import FAMILIES, Drawing, Targets, drawn_errors, fit_glm
 from sumwise.maxent.kernels.loglinear import term_scores
 from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.maxent.max_ent import MaxEntClassifier
-from sumwise.maxent.penalties import LARGE
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, parts_of
 from sumwise.maxent.thinning import drawn_noise, drawn_totals, spread_totals
 from sumwise.tables import Tables
@@ -30,7 +30,6 @@ __all__ = ["MaxEntRegressor"]
 ROWS = 40_000  # drawn from the model of x where its joint table is too large to go through
 DRAWS = 40  # of the parameters' errors, for intervals
 ROUNDS = 3  # of estimating the dispersion and fitting again
-LEAST_EFFECT = 1e-3  # of an amount's variance that levels are taken to explain at least, so that penalties are finite
 
 
 class MaxEntRegressor(Estimator):
@@ -48,7 +47,7 @@ class MaxEntRegressor(Estimator):
     penalty_theta : float or sequence of float, optional
         L2 penalty on theta, for tables of one attribute, of two, and so on, for amounts of variance 1 (Gaussian), or on
         the logarithmic scale (Poisson). Default: 1 / (2 v) with v the variance of the effects of levels, and of pairs
-        beyond those of their levels, each estimated from the tables with sampling and noise taken out.
+        beyond those of their levels: the posterior mean given the tables, their sampling and their noise.
     model : MaxEntClassifier, optional
         Settings of the model of x; default: its defaults.
     random_state : int, Generator or None
@@ -151,8 +150,9 @@ class MaxEntRegressor(Estimator):
         counted = np.maximum(here, 1.0)
         variance = self._variance(squares, mean)
         unit = variance if self.family == "gaussian" else 1.0
-        prior = self._prior(stats, low, width, mean, variance, noise) / unit
-        prior = np.where(seen, prior, 1e6 / unit)
+        priors = self._prior(stats, Amounts(low, width, mean, variance, noise), rng) / unit
+        priors = np.where(seen[:, None], priors, 1e6 / unit)
+        prior = priors[:, 0]
         dispersion, begin = (variance if self.family == "gaussian" else 1.0), None
         kind: Any = FAMILIES[self.family]
         losses: list[float] = []  # by round: the dispersion changes in between
@@ -172,26 +172,32 @@ class MaxEntRegressor(Estimator):
         self.fit_ = Fit(objective=loss, n_iter=n_iter, converged=done, history={"objective": losses})
         if not done:
             warn_not_converged(n_iter, float("nan"), 1e-6, stacklevel=5)
+        noises = self._drawn_noise(stats, rate, seen, rng) / dispersion
         outcome = weights * kind.variance(design @ theta + offset) / dispersion
+        self.draws_ = drawn_errors(design, Drawing(outcome, penalty, priors[:, 1:], noises), rng)
+
+    def _drawn_noise(self, stats: SufficientStatistics, rate: np.ndarray, seen: np.ndarray, rng: Any) -> np.ndarray:
+        """Draws (P + 1, draws) of the noise of the sums, compared per count, and of their total."""
+        low, width = self.range_[0], self.range_[1] - self.range_[0]
         drawn = [drawn_noise(stats, rng) for _ in range(DRAWS)]
         off = np.stack([width * m.sums[0] - (rate - low) * m.counts for m in drawn], axis=1)
         totals = np.stack([drawn_totals(stats, rng) for _ in range(DRAWS)], axis=1)  # (1, draws)
-        off = width * spread_totals(lay, np.ones(1)).T * totals + off
-        noises = np.vstack([off * seen[:, None], width * totals]) / dispersion
-        self.draws_ = drawn_errors(design, Drawing(outcome, penalty, prior, noises), rng)
+        off = width * spread_totals(stats.layout, np.ones(1)).T * totals + off
+        return np.vstack([off * seen[:, None], width * totals])
 
-    def _prior(self, stats, low: float, width: float, mean: float, variance: float, noise: np.ndarray) -> np.ndarray:
-        """Penalties (P,) of theta, for amounts of variance 1 or on the logarithmic scale."""
+    def _prior(self, stats: SufficientStatistics, given: Amounts, rng: np.random.Generator) -> np.ndarray:
+        """Penalties (P, 1 + draws) of theta, for amounts of variance 1 or on the logarithmic scale: as trained with,
+        and as drawn from what the tables say of the variance of effects."""
         lay = stats.layout
         if self.penalty_theta is None:
-            per = variance if self.family == "gaussian" else mean**2
-            found = (_effect_variance(stats, k, low, width, mean, variance, noise) / per for k in (1, 2))
-            one, two = (max(v, LEAST_EFFECT) for v in found)
-            self.penalty_theta_ = 0.5 / one, 0.5 / two
+            unit = given.variance if self.family == "gaussian" else given.mean**2
+            found = [effect_sizes(stats, given, k, unit) for k in (1, 2)]
+            by_order = np.stack([0.5 / np.append(f.mean, f.draw(DRAWS, rng)) for f in found])
         else:
-            given = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
-            self.penalty_theta_ = tuple(float(checks.positive(p, "penalty_theta")) for p in given)
-        by_order = np.array(self.penalty_theta_)
+            asked = self.penalty_theta if np.ndim(self.penalty_theta) else [self.penalty_theta]
+            one = np.array([float(checks.positive(p, "penalty_theta")) for p in asked])
+            by_order = np.repeat(one[:, None], 1 + DRAWS, axis=1)
+        self.penalty_theta_ = tuple(by_order[:, 0].tolist())
         orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
         return by_order[np.minimum(orders, len(by_order)) - 1]
 
@@ -317,35 +323,3 @@ def _mean_square(parts: list[Tables], low: float, high: float) -> tuple[float, f
     values, sizes, noises = np.array(found).T
     share = sizes / sizes.sum()
     return float(share @ values), float(share**2 @ noises)
-
-
-def _effect_variance(
-    stats: SufficientStatistics, order: int, low: float, width: float, mean: float, variance: float, noise: np.ndarray
-) -> float:
-    """Variance of mean amounts of levels (order 1), or of pairs of levels beyond their own effects (order 2).
-
-    By moments, with sampling and noise taken out, as in `penalties.effect_variance`; pooled over tables of attributes
-    of up to 100 levels. 0 or more.
-    """
-    lay, above, below = stats.layout, 0.0, 0.0
-    for t, term in enumerate(lay.terms):
-        if len(term) != order or lay.is_crossed(t) or t in lay.bare or max(lay.shape(term)) > LARGE:
-            continue
-        at = stats.part(t)
-        n = np.maximum(stats.data.counts[at], 0.0) * stats.seen.counts[at]
-        used = n > 0
-        levels = np.unravel_index(stats.cells(t), lay.shape(term))
-        design = np.column_stack([np.ones(len(levels[0])), *(np.eye(k)[v] for k, v in zip(lay.shape(term), levels))])
-        design = design[:, :1] if order == 1 else design
-        used = used[: len(design)]
-        n, design = n[: len(design)][used], design[used]
-        off = (low - mean) + width * stats.data.sums[0, at][: len(used)][used] / n
-        root = np.sqrt(n)[:, None]
-        basis, scale, _ = np.linalg.svd(root * design, full_matrices=False)
-        basis = basis[:, scale > 1e-9 * scale[0]]
-        left = root[:, 0] * off - basis @ (basis.T @ (root[:, 0] * off))
-        free = 1.0 - np.sum(basis**2, axis=1)
-        chance = float(np.sum(free * (variance + noise[at][: len(used)][used] / n)))
-        above += float(np.sum(left**2)) - chance
-        below += float(np.sum(n * free))
-    return max(above, 0.0) / max(below, 1e-300)

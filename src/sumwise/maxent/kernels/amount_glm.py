@@ -76,7 +76,8 @@ class Drawing(NamedTuple):
     """What parameters' errors are drawn from: the weights of rows' outcomes (m,), penalties (P,), noise (P + 1, B).
 
     outcome: weight times variance over dispersion of every row; penalty: as trained with, raised where sums have noise;
-    prior: without that; noise: B draws of the noise of the sums and, last, of their total, over the dispersion.
+    prior (P, B): those that the true parameters may have been drawn by, without that; noise: B draws of the noise of
+    the sums and, last, of their total, over the dispersion.
     """
 
     outcome: np.ndarray
@@ -94,7 +95,7 @@ def drawn_errors(design, given: Drawing, rng: np.random.Generator) -> np.ndarray
     (m, p), n_draws = design.shape, given.noise.shape[1]
     turned = design.T.tocsr()
     rows = np.sqrt(given.outcome)[:, None] * rng.standard_normal((m, n_draws))
-    theta = rng.standard_normal((p, n_draws)) / np.sqrt(2 * given.prior)[:, None]
+    theta = rng.standard_normal((p, n_draws)) / np.sqrt(2 * given.prior)
     data = turned @ rows + given.noise[:-1]
     data -= 2 * given.penalty[:, None] * theta
     right = np.vstack([data, rows.sum(axis=0) + given.noise[-1]])
