@@ -71,7 +71,8 @@ fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of
 matrix:  ## the core tests on Python 3.11 to 3.14 where they can be had, with the lowest and the newest dependencies
 	@sh .ci/matrix
 
-dist:  ## wheel and sdist with their bill of materials in dist/; the tests run against the wheel in a bare environment
+dist: docs  ## wheel (with these pages) and sdist, bill of materials, in dist/; tests of the wheel in a bare environment
+	$(BIN)/python docs/bundle.py
 	@sh .ci/dist
 
 format: $(VENV)/.dev  ## let ruff fix what it can

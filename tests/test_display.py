@@ -1,4 +1,11 @@
-from sumwise.display import facts_html, facts_text, shortened
+"""How objects show themselves: facts as text, findings in a notebook."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import Bags, Contests, Domain, Margins, Table, Tables, synthetic
+from sumwise.display import facts_html, facts_text, finding_html, shortened
 
 
 def test_shortened_counts_what_it_hides():
@@ -14,7 +21,69 @@ def test_facts_are_readable():
 
 
 def test_html_escapes_names_from_files():
-    page = facts_html("<Margins>", {"<script>": ["<b>", "'\""]})
-    assert "<script>" not in page
-    assert "[<b>" not in page
-    assert "&lt;script&gt;" in page
+    facts = facts_html("<script>", {"<script>": ["<b>", "'\""]})
+    for page in (facts, finding_html("<script>", pd.DataFrame({"<b>": [1]}))):
+        assert "<script>" not in page
+        assert "<b>[" not in page
+        assert "&lt;script&gt;" in page
+
+
+def test_long_frames_are_cut_and_counted():
+    page = finding_html("Many.", pd.DataFrame({"a": range(1000)}), most=10)
+    assert page.count("<tr") == 11
+    assert "1,000 in all" in page
+
+
+def margins():
+    return synthetic.precincts(40, random_state=0).margins
+
+
+def labelled():
+    rows = {"a": [0, 1, 1, 0], "b": [0, 0, 1, 1], "y": [1, 0, 1, 0]}
+    return Tables.from_frame(rows, ["a", "b"], label="y", order=1, domain=Domain({"a": 2, "b": 2}))
+
+
+def results():
+    """A result of each kind, and words that its finding has."""
+    from sumwise.collective import CountsOverTime
+    from sumwise.ecological import EcologicalEM, turnout, voting_patterns
+    from sumwise.maxent import can_support
+    from sumwise.privacy import Budget, plan_release
+    from sumwise.proportions import MeanMap, identifiability, subgroups
+
+    m = margins()
+    est = EcologicalEM().fit(m)
+    bags = Bags.from_arrays([np.full((3, 1), k) + np.arange(3.0)[:, None] for k in range(6)])
+    model = MeanMap().fit(bags, np.array([0, 1, 1, 2, 2, 3]))
+    votes = Margins([[3, 2], [4, 4]], [[2, 1, 2], [3, 3, 2]], col_names=["A", "B", "NoVote"])
+    return {
+        "margins": (m, "40 units, "),
+        "contests": (Contests({"one": m, "two": m}), "2 contests, 80 units in all."),
+        "bags": (bags, "18 rows in 6 bags of 3 to 3, 1 features each."),
+        "tables": (
+            labelled(),
+            "each over 1 of 2 attributes. The label &#x27;y&#x27; is 1 for 50.0% of them.",
+        ),
+        "table": (Table("a", [1, 2]), "total"),
+        "estimate": (est.estimate(), "4 estimates of share with 95% intervals"),
+        "patterns": (voting_patterns(est), "The candidate of choice of group row0 is"),
+        "turnout": (turnout(EcologicalEM().fit(votes)), "Turnout by group: row0 "),
+        "plan": (
+            plan_release(labelled()),
+            "will spend epsilon 1: geometric noise of scale 2 on every count.",
+        ),
+        "budget": (Budget(2.0), "Epsilon 0 of 2 is spent, by 0 releases; 2 is left."),
+        "identifiability": (identifiability(bags, warn=False), "6 bags are"),
+        "subgroups": (
+            subgroups(model, bags, by={"s": ["a", "b", "b"] * 6}),
+            "Shares of 2 classes in 2 subgroups.",
+        ),
+        "support": (can_support(labelled()), "<table"),
+        "counts": (CountsOverTime(np.ones((3, 2))), "Counts at 3 times and 2 places."),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_show_their_finding_in_a_notebook():
+    for name, (value, words) in results().items():
+        assert words in value._repr_html_(), (name, value._repr_html_())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 
 __all__ = ["Bags"]
@@ -297,7 +297,15 @@ class Bags:
         return facts_text("Bags", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Bags", {**self._facts(), "weighted": self.weighted})
+        import pandas as pd
+
+        words = f"{self.n_rows:,} rows{' with weights' if self.weighted else ''} in {self.n_bags:,} bags"
+        words += f" of {self._facts()['sizes']}, {len(self.features)} features each."
+        if not self.n_rows:
+            return finding_html(words)
+        facts = {"feature": [str(f) for f in self.features], "mean": np.nanmean(self.values, axis=0)}
+        facts |= {"smallest": np.nanmin(self.values, axis=0), "largest": np.nanmax(self.values, axis=0)}
+        return finding_html(words, pd.DataFrame(facts))
 
     def _facts(self) -> dict[str, Any]:
         sizes = self.sizes

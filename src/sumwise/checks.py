@@ -366,7 +366,7 @@ def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
         return
     close = difflib.get_close_matches(str(name), [str(o) for o in options], n=3)
     listed = ", ".join(repr(o) for o in (close or options[:8]))
-    more = ", ..." if not close and len(options) > 8 else ""
+    more = f" and {len(options) - 8} more" if not close and len(options) > 8 else ""
     raise UnknownName(
         f"There is no {what} {name!r}.",
         hint=f"did you mean {listed}?" if close else f"there are {listed}{more}.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
@@ -135,7 +135,14 @@ class Contests:
         return facts_text("Contests", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Contests", self._facts())
+        import pandas as pd
+
+        words = f"{len(self)} contests, {self.describe()['units']:,} units in all."
+        listed = {str(key): self[key] for key in self}
+        rows = [
+            (k, len(m), ", ".join(map(str, m.row_names)), ", ".join(map(str, m.col_names))) for k, m in listed.items()
+        ]
+        return finding_html(words, pd.DataFrame(rows, columns=["contest", "units", "groups", "outcomes"]))
 
     def _facts(self) -> dict[str, Any]:
         facts = self.describe()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-__all__ = ["facts_html", "facts_text", "shortened"]
+__all__ = ["facts_html", "facts_text", "finding_html", "shortened"]
 
 
 def shortened(items: Any, most: int = 6) -> str:
@@ -48,6 +48,22 @@ def facts_html(title: str, facts: dict[str, Any]) -> str:
         for k, v in facts.items()
     )
     return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{rows}</table>"
+
+
+def finding_html(words: str, frame: Any = None, most: int = 40) -> str:
+    """Return sentences, and the first rows of a pandas frame below them, as HTML; names from files are escaped.
+
+    Examples
+    --------
+    >>> from sumwise.display import finding_html
+    >>> finding_html("Two of <b>.")
+    '<p>Two of &lt;b&gt;.</p>'
+    """
+    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in words.splitlines())
+    if frame is None or not len(frame):
+        return paragraphs
+    table = frame.head(most).to_html(index=False, escape=True, border=0, float_format=lambda x: f"{x:,.4g}")
+    return paragraphs + table + (f"<p>... {len(frame):,} in all.</p>" if len(frame) > most else "")
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 
 __all__ = ["Margins"]
@@ -257,7 +257,17 @@ class Margins:
         return facts_text("Margins", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Margins", {**self._facts(), "denominator": self.denominator})
+        import pandas as pd
+
+        total = float(self.rows.sum())
+        words = f"{self.n_units:,} units, {total:,.0f} people ({self.denominator}): who chose what is not known."
+        sides = [("group", self.row_names, self.rows), ("outcome", self.col_names, self.cols)]
+        rows = [
+            (side, str(n), f"{v:,.0f}", f"{v / total:.1%}" if total else "")
+            for side, names, values in sides
+            for n, v in zip(names, np.asarray(values).sum(axis=0))
+        ]
+        return finding_html(words, pd.DataFrame(rows, columns=["side", "name", "people", "share"]))
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text, shortened
+from sumwise.display import facts_text, finding_html, shortened
 from sumwise.domain import Domain
 from sumwise.errors import DataError, UnknownName
 from sumwise.noise import Exact
@@ -234,7 +234,19 @@ class Tables:
         return facts_text("Tables", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Tables", self.describe())
+        import pandas as pd
+
+        orders = sorted({len(t.attributes) for t in self.tables})
+        sizes = f"{orders[0]} to {orders[-1]}" if len(orders) > 1 else f"{orders[0]}" if orders else "0"
+        people = "" if self.n is None else f" of {self.n:,.0f} people"
+        words = f"{len(self)} tables{people}, each over {sizes} of {len(self.domain)} attributes."
+        labelled = [t for t in self.tables if t.label_sums is not None and np.ndim(t.label_sums) == np.ndim(t.counts)]
+        if self.label is not None and labelled:
+            first = labelled[0]
+            ones, people = float(np.nansum(np.asarray(first.label_sums))), float(np.nansum(np.asarray(first.counts)))
+            words += f" The label {self.label!r} is 1 for {ones / people:.1%} of them." if people else ""
+        rows = [(" x ".join(t.attributes), int(np.prod(t.shape)), t.total, repr(t.noise)) for t in self.tables]
+        return finding_html(words, pd.DataFrame(rows, columns=["table", "cells", "people", "noise"]))
 
     def _facts(self) -> dict[str, Any]:
         facts = {"tables": len(self), "attributes": self.domain.attributes, "n": self.n}

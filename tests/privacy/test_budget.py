@@ -177,7 +177,7 @@ def test_budget_shows_itself():
     budget = Budget(1.0)
     budget.spend(0.5)
     assert repr(budget) == "Budget(epsilon=1, delta=0, spent=0.5, releases=1)"
-    assert "<table>" in budget._repr_html_()
+    assert " is spent, by " in budget._repr_html_()
     assert budget.describe()["left"] == 0.5
 
 

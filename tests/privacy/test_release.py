@@ -340,7 +340,7 @@ def test_plan_shows_the_arithmetic(tables):
     assert frame["table"].tolist() == ["a x b", "a x c", "b x c"]
     assert "up to 1 row of one person" in plan.describe()["neighbours"]
     assert "geometric" in repr(plan)
-    assert "<table>" in plan._repr_html_()
+    assert "<table " in plan._repr_html_()
     assert plan_release(tables, 1.0, 1e-6, "gaussian").to_frame().columns[3] == "rho"
 
 

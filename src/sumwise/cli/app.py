@@ -38,7 +38,7 @@ EPILOG = """
 
 [bold]Where to read on[/bold]
 
-README.md has an example per family, docs/ the tutorials and the reference (make docs).
+[dim]$[/dim] sumwise docs               [dim]# tutorials, guides and reference, without a network[/dim]
 In Python: [dim]import sumwise; help(sumwise)[/dim]
 """
 

@@ -132,4 +132,5 @@ def usage(error) -> str:
     """What is wrong with the command, and where its help is."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "sumwise"
-    return f"{error.format_message().rstrip('.')}. Hint: see {path} --help."
+    said = error.format_message().rstrip(".")  # a question that Typer asks ("Did you mean 'fit'?") keeps its mark
+    return f"{said}{'' if said.endswith('?') else '.'} Hint: see {path} --help."

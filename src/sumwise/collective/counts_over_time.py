@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 
 __all__ = ["CountsOverTime"]
@@ -61,6 +62,11 @@ class CountsOverTime:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def _repr_html_(self) -> str:
+        missing = int(np.isnan(self.counts).all(axis=1).sum())
+        words = f"Counts at {len(self):,} times and {self.counts.shape[1]:,} places"
+        return finding_html(f"{words}{f'; {missing} times were not observed' if missing else ''}.")
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the figure that suits these data and return its axes; see `sumwise.plots.plot_containers`."""

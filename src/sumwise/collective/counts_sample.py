@@ -10,7 +10,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import Counts
-from sumwise.display import facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
@@ -77,6 +77,12 @@ class CountsSample:
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
         states = range(drawn.shape[1])
         return Estimate(drawn.mean(axis=0), low, high, level, labels=[states], axes=[attribute], name="count")
+
+    def _repr_html_(self) -> str:
+        chains, draws = next(iter(self.nodes.values())).shape[:2]
+        least = float(np.min([v.min() for v in self.effective_size.nodes.values()]))
+        words = f"{draws:,} draws of the counts of {self.n:,.0f} individuals from {chains} chains by {self.method}."
+        return finding_html(f"{words} The least certain count rests on {least:,.0f} effective draws.")
 
     def __repr__(self) -> str:
         sizes = [v.min() for v in self.effective_size.nodes.values()]

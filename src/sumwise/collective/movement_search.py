@@ -17,6 +17,7 @@ from sumwise.collective.counts import CountsFit
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import transitions
 from sumwise.collective.movement import Movement
+from sumwise.progress import track
 
 # Costs of leaving, and scales in units of the distance between neighbours. They span what birds and commuters were
 # found to do: the range was set after settings within it had been scored on banded birds (see benchmarks/bands.py).
@@ -66,7 +67,7 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
     one that needs the fewest moves to explain the counts.
     """
     rows = []
-    for movement in grid:
+    for movement in track(grid, "Movements"):
         fits = [(p, p.solve(movement, left_out(p))) for p in problems]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
@@ -132,7 +133,7 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     """
     unit = problems[0].places.unit
     rows = []
-    for scale in (k * unit for k in ADAPTIVE_SCALES):
+    for scale in track([k * unit for k in ADAPTIVE_SCALES], "Movements"):
         fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in problems if len(p.counts) > 2]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
@@ -178,7 +179,7 @@ def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any) 
     Every type explains the counts by itself; an individual keeps its type. Weights have a flat Dirichlet prior of one
     track, so that a few tracks don't rule types out.
     """
-    fits = [[p.solve(m) for p in problems] for m in grid]
+    fits = [[p.solve(m) for p in problems] for m in track(grid, "Movements")]
     likelihood = np.column_stack([track_probabilities(transitions_of(problems, f), tracks) for f in fits])
     weights = mixture_weights(likelihood)
     kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))

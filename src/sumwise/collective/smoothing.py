@@ -22,7 +22,7 @@ from sumwise.collective.kernels.smooth_field import (
     widening,
     with_roughness,
 )
-from sumwise.display import facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian
@@ -93,6 +93,13 @@ class SmoothedCounts:
         scales = np.maximum(self.sd, floor)
         made = [Table(a, c, noise=Gaussian(s)) for a, c, s in zip(given, self.counts, scales)]
         return Tables(made, domain, n=self.total)
+
+    def _repr_html_(self) -> str:
+        steps, cells = self.counts.shape
+        words = f"Counts of {cells:,} cells at {steps:,} times, {self.total:,.0f} in each; {int(self.missing.sum()):,} "
+        return finding_html(
+            f"{words}of them were missing and are predicted. A typical standard error is {np.median(self.sd):.3g}."
+        )
 
     def __repr__(self) -> str:
         steps, cells = self.counts.shape

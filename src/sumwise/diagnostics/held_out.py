@@ -11,6 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.grouped_warnings import group_warnings
 from sumwise.margins import Margins
+from sumwise.progress import track
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +50,7 @@ def cross_predict(model: Any, bags: Bags, y: Any, n_folds: int = 10, random_stat
     target = np.asarray(y)
     out: Any = None
     with group_warnings():
-        for fold in _folds(len(bags), n_folds, random_state):
+        for fold in track(_folds(len(bags), n_folds, random_state), "Folds"):
             rest = np.setdiff1d(np.arange(len(bags)), fold)
             copy: Any = clone(model)
             fitted = copy.fit(bags[rest], target[rest])
@@ -89,7 +90,7 @@ def cross_predict_shares(model: Any, bags: Bags, counts: Any, n_folds: int = 5, 
     target = np.asarray(counts)
     out: Any = None
     with group_warnings():
-        for fold in _folds(len(bags), n_folds, random_state):
+        for fold in track(_folds(len(bags), n_folds, random_state), "Folds"):
             rest = np.setdiff1d(np.arange(len(bags)), fold)
             part = bags[fold]
             copy: Any = clone(model)
@@ -119,10 +120,11 @@ def split_half(model: Any, margins: Margins, random_state: Any = 0) -> tuple[np.
     >>> first.shape == second.shape == (2, 2)
     True
     """
-    one, two = _folds(margins.n_units, 2, random_state)
-    first, second = (clone(model) for _ in range(2))
-    fits: Any = (first, second)
-    return fits[0].fit(margins[one]).shares_, fits[1].fit(margins[two]).shares_
+    shares = []
+    for half in track(_folds(margins.n_units, 2, random_state), "Halves"):
+        copy: Any = clone(model)
+        shares.append(copy.fit(margins[half]).shares_)
+    return shares[0], shares[1]
 
 
 def subgroup_shares(

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import finding_html
 from sumwise.distribution.candidates import FEW_BAGS, default_candidates
 from sumwise.distribution.columns import check_bags
 from sumwise.errors import DataError, MissingExtra, ModelWarning, NotConverged
@@ -77,6 +78,9 @@ class Recommendation:
             for name, found in self.scores.items()
         ]
         return pd.DataFrame(rows).sort_values(self.score_name, ascending=False, ignore_index=True)
+
+    def _repr_html_(self) -> str:
+        return finding_html("\n".join([f"Use {self.best}.", *self.reasons]), self.frame())
 
     def __str__(self) -> str:
         table = self.frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")

@@ -21,6 +21,7 @@ from sumwise.ecological.result import EcologicalEstimator, fresh
 from sumwise.errors import DataError, ModelWarning, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
+from sumwise.progress import track
 
 __all__ = ["EcologicalEM"]
 
@@ -182,7 +183,7 @@ class EcologicalEM(EcologicalEstimator):
     def _fit_contests(self, contests: Contests) -> EcologicalEM:
         if self.correction is True and self.method != "entropic":
             raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
-        fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in contests}
+        fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
         pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
         for key, part in pooled.items():
             fits[key]._take(contests[key], part, self.n_groups)
@@ -306,7 +307,7 @@ class EcologicalEM(EcologicalEstimator):
         if data.row_sd is None or not data.row_sd.any():
             return 0.0
         rng, base, moved = checks.generator(self.random_state), self._refit(data), []
-        for _ in range(N_REMEASURED):
+        for _ in track(range(N_REMEASURED), "Groups drawn again"):
             rows = np.maximum(data.rows + data.row_sd * rng.standard_normal(data.rows.shape), 0.0)
             size = np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
             rows = rows / size * data.rows.sum(axis=1, keepdims=True)
@@ -316,7 +317,7 @@ class EcologicalEM(EcologicalEstimator):
     def _jackknife(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits that leave out one group of units each."""
         fits = np.zeros((n_groups, *self.shares_.shape))
-        for g in range(n_groups):
+        for g in track(range(n_groups), "Groups of units left out"):
             weight = np.where(order == g, 0.0, data.weight)
             fits[g] = self._refit(data, weight=weight if weight.sum() > 0 else data.weight)
         return np.sqrt((n_groups - 1) / n_groups * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
@@ -324,7 +325,7 @@ class EcologicalEM(EcologicalEstimator):
     def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits to some units of each group, scaled from their number to that of all units."""
         groups = [np.flatnonzero(order == g)[:ENOUGH] for g in range(n_groups)]
-        fits = [self._refit(data.some(group)) for group in groups]
+        fits = [self._refit(data.some(group)) for group in track(groups, "Groups of units")]
         return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
     def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:

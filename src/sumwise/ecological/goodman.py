@@ -17,6 +17,7 @@ from sumwise.ecological.result import EcologicalEstimator, inside
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
+from sumwise.progress import track
 
 __all__ = ["Goodman"]
 
@@ -119,7 +120,7 @@ class Goodman(EcologicalEstimator):
     def _resample(self, x, t, weights, penalty) -> np.ndarray:
         rng = checks.generator(self.random_state)
         draws = np.empty((self.n_bootstrap, x.shape[1], t.shape[1]))
-        for b in range(self.n_bootstrap):
+        for b in track(range(self.n_bootstrap), "Resamples"):
             w = weights * np.bincount(rng.integers(len(x), size=len(x)), minlength=len(x))
             centre = np.average(t, axis=0, weights=w) if w.sum() > 0 else t.mean(axis=0)
             draws[b] = ls.simplex_shares(*ls.gram(x, t, w), penalty, centre, max_iter=500, tol=1e-6).shares

@@ -16,6 +16,7 @@ from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
+from sumwise.progress import Progress
 
 __all__ = ["King"]
 
@@ -162,17 +163,20 @@ class King(EcologicalEstimator):
             _covariates(full, self.covariates_w, "covariates_w"),
         )
         priors = self._priors()
-        phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
-        slope = float(np.abs(record.jac).max())
-        converged = slope < 1e-2
-        if not converged:
-            warn_not_converged(record.nit, slope, 1e-2, hint="raise max_iter, or tighten the priors.")
-        self.phi_, self.phi_covariance_ = phi, covariance
-        self._warn_of_unanimous(data, priors)
-        draws, self.effective_draws_ = kernel.resample(
-            phi, covariance, data, priors, self.n_draws, self.proposal_scale, rng=rng
-        )
-        first, second = kernel.simulate(draws, data, rng=rng)
+        with Progress("Steps", 3) as progress:
+            phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
+            progress.step()
+            slope = float(np.abs(record.jac).max())
+            converged = slope < 1e-2
+            if not converged:
+                warn_not_converged(record.nit, slope, 1e-2, hint="raise max_iter, or tighten the priors.")
+            self.phi_, self.phi_covariance_ = phi, covariance
+            self._warn_of_unanimous(data, priors)
+            draws, self.effective_draws_ = kernel.resample(
+                phi, covariance, data, priors, self.n_draws, self.proposal_scale, rng=rng
+            )
+            progress.step()
+            first, second = kernel.simulate(draws, data, rng=rng)
         sizes = full.rows
         totals = np.stack([first @ sizes[:, 0], second @ sizes[:, 1]], axis=1) / sizes.sum(axis=0)
         self.draws_ = np.stack([totals, 1 - totals], axis=2)

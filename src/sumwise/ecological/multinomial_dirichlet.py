@@ -144,7 +144,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         while done < self.max_draws:
             runs = [
                 kernel.sample_chain(table, alpha, int(self.n_draws), int(self.thin), self.shape, self.rate, rng)
-                for (table, alpha), rng in track(zip(states, streams), f"Draws from {done + 1:,}", len(states))
+                for (table, alpha), rng in track(zip(states, streams), "Chains", len(states))
             ]
             done += self.n_draws
             drop = self.n_draws // 2 if not parts else 0

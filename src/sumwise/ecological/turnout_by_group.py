@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.nonvoting import is_abstention
@@ -52,6 +53,10 @@ class Turnout:
     choice: Estimate
     abstention: tuple
     method: str
+
+    def _repr_html_(self) -> str:
+        each = ", ".join(f"{name} {value:.1%}" for name, value in zip(self.turnout.labels[0], self.turnout.values))
+        return finding_html(f"Turnout by group: {each}. Choice among voters:", self.choice.to_frame())
 
 
 def abstentions(names: Sequence, given: Any = None) -> np.ndarray:

@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.ecological.calibration import CHOSEN_ON
 from sumwise.errors import DataError
 
@@ -80,11 +81,17 @@ class Validation:
         parts.append(("all", self.frame))
         return pd.DataFrame([{"contests of": name, **_line(part)} for name, part in parts if len(part)])
 
+    def _repr_html_(self) -> str:
+        return finding_html("\n".join(self._words()), self.summary())
+
     def _chosen(self) -> np.ndarray:
         return self.frame["chosen"].to_numpy(dtype=bool)
 
     def to_text(self) -> str:
         """Return the table in words that a court can read."""
+        return "\n".join([*self._words(), self.summary().to_string(index=False, float_format="%.3f")])
+
+    def _words(self) -> list[str]:
         lines = [
             f"{self.method} on {len(self.frame)} contests with known truth, {100 * self.level:g}% intervals.",
             DEFINITIONS,
@@ -97,7 +104,7 @@ class Validation:
         failed = int(np.count_nonzero(self.frame["failed"].to_numpy() != ""))
         if failed:
             lines.append(f"{failed} contests gave no interval; their cells count as not covered.")
-        return "\n".join([*lines, self.summary().to_string(index=False, float_format="%.3f")])
+        return lines
 
 
 def validate(method: Any, contests: Iterable[Any], level: float = 0.95) -> Validation:

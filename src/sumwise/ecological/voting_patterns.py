@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.ecological.nonvoting import is_abstention
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
@@ -52,6 +53,9 @@ class VotingPatterns:
     polarisation: Estimate
     level: float
     abstention: tuple = ()
+
+    def _repr_html_(self) -> str:
+        return finding_html(self.to_text())
 
     def to_text(self) -> str:
         """Return the findings as sentences for a report."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.maxent.penalties import noise_ratio, sampling_counts
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import added, parts_of, sufficient_statistics
@@ -80,7 +80,8 @@ class Support:
         return facts_text("Support", self.describe())
 
     def _repr_html_(self) -> str:
-        return facts_html("Support", self.describe())
+        words = "\n".join(self.reasons) or "Nothing speaks against these tables."
+        return finding_html(words, self.to_frame())
 
 
 def can_support(tables: Any) -> Support:

@@ -24,7 +24,7 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     Examples
     --------
     >>> from sumwise.metrics import calibration
-    >>> from sumwise.plots.calibration import plot_calibration
+    >>> from sumwise.plots import plot_calibration
     >>> plot_calibration({"model": calibration([0, 1, 0, 1], [0.2, 0.4, 0.5, 0.9], bins=2)}).get_ylabel()
     'observed share'
     """

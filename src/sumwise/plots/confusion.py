@@ -25,7 +25,7 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from sumwise.plots.confusion import plot_confusion
+    >>> from sumwise.plots import plot_confusion
     >>> plot_confusion({"counts": [[3, 1], [0, 4]], "classes": ["a", "b"]}).get_ylabel()
     'actual'
     """

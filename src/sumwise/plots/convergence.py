@@ -27,7 +27,7 @@ def plot_convergence(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     --------
     >>> from sumwise.diagnostics import convergence
     >>> from sumwise.fit import Fit
-    >>> from sumwise.plots.convergence import plot_convergence
+    >>> from sumwise.plots import plot_convergence
     >>> fit = Fit(objective=1.0, history={"objective": [5.0, 2.0, 1.0], "seconds": [0.0, 0.1, 0.2]})
     >>> plot_convergence(convergence({"dual": fit})).get_xlabel()
     'CPU seconds'

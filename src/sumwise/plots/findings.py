@@ -25,7 +25,7 @@ def plot_findings(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from sumwise.plots.findings import plot_findings
+    >>> from sumwise.plots import plot_findings
     >>> plot_findings({"names": ["heads"], "off": [5.0], "low": [-10.0], "high": [20.0]}).get_xlabel()
     'off the truth, in percent of it'
     """

@@ -30,7 +30,7 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> from sumwise import synthetic
     >>> from sumwise.collective import TreeModel, map_counts
     >>> from sumwise.diagnostics import flow_numbers
-    >>> from sumwise.plots.flows import plot_flows
+    >>> from sumwise.plots import plot_flows
     >>> season = synthetic.birds(4, 5, 500, random_state=0)
     >>> model = TreeModel(season.domain, season.edges, season.log_potentials)
     >>> ax = plot_flows(flow_numbers(map_counts(model, season.tables), ("t0", "t1"), season.positions))

@@ -28,7 +28,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> from sumwise import Margins
     >>> from sumwise.diagnostics import interval_numbers
     >>> from sumwise.ecological import Bounds
-    >>> from sumwise.plots.intervals import plot_intervals
+    >>> from sumwise.plots import plot_intervals
     >>> plot_intervals(interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))).get_xlabel()
     'share of the group'
     """

@@ -29,7 +29,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.plots.methods import plot_methods
+    >>> from sumwise.plots import plot_methods
     >>> names = {"methods": ["EM", "King"], "groups": ["a"], "outcomes": ["x"], "level": 0.95}
     >>> ax = plot_methods({**names, "shares": [[[0.2]], [[0.3]]], "low": [[0.1]], "high": [[0.4]]})
     >>> ax.get_xlabel()

@@ -25,7 +25,7 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from sumwise.plots.polarisation import plot_polarisation
+    >>> from sumwise.plots import plot_polarisation
     >>> numbers = {"gap": [[0.2]], "low": [[0.1]], "high": [[0.3]], "groups": ["a"], "outcomes": ["x"], "level": 0.95}
     >>> plot_polarisation(numbers).get_xlabel()
     'group less all others (percentage points)'

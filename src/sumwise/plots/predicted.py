@@ -27,7 +27,7 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Examples
     --------
     >>> from sumwise.diagnostics import predicted_numbers
-    >>> from sumwise.plots.predicted import plot_predicted
+    >>> from sumwise.plots import plot_predicted
     >>> plot_predicted(predicted_numbers([1, 2], [1.5, 2.5], "age")).get_xlabel()
     'actual age'
     """

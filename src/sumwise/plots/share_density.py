@@ -24,7 +24,7 @@ def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.plots.share_density import plot_share_density
+    >>> from sumwise.plots import plot_share_density
     >>> grid = np.linspace(0, 1, 11)
     >>> numbers = {"grid": grid, "density": np.stack([grid, 1 - grid]), "groups": ("a", "b"), "outcome": "yes"}
     >>> plot_share_density(numbers).get_xlabel()

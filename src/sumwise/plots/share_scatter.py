@@ -30,7 +30,7 @@ def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any
 
     Examples
     --------
-    >>> from sumwise.plots.share_scatter import plot_share_scatter
+    >>> from sumwise.plots import plot_share_scatter
     >>> plot_share_scatter({"sex": ["m", "f"], "predicted": [0.4, 0.5], "polled": [0.44, 0.56]}, "sex").get_xlabel()
     'polled share'
     """

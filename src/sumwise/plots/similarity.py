@@ -28,7 +28,7 @@ def plot_similarity(numbers: Any, varied: str = "mean", ax: Any = None) -> Any:
     --------
     >>> from sumwise.diagnostics import similarity_numbers
     >>> from sumwise.distribution import WassersteinKernel
-    >>> from sumwise.plots.similarity import plot_similarity
+    >>> from sumwise.plots import plot_similarity
     >>> plot_similarity(similarity_numbers({"W2": WassersteinKernel()}), "deviation").get_xlabel()
     'standard deviation of the other bag'
     """

@@ -25,7 +25,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from sumwise.plots.subgroups import plot_subgroups
+    >>> from sumwise.plots import plot_subgroups
     >>> numbers = {"names": ["f"], "share": [0.5], "low": [0.4], "high": [0.6], "truth": [0.45], "level": 0.95}
     >>> plot_subgroups(numbers).get_xlabel()
     'share'

@@ -25,7 +25,7 @@ def plot_tomography(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     --------
     >>> from sumwise import Margins
     >>> from sumwise.diagnostics import tomography
-    >>> from sumwise.plots.tomography import plot_tomography
+    >>> from sumwise.plots import plot_tomography
     >>> plot_tomography(tomography(Margins([[50, 50]], [[75, 25]], row_names=["a", "b"]))).get_xlabel()
     'share of a for col0'
     """

@@ -25,7 +25,7 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from sumwise.plots.training_curve import plot_training_curve
+    >>> from sumwise.plots import plot_training_curve
     >>> plot_training_curve({"names": ["EM"], "values": [[-3.0, -2.0]], "what": "objective"}).get_ylabel()
     'objective'
     """

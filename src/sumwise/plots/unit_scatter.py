@@ -29,7 +29,7 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     --------
     >>> from sumwise import Margins
     >>> from sumwise.diagnostics import unit_scatter
-    >>> from sumwise.plots.unit_scatter import plot_unit_scatter
+    >>> from sumwise.plots import plot_unit_scatter
     >>> m = Margins([[80, 20], [30, 70]], [[70, 30], [40, 60]], row_names=["a", "b"], col_names=["yes", "no"])
     >>> plot_unit_scatter(unit_scatter(m)).get_ylabel()
     'share of yes in the unit'

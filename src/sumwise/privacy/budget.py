@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 from sumwise.privacy import ledger
 from sumwise.privacy.accounting import check_promise, epsilon_of_mu, epsilon_of_rho
@@ -170,7 +170,12 @@ class Budget:
         return facts_text("Budget", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("Budget", self._facts())
+        import pandas as pd
+
+        n = len(self.entries)
+        words = f"Epsilon {self.spent:.4g} of {self.epsilon:g} is spent, by {n} release{'' if n == 1 else 's'}; "
+        words += f"{self.left:.4g} is left{f', at delta {self.delta:g}' if self.delta else ''}."
+        return finding_html(words, pd.DataFrame([dict(e) for e in self.entries]))
 
     def _facts(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, "delta": self.delta, "spent": self.spent, "releases": len(self.entries)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_html, facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Noise, Summed
 from sumwise.privacy import mechanisms
@@ -169,7 +169,14 @@ class ReleasePlan:
         return facts_text("ReleasePlan", self._facts())
 
     def _repr_html_(self) -> str:
-        return facts_html("ReleasePlan", self._facts())
+        failing = f" and delta {self.delta:g}" if self.delta else ""
+        low, high = min(self.scales), max(self.scales)
+        scales = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        words = (
+            f"Releasing {len(self.attributes)} tables will spend epsilon {self.epsilon:g}{failing}: "
+            f"{self.mechanism.name} noise of scale {scales} on every count. Nothing is drawn or spent yet."
+        )
+        return finding_html(words, self.to_frame())
 
     def _facts(self) -> dict[str, Any]:
         facts = self.describe()

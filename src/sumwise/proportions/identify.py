@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.bags import Bags
+from sumwise.display import finding_html
 from sumwise.errors import ModelWarning
 from sumwise.features import Features
 from sumwise.memory import at_caller
@@ -75,6 +76,9 @@ class Identifiability:
             f"{self.n_bags} bags {able}: their means differ in {self.rank} directions{few}. The penalty decides "
             f"{'the rest' if k else 'them'}: read single coefficients with care."
         )
+
+    def _repr_html_(self) -> str:
+        return finding_html(self.verdict, self.to_frame().sort_values("standard_error"))
 
     def to_frame(self):
         """One row per feature."""

@@ -11,6 +11,7 @@ from scipy.special import expit, softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.proportions.members import Members, gather
@@ -59,6 +60,10 @@ class Subgroups:
 
     def __repr__(self) -> str:
         return self.to_frame().to_string(index=False, float_format="%.4g", max_rows=20)
+
+    def _repr_html_(self) -> str:
+        words = f"Shares of {len(self.classes)} classes in {len(self)} subgroups"
+        return finding_html(words + (", with 95% intervals." if self.draws is not None else "."), self.to_frame())
 
     def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """(low, high) of the shares, each (n_groups, n_classes)."""

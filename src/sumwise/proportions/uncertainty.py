@@ -12,6 +12,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import finding_html
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import centre_and_scale
 from sumwise.proportions.base import BagClassifier
@@ -81,6 +82,12 @@ class Covariance:
     def standard_errors(self) -> np.ndarray:
         """Of coefficients and, last, the intercept of each logit: (n_logits, n_features + 1)."""
         return np.sqrt(np.clip(np.diag(self.matrix), 0.0, None)).reshape(self.model.theta_.shape)
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        inside = frame[(frame["low"] <= 0) & (frame["high"] >= 0)]
+        words = f"{len(frame)} coefficients with 95% intervals; {len(inside)} of these hold 0."
+        return finding_html(words, frame)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row per logit and coefficient, with an interval that accounts for shrinkage.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import Any
 
+from sumwise.progress import Progress
 from sumwise.report.rounding import NUMERIC, cell, column_digits, finding_digits, span
 
 __all__ = ["page"]
@@ -60,7 +61,8 @@ def page(
     """
     from jinja2 import Environment, StrictUndefined
 
-    drawings = _Drawings()
+    blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
+    drawings = _Drawings(sum(block["kind"] == "figure" for block in blocks))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["cell"] = _typographic(cell)
     environment.globals |= {
@@ -73,15 +75,16 @@ def page(
         "families": FAMILIES,
     }
     template = environment.from_string(_template("report.html"))
-    return template.render(
-        title=title or summaries[0]["title"],
-        intro=intro or [],
-        full=full,
-        files=set(files_beside),
-        studies=list(summaries),
-        style=_template("report.css"),
-        script=_template("report.js"),
-    )
+    with drawings.progress:
+        return template.render(
+            title=title or summaries[0]["title"],
+            intro=intro or [],
+            full=full,
+            files=set(files_beside),
+            studies=list(summaries),
+            style=_template("report.css"),
+            script=_template("report.js"),
+        )
 
 
 def _template(name: str) -> str:
@@ -91,8 +94,9 @@ def _template(name: str) -> str:
 class _Drawings:
     """Pictures of the figures, numbered so that their ids differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, total: int) -> None:
         self.count = 0
+        self.progress = Progress("Figures", total)
 
     def draw(self, block: dict[str, Any]) -> list[dict[str, Any]]:
         """The frames of a figure: label and picture; most figures have one."""
@@ -112,6 +116,7 @@ class _Drawings:
                 picture = draw(block["plot"], numbers, block["caption"], self.count, width)
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
             out.append({"label": label, "pictures": pictures})
+        self.progress.step()
         return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -110,9 +110,12 @@ class Report:
         blocks = (block for section in self.summary["sections"] for block in section["blocks"])
         return [Figure(b["plot"], b["numbers"], b["caption"]) for b in blocks if b["kind"] == "figure"]
 
-    def html(self, full: bool = False) -> str:
-        """The page: one HTML file that needs no network; `full` prints every row of long tables."""
-        return page(self.summary, full=full)
+    def html(self, full: bool = False, files_beside: Iterable[str] = ()) -> str:
+        """The page: one HTML file that needs no network; `full` prints every row of long tables.
+
+        Tables link to those of `files_beside`, names of files in the page's folder.
+        """
+        return page(self.summary, full=full, files_beside=files_beside)
 
     def save(self, path: Any) -> Path:
         """Write the page (a path that ends in .html), the summary (.json), or page, summary and tables (a folder).
@@ -128,7 +131,7 @@ class Report:
         path.mkdir(parents=True, exist_ok=True)
         write_tables(self.frames, path)
         _written(path / "summary.json", self.json())
-        _written(path / "report.html", self.html())
+        _written(path / "report.html", self.html(files_beside=[f"{name}.csv" for name in self.frames]))
         return path
 
     def json(self) -> str:

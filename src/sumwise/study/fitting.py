@@ -136,7 +136,9 @@ def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, A
         json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8"
     )
     if paged:
-        (folder / "report.html").write_text(page(with_provenance(report.summary, provenance)), "utf-8")
+        beside = [path.name for path in folder.iterdir()]
+        shown = page(with_provenance(report.summary, provenance), files_beside=beside)
+        (folder / "report.html").write_text(shown, "utf-8")
 
 
 def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -181,8 +183,9 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
     """
     summary, provenance = read_result(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
+    beside = [p.name for p in path.parent.iterdir()] if path.resolve().parent == Path(folder).resolve() else []
     with new_file(path) as file:
-        file.write(page(with_provenance(summary, provenance), full=full).encode())
+        file.write(page(with_provenance(summary, provenance), full=full, files_beside=beside).encode())
     return path
 
 

@@ -61,4 +61,4 @@ def test_datasets_names_the_nearest(capsys, arguments, line):
 
 def test_datasets_lists_all_where_none_is_near(capsys):
     assert main(["datasets", "zzz"]) == 2
-    assert "Hint: one of " in capsys.readouterr().err
+    assert "Hint: there are 'adult', " in capsys.readouterr().err

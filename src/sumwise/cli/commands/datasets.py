@@ -35,17 +35,10 @@ def command(
 
 def pick(records: list[dict], field: str, value: str, what: str) -> list[dict]:
     """The records with that value, or an error that names the nearest."""
-    from difflib import get_close_matches
+    from sumwise import checks
 
-    from sumwise.errors import UnknownName
-
-    chosen = [record for record in records if record[field] == value]
-    if not chosen:
-        known = sorted({record[field] for record in records})
-        near = get_close_matches(value, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(known)}."
-        raise UnknownName(f"There is no {what} {value!r}.", hint=hint)
-    return chosen
+    checks.known(value, sorted({record[field] for record in records}), what)
+    return [record for record in records if record[field] == value]
 
 
 def show(record: dict, json: bool) -> None:

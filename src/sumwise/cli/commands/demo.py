@@ -40,7 +40,7 @@ def command(
         return
     output.write(f"{len(shown)} {'story' if len(shown) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
     output.write(f"All of it as a page: {path}")
-    output.write("Next: sumwise init YOURFILE.csv, then sumwise fit problem.toml; README.md for the same in Python.")
+    output.write("Next: sumwise init YOURFILE.csv, then sumwise fit problem.toml; in Python: sumwise docs first-steps.")
 
 
 def write_report(stories: list[dict], out: str):

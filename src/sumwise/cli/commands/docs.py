@@ -1,7 +1,8 @@
-"""``sumwise docs``: the pages of the documentation, which come with the package."""
+"""``sumwise docs``: the documentation, which comes with the package and needs no network."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,47 +11,88 @@ import typer
 from sumwise.cli import output
 
 ORDER = 80
+START = "index"
 
 
 def command(
-    page: Annotated[str | None, typer.Argument(help="The page to print; without it all pages are listed.")] = None,
-    path: Annotated[bool, typer.Option("--path", help="Print where the page lies instead of its text.")] = False,
+    page: Annotated[str | None, typer.Argument(help="The page to open; without it, the first.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List all pages instead.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Print the page's text instead.")] = False,
     json: output.Json = False,
 ) -> None:
-    """List the pages of the documentation, or print one.
+    """Open the documentation in the browser: tutorials, guides, explanations, reference. No network is needed.
 
-    $ sumwise docs
-    $ sumwise docs read-your-files
+    On a terminal the browser opens; elsewhere the address of the page is printed. Where only the text of the pages is
+    installed (from a source tree without make docs), a page is printed.
+
+      $ sumwise docs
+      $ sumwise docs read-your-files
+      $ sumwise docs --list
     """
     from sumwise import checks
 
     found = pages()
-    if page is None:
-        rows = [(name, title_of(file)) for name, file in found.items()]
-        if json:
-            output.write_json([{"page": name, "title": title} for name, title in rows])
-        else:
-            output.write_table(["page", "title"], rows)
-            output.write("Print one: sumwise docs PAGE")
-        return
-    name = page.removeprefix("docs/").removesuffix(".md").rpartition("/")[2]
-    checks.known(name, list(found), "page")
+    name = START if page is None else page.removeprefix("docs/").removesuffix(".md").rpartition("/")[2]
+    if not list_:
+        checks.known(name, list(found), "page")
     if json:
-        output.write_json({"page": name, "path": str(found[name]), "text": found[name].read_text("utf-8")})
+        rows = found.items() if list_ else [(name, found[name])]
+        shown = [{"page": n, "title": title_of(file), **places(file)} for n, file in rows]
+        output.write_json(shown if list_ else {**shown[0], "text": found[name].read_text("utf-8")})
+    elif list_:
+        output.write_table(["page", "title"], [(n, title_of(file)) for n, file in found.items()])
     else:
-        output.write(str(found[name]) if path else found[name].read_text("utf-8"))
+        show(found[name], text)
 
 
-def pages() -> dict[str, Path]:
-    """The pages by name: bundled with the package, or those of the source tree."""
+def show(file: Path, as_text: bool) -> None:
+    """Open a page in the browser, or print it where only its text is there."""
+    html = places(file)["html"]
+    if as_text or html is None:
+        _print(file.read_text("utf-8"))
+        return
+    address = Path(html).as_uri()
+    if sys.stdout.isatty():
+        import webbrowser
+
+        webbrowser.open(address)
+    output.write(address)
+
+
+def _print(text: str) -> None:
+    if not sys.stdout.isatty():
+        output.write(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+def folders() -> tuple[Path, Path]:
+    """Where the text of the pages is, and where they are as HTML: in the package, or in the source tree."""
     from sumwise.errors import DataError
 
     package = Path(__file__).parents[2]
-    for folder in (package / "bundled_docs", package.parents[1] / "docs"):
-        if (folder / "index.md").exists():
-            files = sorted(p for p in folder.rglob("*.md") if "_build" not in p.parts)
-            return {(p.parent.name if p.stem == "index" and p.parent != folder else p.stem): p for p in files}
+    source = package.parents[1] / "docs"
+    for text, html in ((package / "bundled_docs", package / "bundled_docs" / "html"), (source, source / "_build/html")):
+        if (text / "index.md").exists():
+            return text, html
     raise DataError("The pages are not installed.", hint="install sumwise from a wheel, or read docs/ of its source.")
+
+
+def pages() -> dict[str, Path]:
+    """The pages by name."""
+    folder, _ = folders()
+    files = sorted(p for p in folder.rglob("*.md") if "_build" not in p.parts)
+    return {(p.parent.name if p.stem == "index" and p.parent != folder else p.stem): p for p in files}
+
+
+def places(file: Path) -> dict[str, str | None]:
+    """Where a page lies, as text and as HTML."""
+    text, html = folders()
+    built = html / file.relative_to(text).with_suffix(".html")
+    return {"path": str(file), "html": str(built) if built.exists() else None}
 
 
 def title_of(file: Path) -> str:

@@ -47,7 +47,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         raise DataError(
             f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time."
             + _no_counts(profiles),
-            hint="sumwise init --help lists the forms; docs/how-to/from-files-to-findings.md shows a problem file.",
+            hint="sumwise init --help lists the forms; sumwise docs from-files-to-findings shows a problem file.",
         )
     best = max(guesses, key=lambda g: g.score)
     best.ask += [
