@@ -1,6 +1,6 @@
 """Random hard instances of most likely flows, against an independent convex solver (cvxpy with Clarabel).
 
-    python benchmarks/hard_flows.py --instances 60      # about a minute of one core
+    python benchmarks/hard_flows.py # about two minutes of one core
 
 The instances are those of tests/hard_counts.py (tight noise, totals that contradict each other, zeros, Poisson counts
 far from the population). Both answers are put into the same formula for the objective, in plain NumPy; an answer of
@@ -121,15 +121,18 @@ def compare(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", type=int, default=60)
+    parser.add_argument("--instances", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="seeds before it are taken from the file of results")
     given, began = parser.parse_args(), process_time()
-    rows = [compare(seed) for seed in range(given.instances)]
+    path = ROOT / "benchmarks" / "results" / "hard_flows.json"
+    kept = [r for r in json.loads(path.read_text("utf-8"))["rows"] if r["seed"] < given.first] if given.first else []
+    rows = [*kept, *(compare(seed) for seed in range(given.first, given.instances))]
     both = np.array([r["ours above theirs"] for r in rows if "ours above theirs" in r])
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()
     found = {
-        "command": f"python benchmarks/hard_flows.py --instances {given.instances}",
+        "command": f"python benchmarks/hard_flows.py --first {given.first} --instances {given.instances}",
         "commit": commit,
         "cpu_s": round(process_time() - began, 1),
         "instances": len(rows),
@@ -145,7 +148,6 @@ def main():
         "rows": rows,
     }
     print({k: v for k, v in found.items() if k != "rows"})
-    path = ROOT / "benchmarks" / "results" / "hard_flows.json"
     path.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

@@ -16,6 +16,7 @@ from sumwise.collective.intervals import count_intervals
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.map_counts import map_counts
+from sumwise.collective.map_counts_batch import map_counts_batch
 from sumwise.collective.measurements import tables_from_measurements
 from sumwise.collective.movement import Movement
 from sumwise.collective.places import Places
@@ -47,6 +48,7 @@ __all__ = [
     "forecast",
     "line_crossings",
     "map_counts",
+    "map_counts_batch",
     "od_table",
     "routes",
     "sample_counts",

@@ -90,7 +90,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     watch = _Watch(problem, tol, max_gap)
     search = _Search(problem, watch, max_products)
     direct = max_iter if start is not None else min(max_iter, DIRECT)
-    done = search.newton(_first(problem, start, problem.observations), direct)
+    done = search.newton(first_multipliers(problem, start, problem.observations), direct)
     if not done and search.n_iter < max_iter and not search.infeasible:
         done = _continuation(search, max_iter)
     best: _Point = watch.best
@@ -158,7 +158,7 @@ def _continuation(search, max_iter):
     multipliers grow like 1 / heat where observations contradict each other, which the extrapolation follows.
     """
     problem, observations = search.problem, search.problem.observations
-    flat = _evaluate(problem, _first(problem, None, observations))
+    flat = _evaluate(problem, first_multipliers(problem, None, observations))
     heat = max(flat.gap / problem.total, 4.0) if np.isfinite(flat.gap) else 1e6
     path, factor = [], 4.0
     g = np.zeros(observations.size)
@@ -168,7 +168,7 @@ def _continuation(search, max_iter):
         watch = _Watch(stage, STAGE, 0.0) if heat > 1.0 else search.watch
         trial = _Search(own, watch, search.max_products, search.n_iter)
         steps = 40 if heat > 1.0 else max_iter - search.n_iter
-        done = trial.newton(_first(own, _follow(path, heat, g, own), own.observations), steps)
+        done = trial.newton(first_multipliers(own, _follow(path, heat, g, own), own.observations), steps)
         search.n_iter = trial.n_iter
         problem.n_passes += 0 if own is problem else stage.n_passes
         problem.n_tangents += 0 if own is problem else stage.n_tangents
@@ -194,8 +194,8 @@ def _follow(path, heat, g, problem):
         return g
     (h0, g0), (h1, g1) = path
     ahead = g1 + (g1 - g0) * (1.0 / heat - 1.0 / h1) / (1.0 / h1 - 1.0 / h0)
-    ahead = _first(problem, ahead, problem.observations)
-    plain = _first(problem, g1, problem.observations)
+    ahead = first_multipliers(problem, ahead, problem.observations)
+    plain = first_multipliers(problem, g1, problem.observations)
     return min((ahead, plain), key=lambda x: _finite(_evaluate(problem, x).loss))
 
 
@@ -227,7 +227,7 @@ def proves_infeasible(problem, g):
     return False
 
 
-def _first(problem, start, observations):
+def first_multipliers(problem, start, observations):
     """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
     low, high = observations.lower, observations.upper
     g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
