@@ -124,6 +124,7 @@ def killed_once_saved(path, log):
 RESUMED = """
 import json, pathlib, sys, warnings
 import numpy as np
+from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, on_spark
 on_spark.GATHER = 3  # so that chains are gathered between

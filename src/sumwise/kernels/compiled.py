@@ -50,6 +50,7 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
         kept = dict(options)
         if kept.get("cache") and not _notice.can_keep:
             kept["cache"] = False
+        kept.setdefault("no_cfunc_wrapper", True)
         return numba.njit(**kept)(function)
 
     return compiled

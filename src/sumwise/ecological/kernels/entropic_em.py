@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from sumwise.ecological.kernels.raking import LEAST, tilt
+from sumwise.ecological.kernels.batched_raking import em_pass, is_small
+from sumwise.ecological.kernels.raking import LEAST, spread_targets, summed, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
 from sumwise.kernels.compiled import njit
 
@@ -81,12 +82,12 @@ def _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, optio
     """One pass over units span[0] to span[1]; adds to moment (2, R, C), returns this part of the objective."""
     n_rows, n_cols = log_shares.shape
     gamma, newton, tol = options[0], int(options[1]), options[2]
-    work = np.zeros((2 * n_cols + 3, n_cols))
-    b = np.zeros((n_rows, n_cols))
+    work = np.empty((2 * n_cols + 3, n_cols))
+    b = np.empty((n_rows, n_cols))
     target = np.empty(n_cols)
     value = 0.0
     for i in range(span[0], span[1]):
-        total = rows[i].sum()
+        total = summed(rows[i])
         divergence[i] = 0.0
         if total <= 0 or weight[i] <= 0:
             continue
@@ -134,7 +135,9 @@ def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, a
     options: (gamma, Newton steps, tolerance of a tilt).
     """
     fixed = (rows, cols, scale, weight, log_shares, tilts, divergence)
-    if len(rows) >= MANY:
+    if is_small(rows, cols):
+        moment, value = em_pass(rows, spread_targets(cols, rows.sum(axis=1)), *fixed[2:], options)
+    elif len(rows) >= MANY:
         moments, values = np.zeros((CHUNKS, 2, *log_shares.shape)), np.zeros(CHUNKS)
         _chunks(*fixed, options, moments, values)
         moment, value = moments.sum(axis=0), float(values.sum())

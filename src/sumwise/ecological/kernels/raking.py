@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from sumwise.ecological.kernels.batched_raking import LONGEST, is_small, polish_units, tilt_units
 from sumwise.ecological.kernels.small_cholesky import factor, solve
 from sumwise.kernels.compiled import njit
 
 LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
-LONGEST = 8.0  # the largest step of a tilt
+
+
+@njit(cache=True)
+def summed(values):
+    """The sum of a vector. NumPy's own, and slices that are set at once, take longer to compile than all else here."""
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k]
+    return total
 
 
 @njit(cache=True)
@@ -42,9 +51,10 @@ def curvature(x, t, b, v, gradient):
     V is singular along the vector of ones, where nothing happens: a multiple of 11' is added.
     """
     n_rows, n_cols = b.shape
-    v[:] = 0.0
     for c in range(n_cols):
         gradient[c] = t[c]
+        for e in range(n_cols):
+            v[c, e] = 0.0
     for r in range(n_rows):
         if x[r] <= 0:
             continue
@@ -73,13 +83,13 @@ def tilt(log_shares, x, t, tilt_, b, max_iter, tol, work):
     n_cols = t.shape[0]
     v, lower = work[:n_cols], work[n_cols : 2 * n_cols]
     gradient, step, before = work[2 * n_cols], work[2 * n_cols + 1], work[2 * n_cols + 2]
-    total = t.sum()
+    total = summed(t)
     value = tilted_rows(log_shares, x, t, tilt_, b)
     gap = 0.0
     for k in range(max_iter + 1):
         curvature(x, t, b, v, gradient)
         factor(v, lower)
-        gap = 0.0  # by hand: NumPy's own take longer to compile than all of this
+        gap = 0.0
         for c in range(n_cols):
             gap = max(gap, abs(gradient[c]))
         gap /= total
@@ -108,7 +118,7 @@ def tilt(log_shares, x, t, tilt_, b, max_iter, tol, work):
 def _polish(x, t, b, max_iter, tol):
     """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
     n_rows, n_cols = b.shape
-    total = t.sum()
+    total = summed(t)
     gap = np.inf
     for _ in range(max_iter):
         for c in range(n_cols):
@@ -120,7 +130,7 @@ def _polish(x, t, b, max_iter, tol):
                 b[r, c] *= scale
         gap = 0.0
         for r in range(n_rows):
-            s = b[r].sum()
+            s = summed(b[r])
             if x[r] <= 0 or s <= 0:
                 continue
             gap = max(gap, x[r] * abs(s - 1))
@@ -145,8 +155,29 @@ def rake(rows: np.ndarray, cols: np.ndarray, log_shares: np.ndarray) -> np.ndarr
     array([[[0.5, 0.5], [0.5, 0.5]]])
     """
     cells = np.repeat(np.exp(log_shares)[None], len(rows), axis=0)
-    _rake(rows, cols, log_shares, cells, 50)
+    if not is_small(rows, cols):
+        _rake(rows, cols, log_shares, cells, 50)
+        return cells
+    totals = rows.sum(axis=1)
+    units = totals > 0
+    x, t = rows[units], cols[units]
+    shares, _ = tilt_units(log_shares, x, spread_targets(t, totals[units]), np.zeros_like(t), 50, 1e-10)
+    polish_units(x, t, shares, 2000, 1e-13)
+    cells[units] = np.where(x[:, :, None] > 0, shares, cells[units])
     return cells
+
+
+def spread_targets(cols: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Column totals with a little of each unit's total spread over all, so that an empty column has a finite tilt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.raking import spread_targets
+    >>> spread_targets(np.array([[0.0, 50.0]]), np.array([50.0]))[0].round(9).tolist()
+    [2.5e-05, 49.999975]
+    """
+    return cols * (1 - LEAST) + LEAST * totals[:, None] / cols.shape[1]
 
 
 @njit(cache=True)
@@ -154,11 +185,11 @@ def _rake(rows, cols, log_shares, cells, max_iter):
     """Write the raked shares into cells (n, R, C), which hold the given shares."""
     n, n_rows = rows.shape
     n_cols = cols.shape[1]
-    work = np.zeros((2 * n_cols + 3, n_cols))
+    work = np.empty((2 * n_cols + 3, n_cols))
     target, shift = np.empty(n_cols), np.empty(n_cols)
     shares = cells[:1].copy()
     for i in range(n):
-        total = rows[i].sum()
+        total = summed(rows[i])
         if total <= 0:
             continue
         for c in range(n_cols):

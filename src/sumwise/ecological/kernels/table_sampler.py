@@ -79,17 +79,18 @@ def sweep_tables(tables, alpha, rng):
                             _swap(tables[i], alpha, r, s, c, d, rng.random())
             continue
         for _ in range(n_rows * n_cols):
-            r, c = rng.integers(0, n_rows), rng.integers(0, n_cols)
-            s = (r + 1 + rng.integers(0, n_rows - 1)) % n_rows
-            d = (c + 1 + rng.integers(0, n_cols - 1)) % n_cols
+            r, c = int(rng.random() * n_rows), int(rng.random() * n_cols)  # rng.integers takes a second to compile
+            s = (r + 1 + int(rng.random() * (n_rows - 1))) % n_rows
+            d = (c + 1 + int(rng.random() * (n_cols - 1))) % n_cols
             _swap(tables[i], alpha, r, s, c, d, rng.random())
 
 
 @njit(cache=True)
 def _row_log_density(tables, r, alpha_row, shape, rate):
     """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
-    value, strength = 0.0, alpha_row.sum()
+    value, strength = 0.0, 0.0
     for c in range(alpha_row.shape[0]):
+        strength += alpha_row[c]
         value += shape * math.log(alpha_row[c]) - rate * alpha_row[c]  # a density of log alpha
     top, base = math.lgamma(strength), np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
@@ -107,16 +108,26 @@ def _row_log_density(tables, r, alpha_row, shape, rate):
 
 
 @njit(cache=True)
-def _slice_along(tables, r, alpha_row, direction, width, shape, rate, rng):
-    """A slice-sampling step of log alpha_r along `direction` (Neal 2003, stepping out), in place."""
-    start = alpha_row.copy()
+def _density_at(tables, r, start, alpha_row, along, place, shape, rate):
+    """Move log alpha_r by `place` from `start`, in all shares or in share `along`, and return the log density there."""
+    for c in range(alpha_row.shape[0]):
+        alpha_row[c] = start[c] * math.exp(place) if along < 0 or along == c else start[c]
+    return _row_log_density(tables, r, alpha_row, shape, rate)
+
+
+@njit(cache=True)
+def _slice_along(tables, r, alpha_row, along, width, shape, rate, rng):
+    """A slice-sampling step of log alpha_r (Neal 2003, stepping out), in place; loops compile faster than arrays."""
+    start = np.empty(alpha_row.shape[0])
+    for c in range(alpha_row.shape[0]):
+        start[c] = alpha_row[c]
     level = _row_log_density(tables, r, start, shape, rate) + math.log(rng.random())
     low = -width * rng.random()
     high = low + width
-    for end in (0, 1):
+    for end in range(2):
         for _ in range(8):
             place = low if end == 0 else high
-            if _row_log_density(tables, r, start * np.exp(place * direction), shape, rate) < level:
+            if _density_at(tables, r, start, alpha_row, along, place, shape, rate) < level:
                 break
             if end == 0:
                 low -= width
@@ -124,48 +135,46 @@ def _slice_along(tables, r, alpha_row, direction, width, shape, rate, rng):
                 high += width
     for _ in range(50):
         place = low + (high - low) * rng.random()
-        alpha_row[:] = start * np.exp(place * direction)
-        if _row_log_density(tables, r, alpha_row, shape, rate) >= level:
+        if _density_at(tables, r, start, alpha_row, along, place, shape, rate) >= level:
             return
         if place < 0:
             low = place
         else:
             high = place
-    alpha_row[:] = start
+    for c in range(alpha_row.shape[0]):
+        alpha_row[c] = start[c]
 
 
 @njit(cache=True)
 def sweep_concentrations(tables, alpha, width, shape, rate, rng):
     """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
-    n_rows, n_cols = alpha.shape
-    for r in range(n_rows):
-        row = alpha[r]
-        direction = np.ones(n_cols)
-        _slice_along(tables, r, row, direction, width, shape, rate, rng)
-        for c in range(n_cols):
-            direction[:] = 0.0
-            direction[c] = 1.0
-            _slice_along(tables, r, row, direction, width, shape, rate, rng)
+    for r in range(alpha.shape[0]):
+        for along in range(-1, alpha.shape[1]):
+            _slice_along(tables, r, alpha[r], along, width, shape, rate, rng)
 
 
 @njit(cache=True)
-def sample_chain(tables, alpha, n_keep, thin, shape, rate, rng):
-    """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
+def _run_chain(tables, alpha, thin, shape, rate, rng, totals, kept, mean):
+    """Write every draw into totals and kept (n_keep, R, C), and add the mean of the tables to mean (n, R, C)."""
     n, n_rows, n_cols = tables.shape
-    totals = np.empty((n_keep, n_rows, n_cols))
-    kept = np.empty((n_keep, n_rows, n_cols))
-    mean = np.zeros((n, n_rows, n_cols))
+    n_keep = totals.shape[0]
     for k in range(n_keep):
         for _ in range(thin):
             sweep_tables(tables, alpha, rng)
             sweep_concentrations(tables, alpha, 0.5, shape, rate, rng)
-        totals[k] = 0.0
-        for i in range(n):
-            for r in range(n_rows):
-                for c in range(n_cols):
+        for r in range(n_rows):
+            for c in range(n_cols):
+                kept[k, r, c] = alpha[r, c]
+                for i in range(n):
                     totals[k, r, c] += tables[i, r, c]
                     mean[i, r, c] += tables[i, r, c] / n_keep
-        kept[k] = alpha
+
+
+def sample_chain(tables, alpha, n_keep, thin, shape, rate, rng):
+    """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
+    totals, kept = np.zeros((n_keep, *alpha.shape)), np.empty((n_keep, *alpha.shape))
+    mean = np.zeros(tables.shape)
+    _run_chain(tables, alpha, thin, shape, rate, rng, totals, kept, mean)
     return totals, kept, mean
 
 
@@ -185,24 +194,26 @@ def largest_remainder(x: np.ndarray, totals: np.ndarray) -> np.ndarray:
     return floors + (rank < missing[:, None])
 
 
-@njit(cache=True)
-def north_west(rows, cols, guide):
-    """A whole table with these margins near the guide (n, R, C): its floors where there is room, the rest in order."""
-    n, n_rows = rows.shape
-    n_cols = cols.shape[1]
-    tables = np.zeros((n, n_rows, n_cols), dtype=np.int64)
-    for i in range(n):
-        x, t = rows[i].copy(), cols[i].copy()
+def north_west(rows: np.ndarray, cols: np.ndarray, guide: np.ndarray) -> np.ndarray:
+    """A whole table with these margins near the guide (n, R, C): its floors where there is room, the rest in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.table_sampler import north_west
+    >>> north_west(np.array([[3, 2]]), np.array([[4, 1]]), np.array([[[2.7, 0.3], [1.6, 0.4]]]))
+    array([[[3, 0], [1, 1]]])
+    """
+    n_rows, n_cols = rows.shape[1], cols.shape[1]
+    tables = np.zeros(guide.shape, dtype=np.int64)
+    x, t, floors = rows.astype(np.int64), cols.astype(np.int64), guide.astype(np.int64)
+    for most in (floors, None):
         for r in range(n_rows):
             for c in range(n_cols):
-                whole = min(int(guide[i, r, c]), x[r], t[c])
-                tables[i, r, c] = whole
-                x[r] -= whole
-                t[c] -= whole
-        for r in range(n_rows):
-            for c in range(n_cols):
-                whole = min(x[r], t[c])
-                tables[i, r, c] += whole
-                x[r] -= whole
-                t[c] -= whole
+                whole = np.minimum(x[:, r], t[:, c])
+                if most is not None:
+                    whole = np.minimum(whole, most[:, r, c])
+                tables[:, r, c] += whole
+                x[:, r] -= whole
+                t[:, c] -= whole
     return tables

@@ -11,6 +11,8 @@ from sumwise.kernels.compiled import njit
 
 __all__ = ["most_likely_labels", "top_labels"]
 
+MANY = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
+
 
 def top_labels(scores, offsets, counts, weights=None):
     """Give each bag's highest scores the label 1 until its count is used up.
@@ -39,7 +41,8 @@ def top_labels(scores, offsets, counts, weights=None):
     counts = np.asarray(counts, dtype=np.float64)
     weights = np.ones(scores.size) if weights is None else np.asarray(weights, dtype=np.float64)
     whole = np.rint(counts)
-    if (np.abs(counts - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weights == 1.0).all():
+    many = scores.size >= MANY
+    if many and (np.abs(counts - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weights == 1.0).all():
         return _top(scores, offsets, whole.astype(np.int64))
     order = np.lexsort((-scores, np.repeat(np.arange(sizes.size), sizes)))
     before = np.concatenate([[0.0], np.cumsum(weights[order])])
