@@ -36,7 +36,7 @@ def test_without_a_folder_kernels_compile_in_every_session(monkeypatch):
     asked = []
     monkeypatch.setattr(numba, "njit", lambda **options: asked.append(options) or (lambda f: f))
     njit(cache=True, nogil=True)(abs)
-    assert asked == [{"cache": False, "nogil": True}]
+    assert asked == [{"cache": False, "nogil": True, "no_cfunc_wrapper": True}]
 
 
 def test_notice_comes_once_and_only_after_a_moment(monkeypatch, caplog):
@@ -145,6 +145,6 @@ def test_first_fits_compile_few_kernels(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     (ecological, its_texts), (proportions, their_texts) = (map(int, line.split()) for line in done.stdout.splitlines())
     assert (its_texts, their_texts) == (0, 0)  # writing down shapes for an error took a third of the time
-    assert ecological <= 30  # 91 before
+    assert ecological == 0  # small problems rake in NumPy
     assert proportions <= 30  # 91 before
     assert done.stderr.count("\n") == 1  # the notice, once

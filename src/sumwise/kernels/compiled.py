@@ -50,7 +50,7 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
         kept = dict(options)
         if kept.get("cache") and not _notice.can_keep:
             kept["cache"] = False
-        kept.setdefault("no_cfunc_wrapper", True)
+        kept.setdefault("no_cfunc_wrapper", True)  # nobody takes a kernel's address; it costs a twentieth of the time
         return numba.njit(**kept)(function)
 
     return compiled
