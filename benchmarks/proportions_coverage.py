@@ -7,8 +7,10 @@
 Coefficients: `covariance(...).to_frame(0.9)` with new people, coefficients and labels in every simulation; cases differ
 in bags, members, features and classes. Shares: those of subgroups of the very people in the bags, given the counts
 (`realised=True, counts=`), in generated votes; "regions differ" has effects of regions that the model does not know.
-Areas: 25 areas of the American Community Survey, a hundred members each, who has a bachelor's degree; shares of
-subgroups among 3,000 other people of these areas, nobody naming groups of bags. Standard errors are over simulations.
+Areas: 25 areas of the American Community Survey, a hundred members each; who has a bachelor's degree, a high income,
+a home of their own or a spouse in the house. Shares of subgroups of thirty people or more among 3,000 others of these
+areas, nobody naming groups of bags. The areas are the same in all simulations, so that one label is one set of effects:
+coverage is to be read over the four labels together. Standard errors are over simulations.
 Writes benchmarks/results/proportions_coverage.json.
 """
 
@@ -20,13 +22,14 @@ import subprocess
 import time
 import warnings
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import proportions_few_bags as few
 
 from proportions import puma_people, table
 from sumwise import Bags, synthetic
-from sumwise.features import Features
 from sumwise.proportions import CardinalityClassifier, covariance, subgroups
 
 RESULTS = Path(__file__).parent / "results" / "proportions_coverage.json"
@@ -42,6 +45,12 @@ SHARES = {  # bags, members, classes, effect of regions
     "shares given counts": (40, 15, 2, 0.0),
     "shares given counts, three classes": (30, 6, 3, 0.0),
     "shares given counts, regions differ": (40, 15, 2, 0.4),
+}
+AREAS = {
+    "areas, bachelor's degree": "bachelor",
+    "areas, high income": "rich",
+    "areas, home owned": "owner",
+    "areas, married": "married",
 }
 
 
@@ -86,12 +95,16 @@ def shares(case, seed):
     return np.concatenate(out)
 
 
-def areas(_, seed):
+@cache
+def survey():
+    """Columns of the people of the areas."""
+    return puma_people()[0]
+
+
+def areas(case, seed):
     """Whether each interval holds the share of a subgroup among other people of the areas."""
-    features, labels, groups = puma_people()
-    rows = Bags.from_frame(features.assign(all=0), bag="all")
-    values = Features.learn(rows).matrix(rows)
-    values = values[:, (values != 0).mean(axis=0) > 0.01]
+    label = AREAS[case]
+    values, labels, groups = few.people(label)
     rng = np.random.default_rng(seed)
     train = np.concatenate([rng.permutation(np.flatnonzero(groups == g))[:100] for g in np.unique(groups)])
     test = rng.permutation(np.setdiff1d(np.arange(len(labels)), train))[:3000]
@@ -102,16 +115,19 @@ def areas(_, seed):
     sure = replace(covariance(clf, bags, counts, "expected"), n_draws=100)
     edges = np.searchsorted(groups[test], np.arange(groups.max() + 2))
     people, out = Bags(values[test], edges, ids=range(groups.max() + 1)).drop_empty(), []
-    for name in ("SEX", "MSP", "OWN_RENT"):
-        codes = features[name].to_numpy()[test]
+    for name in ("SEX", "MSP", "OWN_RENT", "RAC1P"):
+        if label == {"OWN_RENT": "owner", "MSP": "married"}.get(name):
+            continue
+        codes = survey()[name].to_numpy()[test]
         found = subgroups(clf, people, {name: codes}, uncertainty=sure, realised=True)
         low, high = found.interval(LEVEL)
         true = np.array([labels[test][codes == g].mean() for g in found.groups[name]])
-        out.append((low[:, 1] <= true) & (true <= high[:, 1]))
+        enough = np.array([(codes == g).sum() >= 30 for g in found.groups[name]])
+        out.append(((low[:, 1] <= true) & (true <= high[:, 1]))[enough])
     return np.concatenate(out)
 
 
-CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares) | {"areas": areas}
+CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares) | dict.fromkeys(AREAS, areas)
 
 
 def main():
