@@ -152,11 +152,11 @@ def scores(data, settings, modules):
     return roc_auc_score(labels, probs if by else probs[:, 1], **by), log_loss(labels, probs)
 
 
-def measured(name, n_draws):
+def measured(name, n_draws, first=FIRST):
     """Scores of the default, and gains over the classifier without each rule, of every draw."""
     usual, gains = [], {}
     begin = time.process_time()
-    for seed in range(FIRST, FIRST + n_draws):
+    for seed in range(first, first + n_draws):
         data = draw(name, seed)
         base = scores(data, {}, {})
         usual.append([round(float(x), 5) for x in base])
@@ -187,12 +187,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(DATA))
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
     for name in () if args.show else args.sets or DATA:
-        cell = measured(name, args.draws)
+        cell = measured(name, args.draws, args.first)
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         cell["commit"] = commit.stdout.strip()
         kept["cells"] = [c for c in kept["cells"] if c["data"] != name] + [cell]
