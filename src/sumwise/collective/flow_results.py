@@ -29,6 +29,7 @@ from sumwise.collective.tracks import Tracks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
+from sumwise.progress import track
 
 
 class FlowResults(Estimator):
@@ -289,7 +290,7 @@ class FlowResults(Estimator):
         if len(seen) > 2 and not self.cyclic:
             tries.append(("ahead", [seen[-1]]))
         rows = []
-        for kind, times in tries:
+        for kind, times in track(tries, "Checks"):
             made = problem.inside(problem.solve(self._best(), times))
             for t in times:
                 before = max((s for s in seen if s < t), default=seen[-1])

@@ -175,7 +175,8 @@ def subgroup_shares(
     else:
         sure = bootstrap(model, bags, counts, n=40, random_state=random_state)
     parts = []
-    for name, texts in {"everybody": np.full(bags.n_rows, "all", dtype=object), **dict(groups)}.items():
+    asked = {"everybody": np.full(bags.n_rows, "all", dtype=object), **dict(groups)}
+    for name, texts in track(asked.items(), "Groupings"):
         found = subgroups(
             model,
             bags,

@@ -172,7 +172,7 @@ def search_penalty(
     """
     folds = _folds(likelihood.n_bags, rng)
     fits: dict[int, _Fits] = {}
-    with Progress("Penalty", verbose=verbose) as progress:
+    with Progress("Penalty", MOST_FITS, verbose) as progress:
 
         def visit(i, starts):
             fits[i] = _fit_folds(make, likelihood, STEPS[i], starts, folds)

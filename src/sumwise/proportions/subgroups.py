@@ -14,6 +14,7 @@ from sumwise.bags import Bags
 from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.progress import track
 from sumwise.proportions.members import Members, gather
 from sumwise.proportions.uncertainty import Covariance
 
@@ -232,7 +233,8 @@ class _Question:
     def draws(self, uncertainty: Any, shares: np.ndarray) -> np.ndarray:
         """Shares that are as plausible, (n_draws, n_groups, n_classes): of probabilities, or of labels."""
         expected, chance = [], []
-        for other in uncertainty.models(self.rng):
+        many = uncertainty.n_draws if isinstance(uncertainty, Covariance) else len(uncertainty.fitted)
+        for other in track(uncertainty.models(self.rng), "Draws", many):
             expected.append(self.expected(other))
             if self.realised:
                 chance.append(self._lottery(other, expected[-1]))

@@ -114,7 +114,7 @@ class Study:
                 notes=[*self.problem.remarks, *self.notes],
                 cautions=self.cautions,
                 why=self.why,
-                source=self.files()[0].stem if self.files() else None,
+                source=self.files()[0].name.removesuffix(".gz").rpartition(".")[0] if self.files() else None,
                 step=self.work.step,
                 **self.details,
             )
