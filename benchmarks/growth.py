@@ -1,7 +1,9 @@
 """How each family grows: CPU seconds and memory of a fit with its defaults at four sizes, and fitted exponents.
 
     python benchmarks/growth.py                    # all, about six CPU minutes
-    python benchmarks/growth.py ecological maxent  # some; the others keep what the file says
+    python benchmarks/growth.py ecological levels  # some; the others keep what the file says
+    python benchmarks/growth.py --between          # sizes around every switch between methods: growth_between.json
+    python benchmarks/growth.py king --repeats 3 --out a.json; python benchmarks/growth.py --merge a.json
     python benchmarks/growth.py --show             # what the file says
     python benchmarks/growth.py --page             # writes the table into docs/explanation/scale.md
 
@@ -9,7 +11,8 @@ Every size runs in a process of its own on one thread, after a small fit of the 
 where it had to compile, it runs again.
 Memory is the largest resident size during the fit, less what was resident before it (data, packages): `VmHWM` of
 /proc/self/status after a reset, so that it needs Linux. Exponents are slopes of log seconds (bytes) on the log of the
-size over the larger three sizes. Writes benchmarks/results/growth.json, from which docs/explanation/scale.md quotes.
+size over the larger three sizes. Seconds and bytes are medians of the repeats; `spread` is the largest over the
+smallest seconds. Writes benchmarks/results/growth.json, from which docs/explanation/scale.md quotes.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -28,6 +32,7 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
+BETWEEN = Path(__file__).parent / "results" / "growth_between.json"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scale.md"
 HOUR, ROOM = 3600.0, 20e9  # what a fit may take on this machine, in CPU seconds and bytes
 BEYOND = {
@@ -238,6 +243,17 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
 }
 
 
+SWITCHES: dict[str, tuple[int, ...]] = {
+    "ecological": (1, 10, 200, 550, 560, 1_000, 3_900, 4_100, 10_000),
+    "proportions": (90, 210, 1_900),
+    "kernel_ridge": (900, 1_100, 2_000, 2_100, 3_900, 4_100, 8_100, 8_300, 16_000),
+    "process": (900, 1_100, 1_990, 2_010, 3_900, 4_100, 8_100, 8_300, 16_000),
+    "levels": (1_000, 1_400, 2_000, 2_900, 3_100, 5_000, 10_000, 14_000),
+    "many_levels": (750, 900, 1_000, 1_100, 1_300, 1_500, 2_000, 4_000),
+}
+"""Sizes between and beyond those of the table, on both sides of every switch between methods."""
+
+
 def measure(name: str, size: int) -> dict[str, float]:
     """CPU seconds and bytes of one fit in this process."""
     make, _, sizes = FAMILIES[name]
@@ -270,6 +286,35 @@ def alone(name: str, size: int) -> dict[str, float]:
     if "compiles its kernels" in done.stderr:  # this size needs others than the small fit; they are kept now
         return alone(name, size)
     return json.loads(done.stdout.strip().split("\n")[-1])
+
+
+def repeated(name: str, size: int, repeats: int) -> dict[str, float]:
+    """Medians of so many measurements, and how far apart the seconds were."""
+    runs = [alone(name, size) for _ in range(repeats)]
+    middle = {key: float(np.median([run[key] for run in runs])) for key in ("cpu_s", "bytes", "before")}
+    seconds = [run["cpu_s"] for run in runs]
+    spread = {"repeats": repeats, "spread": round(max(seconds) / max(min(seconds), 1e-3), 2)}
+    return {"size": size, **middle, **spread}
+
+
+def machine() -> str:
+    """The processor and how many cores it has."""
+    with open("/proc/cpuinfo", encoding="ascii") as lines:
+        name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def between(names: list[str], repeats: int, out: Path) -> None:
+    """Measure around the switches, and by how much more the cost grew than the size between neighbours."""
+    results = json.loads(out.read_text("utf-8")) if out.exists() else {"families": {}}
+    for name in names or SWITCHES:
+        found = [repeated(name, size, repeats) for size in SWITCHES[name]]
+        for before, after in pairwise(found):
+            after["step"] = round(after["cpu_s"] / max(before["cpu_s"], 0.01) / (after["size"] / before["size"]), 2)
+        print(name, [(f["size"], f["cpu_s"], f.get("step")) for f in found], flush=True)
+        results["families"][name] = {"grows": FAMILIES[name][1], "machine": machine(), "measured": found}
+        results |= {"command": "python benchmarks/growth.py --between", "seed": 0, "threads": 1}
+        out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 def exponent(found: list[dict[str, float]], what: str) -> float:
@@ -342,24 +387,34 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[[], *FAMILIES], default=[])
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--between", action="store_true")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where to write, for parts that are measured elsewhere")
+    parser.add_argument("--merge", type=Path, nargs="+", default=[], help="files that --out wrote")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(measure(given.one[0], int(given.one[1]))))
         return
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"families": {}}
-    for name in () if given.show or given.page else given.names or FAMILIES:
+    if given.between:
+        between(given.names, given.repeats, given.out or BETWEEN)
+        return
+    out = given.out or RESULTS
+    results = json.loads(out.read_text("utf-8")) if out.exists() else {"families": {}}
+    for part in given.merge:
+        results["families"] |= json.loads(part.read_text("utf-8"))["families"]
+        out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    for name in () if given.show or given.page or given.merge else given.names or FAMILIES:
         _, grows, sizes = FAMILIES[name]
-        found = [alone(name, size) for size in sizes]
+        found = [repeated(name, size, given.repeats) for size in sizes]
         print(name, found, flush=True)
-        results["families"][name] = summarised(name, grows, found)
+        results["families"][name] = summarised(name, grows, found) | {"machine": machine()}
         results |= {"command": "python benchmarks/growth.py", "seed": 0, "threads": 1}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     if given.page:
+        known = {name: results["families"][name] for name in FAMILIES if name in results["families"]}
         results["families"] = {
-            name: summarised(name, FAMILIES[name][1], results["families"][name]["measured"])
-            for name in FAMILIES
-            if name in results["families"]
+            name: found | summarised(name, FAMILIES[name][1], found["measured"]) for name, found in known.items()
         }
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
         write_page(results)
