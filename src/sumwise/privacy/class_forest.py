@@ -6,39 +6,74 @@ follows along the path between its attributes, and is independent given the clas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-FLOOR = 1e-9
+FLOOR = 1e-12  # of a share
+SWEEPS = 3  # of fitting a pair to the margins of its attributes
+
+
+class Measured(Protocol):
+    """Noisy counts (..., K) by class, and the standard deviation of one of them."""
+
+    counts: np.ndarray
+    scale: float
 
 
 class ClassForest:
     """Probabilities of pairs by class, from noisy counts of single attributes and of some pairs.
 
-    singles: per attribute, counts (L, K); pairs: per pair of attributes (i, j), i < j, counts (L_i, L_j, K); noise: the
-    standard deviation of a cell of each pair.
+    singles: one (L, K) per attribute; pairs: (L_i, L_j, K) per pair of attributes (i, j), i < j. What several tables
+    have is averaged, weighted by precision; shares are the nearest ones that are not negative; pairs are shrunk towards
+    independence within classes by the factor of James and Stein, as far as noise explains their distance from it.
     """
 
-    def __init__(
-        self,
-        singles: list[np.ndarray],
-        pairs: Mapping[tuple[int, int], np.ndarray],
-        noise: Mapping[tuple[int, int], float],
-    ) -> None:
-        totals = np.mean([s.sum(axis=0) for s in singles], axis=0)
-        self.totals = np.maximum(totals, 1.0)  # (K,) people of each class
-        self.n_classes = len(self.totals)
-        self.singles = [self._shares(s) for s in singles]
-        self.pairs = {key: self._shares(p.reshape(-1, self.n_classes)).reshape(p.shape) for key, p in pairs.items()}
-        self.paths = self._forest(noise)
+    def __init__(self, singles: Sequence[Measured], pairs: Mapping[tuple[int, int], Measured]) -> None:
+        self.n_classes = singles[0].counts.shape[-1]
+        self.totals = self._class_totals([*singles, *pairs.values()])  # (K,) people of each class
+        self.singles = [self._margin(i, single, pairs) for i, single in enumerate(singles)]
+        self.pairs = {key: self._pair(*key, measured) for key, measured in pairs.items()}
+        self.paths = self._forest()
+
+    def _class_totals(self, measured: Sequence[Measured]) -> np.ndarray:
+        weights = np.array([1.0 / (m.scale**2 * m.counts[..., 0].size) for m in measured])
+        sums = np.stack([m.counts.reshape(-1, self.n_classes).sum(axis=0) for m in measured])
+        return np.maximum(weights @ sums / weights.sum(), 1.0)
+
+    def _margin(self, i: int, single: Measured, pairs: Mapping[tuple[int, int], Measured]) -> np.ndarray:
+        """Shares (L, K) of an attribute's levels within each class, from every table that has it."""
+        weight = single.scale**-2
+        above, below = weight * single.counts, weight
+        for key, pair in pairs.items():
+            if i in key:
+                other = 1 - key.index(i)
+                weight = 1.0 / (pair.scale**2 * pair.counts.shape[other])
+                above, below = above + weight * pair.counts.sum(axis=other), below + weight
+        return self._shares(above / below)
 
     def _shares(self, counts: np.ndarray) -> np.ndarray:
         """Shares within each class, none negative."""
-        clipped = np.maximum(counts, 0.0) + FLOOR
-        return clipped / clipped.sum(axis=0)
+        flat = counts.reshape(-1, self.n_classes)
+        shares = np.column_stack([nearest_shares(flat[:, k] / self.totals[k]) for k in range(self.n_classes)])
+        return (shares.reshape(counts.shape) + FLOOR) / (1.0 + FLOOR * len(flat))
 
-    def _forest(self, noise: Mapping[tuple[int, int], float]) -> dict[int, list[tuple[int, np.ndarray]]]:
+    def _pair(self, i: int, j: int, measured: Measured) -> np.ndarray:
+        """Shares (L_i, L_j, K) of a measured pair within each class, with the margins of its attributes."""
+        apart = self._apart(i, j)
+        far = float(np.sum((measured.counts - apart * self.totals) ** 2))
+        near = max(0.0, 1.0 - measured.scale**2 * measured.counts.size / max(far, 1e-300))
+        shares = near * self._shares(measured.counts) + (1.0 - near) * apart
+        for _ in range(SWEEPS if near else 0):
+            shares = shares * (self.singles[i] / shares.sum(axis=1))[:, None]
+            shares = shares * (self.singles[j] / shares.sum(axis=0))[None]
+        return shares
+
+    def _apart(self, i: int, j: int) -> np.ndarray:
+        return np.einsum("ak,bk->abk", self.singles[i], self.singles[j])
+
+    def _forest(self) -> dict[int, list[tuple[int, np.ndarray]]]:
         """Neighbours of each attribute, with P(neighbour | attribute, class) as (L, L', K)."""
         root = list(range(len(self.singles)))
 
@@ -47,14 +82,13 @@ class ClassForest:
                 i = root[i]
             return i
 
-        strength = {}
-        for (i, j), joint in self.pairs.items():
-            apart = np.einsum("ak,bk->abk", self.singles[i], self.singles[j])
-            expected = noise[i, j] * joint[..., 0].size * self.n_classes * np.sqrt(2 / np.pi)
-            strength[i, j] = float(np.abs((joint - apart) * self.totals).sum()) - expected
+        strength = {
+            (i, j): float(np.abs((joint - self._apart(i, j)) * self.totals).sum())
+            for (i, j), joint in self.pairs.items()
+        }
         joined: dict[int, list[tuple[int, np.ndarray]]] = {i: [] for i in root}
-        for i, j in sorted(strength, key=strength.get, reverse=True):  # type: ignore[arg-type]
-            if strength[i, j] <= 0 or find(i) == find(j):
+        for (i, j), size in sorted(strength.items(), key=lambda item: -item[1]):
+            if size <= 0 or find(i) == find(j):
                 continue
             root[find(i)] = find(j)
             joint = self.pairs[i, j]
@@ -77,6 +111,13 @@ class ClassForest:
             for j in range(i + 1, len(self.singles)):
                 joint = reached.get(j)
                 if joint is None:
-                    joint = np.einsum("ak,bk->abk", single, self.singles[j])
+                    joint = self._apart(i, j)
                 out[i, j] = self.pairs.get((i, j), joint) * self.totals
         return out
+
+
+def nearest_shares(values: np.ndarray) -> np.ndarray:
+    """The shares (none negative, summing to 1) nearest to values (L,), by their squared distance."""
+    falling = np.sort(values)[::-1]
+    spare = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
+    return np.maximum(values - spare[np.nonzero(falling > spare)[0][-1]], 0.0)
