@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 from pathlib import Path
 from time import process_time
@@ -23,7 +24,7 @@ from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.collective.movement_search import SCALES, STAYS, mixture_weights
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data" / "birds"
+DATA = Path(os.environ.get("SUMWISE_DATA", ROOT.parent / "shared" / "data")) / "birds"
 FOLDS = 10
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 from pathlib import Path
 from time import process_time
@@ -21,7 +22,7 @@ from sumwise.collective import FlowModel, Places
 from sumwise.noise import Exact, Laplace, Poisson
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data" / "mobility"
+DATA = Path(os.environ.get("SUMWISE_DATA", ROOT.parent / "shared" / "data")) / "mobility"
 DRAWS = 10
 
 

@@ -75,7 +75,7 @@ def test_returning_transitions_are_those_of_all_loops():
     model = FlowModel(three, types, noise=Gaussian(5.0), cyclic=True).fit(counts, tracks=tracks)
     brute = np.zeros((3, 3))
     for kind, weight in enumerate(model.weights_):
-        steps = [model._transitions(kind)[k % 4] for k in range(1, 5)]
+        steps = [model.chain(kind).steps[k % 4] for k in range(1, 5)]
         for path in product(range(3), repeat=5):
             if path[0] == path[-1]:
                 brute[path[0], path[2]] += weight * np.prod([p[i, j] for p, i, j in zip(steps, path, path[1:])])
@@ -84,5 +84,15 @@ def test_returning_transitions_are_those_of_all_loops():
     np.testing.assert_allclose(found, brute)
     assert model.predict_tracks(tracks, returning=True)[0] == pytest.approx(found[0, 1])
     assert found[0, 0] > model.transitions(1, 3)[0, 0]
+    taught = FlowModel(three, types, noise=Gaussian(5.0), cyclic=True).fit(counts, tracks=tracks, returning=True)
+    both = [taught.chain(k).returning_probabilities(taught._read_tracks(tracks)) for k in (0, 1)]
+    each = np.column_stack([joint / whole for joint, whole in both])
+    grid = np.linspace(0.01, 0.99, 99)
+    prior = 0.5 * np.log(grid * (1 - grid))  # half a track for each type
+    best = grid[np.argmax(np.log(each @ np.stack([grid, 1 - grid])).sum(axis=0) + prior)]
+    assert taught.weights_[0] == pytest.approx(best, abs=0.02)
+    assert taught.weights_[0] != pytest.approx(model.weights_[0], abs=1e-3)
+    with pytest.raises(DataError, match="there are none"):
+        FlowModel(three, types, cyclic=True).fit(counts, returning=True)
     with pytest.raises(DataError, match="Only individuals of a year that repeats return"):
         FlowModel(three, types[0], noise=Gaussian(5.0)).fit(counts).transitions(0, 1, returning=True)

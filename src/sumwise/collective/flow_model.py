@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.collective.detection import detection_by_place, detection_by_time
 from sumwise.collective.flow_data import Columns, FlowData, population_of, read_counts
 from sumwise.collective.flow_exchange import FlowExchange, od_table
-from sumwise.collective.flow_problem import FlowProblem, cut_noise
+from sumwise.collective.flow_problem import FlowProblem, cut_noise, possible_moves
 from sumwise.collective.movement import Movement
 from sumwise.collective.movement_search import (
     Learned,
@@ -22,12 +22,14 @@ from sumwise.collective.movement_search import (
     from_tracks,
     left_out,
     mean_flows,
+    mean_pairs,
     under,
 )
 from sumwise.collective.places import Places
 from sumwise.collective.tracks import Tracks
 from sumwise.errors import DataError
 from sumwise.fit import Fit
+from sumwise.memory import check_fits
 from sumwise.noise import Noise, Poisson
 from sumwise.table import Table
 
@@ -35,6 +37,7 @@ __all__ = ["FlowModel"]
 
 NOISE_WEIGHT = 3.0  # log-probabilities between which moves typically differ: a pull that noise outweighs
 SAMPLE_WEIGHT = 0.1  # of a sample of moves is what movement by distance counts for; not tuned
+PER_PAIR = 200  # bytes that a pair of moves takes, and what is computed from it
 FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
 
 
@@ -74,6 +77,9 @@ class FlowModel(FlowExchange):
         individuals then outweigh any noise, and pull counts towards what their movement makes likely. ``"auto"`` keeps
         counts within their noise: 1 / (1 + 3 sd) for noise of that standard deviation, a tenth of the sample over the
         population where a sample of moves is given, and 1 for relative abundance.
+    order : {1, 2}, default 1
+        2: the next move depends on the last one, too (`Movement.memory`: birds fly on rather than back). Takes the
+        square of the possible moves: give ``Places(reach=...)`` for more than some dozen places.
     tol : float, default 1e-4
         Proven gap of the flows, relative to the objective.
 
@@ -88,6 +94,8 @@ class FlowModel(FlowExchange):
         Estimated individuals at every time and place.
     steps_ : list of lists of (L, L) arrays
         For every type, the flows of every step (sparse with ``Places(reach=...)``).
+    pairs_, pair_moves_ : list of lists of sparse (E, E) arrays, (from, to); or None
+        With ``order=2``: for every type, the flows of every two steps between the E moves that are possible.
     seasons_ : dict of FlowModel, or None
         With ``fit(season=)``: the model of every season, by its name. Counts and flows of the model itself are then
         means over seasons.
@@ -130,6 +138,7 @@ class FlowModel(FlowExchange):
         cyclic: bool = False,
         detection: str | None = None,
         weight: Any = "auto",
+        order: int = 1,
         tol: float = 1e-4,
     ):
         self.places = places
@@ -141,6 +150,7 @@ class FlowModel(FlowExchange):
         self.cyclic = cyclic
         self.detection = detection
         self.weight = weight
+        self.order = order
         self.tol = tol
 
     def fit(
@@ -156,6 +166,7 @@ class FlowModel(FlowExchange):
         effort: Any = None,
         mask: Any = None,
         tracks: Tracks | None = None,
+        returning: bool = False,
         moves: Mapping | None = None,
     ) -> FlowModel:
         """Learn movement and flows.
@@ -181,6 +192,9 @@ class FlowModel(FlowExchange):
             Where individuals can be at which time: a column or an array as above, 0 where nobody can.
         tracks : Tracks, optional
             Individuals that were seen twice: they decide how individuals move, within what the counts allow.
+        returning : bool, default False
+            Whether individuals with tracks are known to be back at their first place after a year (of a cyclic model),
+            as birds that breed where they did: movement is then learned given that.
         moves : mapping, optional
             ``{(time, next time): (counts, noise)}``: counts (L, L) of moves, or a frame with origin, destination and
             flow, such as a sample of individuals (``Poisson(0.01)`` for one in a hundred).
@@ -200,7 +214,7 @@ class FlowModel(FlowExchange):
         problems = [
             self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
         ]
-        learned = self._learn(problems, tracks)
+        learned = self._learn(problems, tracks, returning)
         self._keep(problems, learned)
         self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
         return self
@@ -241,6 +255,7 @@ class FlowModel(FlowExchange):
             self.tol,
             self.weight_,
             None if mask is None else mask[season],
+            self.order,
         )
 
     def _problem(self) -> FlowProblem:
@@ -266,6 +281,7 @@ class FlowModel(FlowExchange):
         if not known and not (given and all(isinstance(m, Movement) for m in given)):
             hint = "give 'distance', 'adaptive', a Movement or a list of them."
             raise DataError(f"movement is {self.movement!r}.", hint=hint)
+        self._check_order(given)
         if self.detection is not None:
             checks.choice(self.detection, "detection", ("time", "place"))
             if self.population == "varying":
@@ -273,6 +289,27 @@ class FlowModel(FlowExchange):
                     "Detection is not identified beside a population that varies.",
                     hint="fewer counted may be fewer present: give the effort, or population='fixed'.",
                 )
+
+    def _check_order(self, given: Any) -> None:
+        """Memory needs coordinates, a second-order model, and not too many pairs of moves."""
+        checks.choice(self.order, "order", (1, 2))
+        if self.order == 1:
+            if any(getattr(m, "memory", 0.0) != 0 for m in given):
+                raise DataError("A movement has memory; the model has none.", hint="set order=2.")
+            return
+        if self.movement == "adaptive":
+            raise DataError("Adaptive moves have no memory.", hint="set order=1, or give movement='distance'.")
+        if self.places is None:
+            raise DataError("Memory of direction needs places.", hint="give Places(lon=..., lat=...).")
+        self.places.positions  # noqa: B018  places without coordinates have no directions
+        first, second = possible_moves(self.places.moves(), self.population == "varying")
+        n_pairs = int((np.bincount(first) * np.bincount(second)).sum())
+        check_fits(
+            PER_PAIR * n_pairs,
+            "A second-order model",
+            f"{n_pairs:,} pairs of moves that can follow each other",
+            "give Places(reach=...) so that fewer moves are possible, or order=1.",
+        )
 
     def _weight(self, noise: Noise, moves: Any) -> float:
         """What movement counts for: given, or so little that counts stay within their noise."""
@@ -304,7 +341,10 @@ class FlowModel(FlowExchange):
             out.append((first, Table(("from", "to"), table if wide is None else wide, noise=noise)))
         return out
 
-    def _learn(self, problems: list[FlowProblem], tracks: Tracks | None) -> Learned:
+    def _learn(self, problems: list[FlowProblem], tracks: Tracks | None, returning: bool) -> Learned:
+        self._check_returning(returning)
+        if returning and tracks is None:
+            raise DataError("returning is about tracks, and there are none.", hint="give tracks, or returning=False.")
         if isinstance(self.movement, Movement):
             return under(problems, self.movement)
         if isinstance(self.movement, str) and self.movement == "adaptive":
@@ -313,7 +353,7 @@ class FlowModel(FlowExchange):
             return from_adapting(problems)
         grid = candidates(problems[0]) if isinstance(self.movement, str) else list(self.movement)
         if tracks is not None:
-            return from_tracks(problems, grid, self._read_tracks(tracks))
+            return from_tracks(problems, grid, self._read_tracks(tracks), returning)
         known = sum(int((~np.isnan(p.counts).all(axis=1)).sum()) for p in problems)
         none = not any(left_out(p) for p in problems)
         if isinstance(self.movement, str) and (none or known < FEW_TIMES or self.moves_):
@@ -334,6 +374,8 @@ class FlowModel(FlowExchange):
         adapted = learned.adapted[0] if learned.adapted is not None and len(problems) == 1 else None
         self.log_moves_, self.log_start_ = (None, None) if adapted is None else (adapted.logs, adapted.start)
         self.steps_ = [mean_flows(problems, fits) for fits in learned.fits]
+        self.pairs_ = None if self.order == 1 else [mean_pairs(problems, fits) for fits in learned.fits]
+        self.pair_moves_ = one.pair_moves()
         inside = [np.mean([p.inside(f) for p, f in zip(problems, fits)], axis=0) for fits in learned.fits]
         self.nodes_ = np.tensordot(learned.weights, np.stack(inside), axes=1)
         fits = learned.fits[int(np.argmax(learned.weights))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -46,6 +47,7 @@ class FlowProblem:
     tol: float = 1e-4
     weight: float = 1.0  # what the movement of one individual counts for, against what was observed
     mask: np.ndarray | None = None  # (T, L), where individuals can be; None: everywhere
+    order: int = 1  # 2: the next move depends on the last one
 
     @property
     def names(self) -> list[str]:
@@ -57,9 +59,33 @@ class FlowProblem:
         """Places, and outside where individuals come and go."""
         return self.counts.shape[1] + (self.turnover is not None)
 
+    @property
+    def move_names(self) -> list[str]:
+        """Attributes of the moves of every step, with memory."""
+        return [f"m{k}" for k in range(len(self.names) - 1)]
+
     def domain(self) -> Domain:
-        """All times, over the same places."""
-        return Domain(dict.fromkeys(self.names, self.n_states))
+        """All times, over the same places; with memory, also all steps over the same moves."""
+        times = dict.fromkeys(self.names, self.n_states)
+        if self.order == 1:
+            return Domain(times)
+        return Domain({**times, **dict.fromkeys(self.move_names, len(self.state_moves[0]))})
+
+    @cached_property
+    def state_moves(self) -> tuple[np.ndarray, np.ndarray]:
+        """States (from, to) of all moves that some individual could make, outside included."""
+        return possible_moves(self.far, self.turnover is not None)
+
+    def pair_moves(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Places (from, to) of the moves that `pairs` are between; None without memory."""
+        if self.order == 1:
+            return None
+        inside = self._inside_moves()
+        return self.state_moves[0][inside], self.state_moves[1][inside]
+
+    def _inside_moves(self) -> np.ndarray:
+        n = self.counts.shape[1]
+        return np.flatnonzero((self.state_moves[0] < n) & (self.state_moves[1] < n))
 
     def steps(self, movement: Any) -> list[Any]:
         """Log-probabilities of every step between states, of a `Movement` or of a table of moves per step."""
@@ -79,7 +105,11 @@ class FlowProblem:
     def model(self, movement: Any) -> TreeModel:
         """The chain of one individual."""
         edges = list(pairwise(self.names))
-        potentials: dict[Any, Any] = dict(zip(edges, self.steps(movement)))
+        steps = self.steps(movement)
+        potentials: dict[Any, Any] = dict(zip(edges, steps))
+        if self.order == 2:
+            potentials = self._with_memory(steps, movement)
+            edges = [key for key in potentials if isinstance(key, tuple)]
         plain = isinstance(movement, Movement)
         outside = [] if self.turnover is None else [0.0 if plain else np.log(RESERVE)]
         if not plain:
@@ -90,6 +120,34 @@ class FlowProblem:
                 start = potentials.get(name, 0.0)
                 potentials[name] = start + np.append(closed, [0.0] * len(outside))
         return TreeModel(self.domain(), edges, potentials)
+
+    def _with_memory(self, steps: list[Any], movement: Movement) -> dict[Any, Any]:
+        """Potentials of a tree over moves: each step's move follows the one before, and places are read off them."""
+        moves, names = self.state_moves, self.move_names
+        angle = turn_cosines(moves, self.places, self.counts.shape[1])
+        before, after, cosine = angle
+        at = np.arange(len(moves[0]))
+        incidence = [sparse.csr_array((np.zeros(len(at)), (at, end)), shape=(len(at), self.n_states)) for end in moves]
+        out: dict[Any, Any] = {names[0]: _entries(steps[0], moves)}
+        made: dict[int, Any] = {}
+        for k, (first, second) in enumerate(pairwise(names), 1):
+            key = id(steps[k]) if self.mask is None else -k
+            if key not in made:
+                closed = None if self.mask is None else self._closed(k + 1)[moves[1][after]]
+                scores = _entries(steps[k], moves)[after] + movement.memory * cosine
+                scores = scores - _log_totals(scores, before, len(at), closed)[before]
+                made[key] = sparse.csr_array((scores, (before, after)), shape=(len(at), len(at)))
+            out[first, second] = made[key]
+        for k, name in enumerate(names):
+            out[name, self.names[k]] = incidence[0]
+        out[names[-1], self.names[-1]] = incidence[1]
+        return out
+
+    def _closed(self, k: int) -> np.ndarray:
+        """States nobody can be in at a time."""
+        assert self.mask is not None
+        closed = ~np.asarray(self.mask[k % len(self.mask)], dtype=bool)
+        return np.append(closed, [False] * (self.n_states - len(closed)))
 
     def tables(self, without: Any = ()) -> Tables:
         """What was observed, but for some times."""
@@ -102,10 +160,19 @@ class FlowProblem:
             padded = np.append(row, np.nan) if self.turnover is not None else row
             made.append(Table(name, padded, noise=self._noise_at(t, len(padded))))
         for k, table in (self.moves or {}).items():
-            made.append(replace(table, attributes=tuple(self.names[k : k + 2])))
+            made.append(self._moves_seen(k, table))
         inside = self.n * (1.0 + RESERVE) if self.turnover is not None else self.n
         weighted = made if self.weight == 1.0 else [_sharpened(t, self.weight) for t in made]
         return Tables(weighted, self.domain(), n=inside)
+
+    def _moves_seen(self, k: int, table: Table) -> Table:
+        """Counts of moves of step k as a table of the model."""
+        if self.order == 1:
+            return replace(table, attributes=tuple(self.names[k : k + 2]))
+        at, shape = self.state_moves, table.counts.shape
+        given = {f.name: getattr(table.noise, f.name) for f in fields(table.noise)}
+        noise = type(table.noise)(**{a: np.broadcast_to(v, shape)[at] if np.ndim(v) else v for a, v in given.items()})
+        return Table(self.move_names[k], table.counts[at], noise=noise)
 
     def _noise_at(self, t: int, length: int) -> Noise:
         """The noise of one time; parameters per place, or per time and place, are cut to it."""
@@ -127,7 +194,59 @@ class FlowProblem:
     def flows(self, fit: CountsFit) -> list[Any]:
         """Tables of moves (L, L) between the places, one per step."""
         n = self.counts.shape[1]
+        if self.order == 2:
+            inside = self._inside_moves()
+            at = tuple(end[inside] for end in self.state_moves)
+            return [sparse.csr_array((fit.nodes[m][inside], at), shape=(n, n)) for m in self.move_names]
         return [_cut(fit.edges[e], n) for e in pairwise(self.names)]
+
+    def pairs(self, fit: CountsFit) -> list[Any]:
+        """Tables of two moves that follow each other, between the places, (E, E), one per step but the first."""
+        inside = self._inside_moves()
+        found: list[Any] = [sparse.csr_array(fit.edges[e]) for e in pairwise(self.move_names)]
+        if len(inside) == len(self.state_moves[0]):
+            return found
+        return [p[inside][:, inside] for p in found]
+
+
+def possible_moves(far: Any, outside: bool) -> tuple[np.ndarray, np.ndarray]:
+    """States (from, to) of the moves at finite distance; with `outside`, one more state, to and from anywhere."""
+    table = sparse.coo_array(far) if sparse.issparse(far) else None
+    first, second = np.nonzero(np.isfinite(far)) if table is None else (table.row, table.col)
+    n = far.shape[0]
+    if outside:
+        here, last = np.arange(n), np.full(n, n)
+        first, second = np.concatenate([first, here, last, [n]]), np.concatenate([second, last, here, [n]])
+    order = np.lexsort((second, first))
+    return first[order].astype(np.int64), second[order].astype(np.int64)
+
+
+def turn_cosines(moves: tuple, places: Places, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Moves that can follow each other (numbers of both), and the cosine of the turn; 0 unless both lead elsewhere."""
+    first, second = moves
+    starts = np.searchsorted(first, np.arange(int(first.max()) + 2))
+    lengths = np.diff(starts)[second]
+    before = np.repeat(np.arange(len(first)), lengths)
+    after = np.repeat(starts[second] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(before))
+    way = np.zeros((len(first), 2))
+    away = (first != second) & (first < n) & (second < n)
+    way[away] = places.headings(first[away], second[away])
+    return before, after, (way[before] * way[after]).sum(axis=1)
+
+
+def _entries(steps: Any, moves: tuple) -> np.ndarray:
+    """Log-probabilities of the moves; dense or sparse."""
+    return np.asarray(sparse.csr_array(steps)[moves] if sparse.issparse(steps) else steps[moves], dtype=float).ravel()
+
+
+def _log_totals(scores: np.ndarray, group: np.ndarray, n: int, closed: Any) -> np.ndarray:
+    """Log-sum-exp of scores by group, without those that are closed; 0 for a group without any."""
+    some = scores if closed is None else np.where(closed, -np.inf, scores)
+    top = np.full(n, -np.inf)
+    np.maximum.at(top, group, some)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = np.bincount(group, np.exp(some - top[group]), n)
+    return top + np.log(np.where(total > 0, total, 1.0))
 
 
 def cut_noise(noise: Noise, shape: tuple[int, ...], k: int) -> Noise:

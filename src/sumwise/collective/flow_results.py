@@ -14,17 +14,13 @@ from scipy.stats import norm
 from sumwise import checks
 from sumwise.collective.counts import Counts
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
-from sumwise.collective.forecast import forecast, transitions
+from sumwise.collective.forecast import forecast, forecast_each, row_shares
 from sumwise.collective.intervals import count_intervals
+from sumwise.collective.move_chain import MoveChain, chain_of
 from sumwise.collective.movement import Movement
-from sumwise.collective.movement_search import (
-    left_out,
-    returning_probabilities,
-    share_divergence,
-    track_probabilities,
-)
+from sumwise.collective.movement_search import left_out, share_divergence
 from sumwise.collective.places import Places
-from sumwise.collective.routes import flux, routes
+from sumwise.collective.routes import drawn_states, flux, route_frame
 from sumwise.collective.tracks import Tracks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
@@ -45,6 +41,9 @@ class FlowResults(Estimator):
     movements_: list[Movement]
     weights_: np.ndarray
     log_moves_: list[Any] | None
+    order: int
+    pairs_: list[Any] | None
+    pair_moves_: tuple[np.ndarray, np.ndarray] | None
     log_start_: np.ndarray | None
     seasons_: dict | None
     n_: float
@@ -72,9 +71,10 @@ class FlowResults(Estimator):
             )
         return self.places_.index(tracks.from_place), starts, self.places_.index(tracks.to_place), lengths
 
-    def _transitions(self, kind: int) -> list[Any]:
-        edges = {(str(k), str(k + 1)): f for k, f in enumerate(self.steps_[kind])}
-        return transitions(Counts({}, edges))
+    def chain(self, kind: int) -> MoveChain:
+        """Return probabilities of the moves of one type of movement, step by step."""
+        pairs = None if self.pairs_ is None else self.pairs_[kind]
+        return chain_of(self._fitted("steps_").steps_[kind], pairs, self.pair_moves_)
 
     def transitions(self, from_time: Any, to_time: Any, returning: bool = False) -> Any:
         """Return p(place at `to_time` | place at `from_time`), (L, L); rows sum to 1.
@@ -91,21 +91,10 @@ class FlowResults(Estimator):
         self._check_returning(returning)
         total = None
         for kind, weight in enumerate(self.weights_):
-            steps = self._transitions(kind)
-            made = self._product(steps, start, n_steps)
-            if returning:
-                home = self._product(steps, start + n_steps, len(steps) - n_steps).T
-                made = made.multiply(home) if sparse.issparse(made) else made * home
+            chain = self.chain(kind)
+            made = chain.returning(start, n_steps) if returning else chain.product(start, n_steps)
             total = weight * made if total is None else total + weight * made
-        return transitions(Counts({}, {("", ""): total}))[0] if returning else total
-
-    def _product(self, steps: list[Any], start: int, n_steps: int) -> Any:
-        """Probabilities over several steps of a chain that repeats."""
-        made: Any = sparse.eye_array(len(self.places_), format="csr")
-        made = made if sparse.issparse(steps[0]) else made.toarray()
-        for k in range(n_steps):
-            made = made @ steps[(start + k) % len(steps)]
-        return made
+        return row_shares(total) if returning else total
 
     def _check_returning(self, returning: bool) -> None:
         checks.choice(returning, "returning", (True, False))
@@ -120,10 +109,10 @@ class FlowResults(Estimator):
         read = self._fitted("steps_")._read_tracks(tracks)
         self._check_returning(returning)
         if returning:
-            found = [returning_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
+            found = [self.chain(k).returning_probabilities(read) for k in range(len(self.weights_))]
             joint, whole = (np.average(v, axis=0, weights=self.weights_) for v in zip(*found))
             return np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
-        each = [track_probabilities(self._transitions(k), read) for k in range(len(self.weights_))]
+        each = [self.chain(k).track_probabilities(read) for k in range(len(self.weights_))]
         return np.average(each, axis=0, weights=self.weights_)
 
     def _step(self, k: int) -> Any:
@@ -205,10 +194,15 @@ class FlowResults(Estimator):
         same = (lambda x, y: (x, y)) if places.lon is not None else None
         dates = [*self.times_, self.times_[0]] if self.cyclic else self.times_
         first, last = (None if p is None else int(places.index([p])[0]) for p in (start, end))
-        ends = {"start": first, "end": last, "returning": returning}
-        return routes(
-            self.counts(), places.positions, n, dates=dates, to_lonlat=same, random_state=random_state, **ends
-        )
+        checks.at_least(n, "n", 1)
+        rng, weights = checks.generator(random_state), np.asarray(self.weights_)
+        each = rng.multinomial(n, weights / weights.sum()) if len(weights) > 1 else [n]
+        drawn = [
+            drawn_states(self.chain(k), np.maximum(self.nodes_[0], 0.0), int(m), first, last, returning, rng)
+            for k, m in enumerate(each)
+            if m > 0
+        ]
+        return route_frame(np.concatenate(drawn), places.positions, dates, same)
 
     def flux(self, start: Any, end: Any) -> pd.DataFrame:
         """Return how many cross the line from `start` to `end` (lon, lat or x, y) at every step, either way."""
@@ -220,11 +214,15 @@ class FlowResults(Estimator):
         Moves are those of the most common type at these times of the year.
         """
         start = self._fitted("steps_")._time(from_time)
-        moves = self._transitions(int(np.argmax(self.weights_)))
+        chain = self.chain(int(np.argmax(self.weights_)))
+        n_steps = len(chain.steps)
         checks.at_least(steps, "steps", 1)
-        if not self.cyclic and start + steps > len(moves):
-            raise DataError(f"There are {len(moves) - start} steps after {from_time!r}; {steps} were asked for.")
-        return forecast(counts, [moves[(start + k) % len(moves)] for k in range(steps)], **options)
+        if not self.cyclic and start + steps > n_steps:
+            raise DataError(f"There are {n_steps - start} steps after {from_time!r}; {steps} were asked for.")
+        if self.order == 1:
+            return forecast(counts, [chain.steps[(start + k) % n_steps] for k in range(steps)], **options)
+        ahead = [chain.product(start, k) for k in range(1, steps + 1)]
+        return forecast_each(counts, ahead, **options)
 
     def predict(self, counts: Any, from_time: Any = None) -> np.ndarray:
         """Return expected counts (L,) one step later of those who are counted now.
@@ -251,7 +249,7 @@ class FlowResults(Estimator):
 
     def _one_step(self, from_time: Any) -> Any:
         """Probabilities of one step over all types of movement: after a time, or the mean of all steps."""
-        each = [self._transitions(k) for k in range(len(self._fitted("steps_").weights_))]
+        each = [self.chain(k).steps for k in range(len(self._fitted("steps_").weights_))]
         steps = range(len(each[0])) if from_time is None else [self._step_after(self._time(from_time), from_time)]
         return sum(w * sum(moves[k] for k in steps) / len(steps) for w, moves in zip(self.weights_, each))
 
@@ -310,7 +308,7 @@ class FlowResults(Estimator):
         best = self._best()
         asked = {}
         for name, parts in checks.mapping(functions, "functions").items():
-            asked[name] = {self._attributes(key, problem): _padded(w, n, problem) for key, w in parts.items()}
+            asked[name] = dict(self._weights(key, w, n, problem) for key, w in parts.items())
         return count_intervals(problem.model(best), problem.tables(), asked, level=level)
 
     def _best(self) -> Any:
@@ -319,11 +317,15 @@ class FlowResults(Estimator):
             return StepMoves(self.log_moves_, self.log_start_)
         return self.movements_[int(np.argmax(self.weights_))]
 
-    def _attributes(self, key: Any, problem: FlowProblem) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            k = self._time(key[0])
-            return problem.names[k], problem.names[k + 1]
-        return problem.names[self._time(key)]
+    def _weights(self, key: Any, weights: Any, n: int, problem: FlowProblem) -> tuple[Any, np.ndarray]:
+        """The table of the model that a function is of, and its weights there."""
+        padded = _padded(weights, n, problem)
+        if not (isinstance(key, tuple) and len(key) == 2):
+            return problem.names[self._time(key)], padded
+        k = self._time(key[0])
+        if problem.order == 2:
+            return problem.move_names[k], padded[problem.state_moves]
+        return (problem.names[k], problem.names[k + 1]), padded
 
 
 def _padded(weights: Any, n: int, problem: FlowProblem) -> np.ndarray:

@@ -32,20 +32,16 @@ def transitions(counts: Any) -> list[Any]:
     array([[0.25, 0.75],
            [0.  , 1.  ]])
     """
-    made = []
-    for table in (counts.edges[e] for e in counts.edges):
-        if sparse.issparse(table):
-            made.append(_sparse_rows(sparse.csr_array(table)))
-            continue
-        moves = np.asarray(table, dtype=float)
-        sums = moves.sum(axis=1, keepdims=True)
-        stay = np.eye(*moves.shape)
-        made.append(np.where(sums > 0, moves / np.where(sums > 0, sums, 1.0), stay))
-    return made
+    return [row_shares(counts.edges[e]) for e in counts.edges]
 
 
-def _sparse_rows(moves: Any) -> Any:
-    """Rows divided by their sums; an empty row stays where it is."""
+def row_shares(table: Any) -> Any:
+    """Rows divided by their sums, dense or sparse; an empty row stays where it is."""
+    if not sparse.issparse(table):
+        rows = np.asarray(table, dtype=float)
+        total = rows.sum(axis=1, keepdims=True)
+        return np.where(total > 0, rows / np.where(total > 0, total, 1.0), np.eye(*rows.shape))
+    moves: Any = sparse.csr_array(table)
     sums = np.asarray(moves.sum(axis=1)).ravel()
     shares = sparse.diags_array(np.divide(1.0, sums, where=sums > 0, out=np.zeros_like(sums))) @ moves
     empty = sparse.diags_array((sums <= 0).astype(float))
@@ -110,6 +106,14 @@ def forecast(
     return Estimate(
         values, np.minimum(low, values), np.maximum(high, values), level, labels, ("step", "place"), name="count"
     )
+
+
+def forecast_each(start: Any, ahead: list[Any], **options: Any) -> Estimate:
+    """`forecast` by the probabilities (L, L) of moving over the first, the first two, ... steps: moves with memory."""
+    made = [forecast(start, [p], **options) for p in ahead]
+    values, low, high = (np.concatenate([getattr(m, a) for m in made]) for a in ("values", "low", "high"))
+    labels = (tuple(f"+{k + 1}" for k in range(len(ahead))), made[0].labels[1])
+    return Estimate(values, low, high, made[0].level, labels, ("step", "place"), name="count")
 
 
 def _probabilities(given: Any, n: int, k: int) -> Any:

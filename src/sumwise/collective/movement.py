@@ -28,6 +28,9 @@ class Movement:
         A distance that makes a move e times less likely, in the unit of the places (km for longitude and latitude).
     attraction : float, default 0.0
         Exponent of the area of the destination; needs ``Places(area=...)``.
+    memory : float, default 0.0
+        Memory of direction, in units of log-probability: what a move straight on gains, and a move straight back
+        loses, after a move; ``memory * cos(angle between the two)`` is added. For ``FlowModel(order=2)``.
 
     Examples
     --------
@@ -41,11 +44,13 @@ class Movement:
     stay: float = 0.0
     scale: float = 1.0
     attraction: float = 0.0
+    memory: float = 0.0
 
     def __post_init__(self):
         checks.finite(self.stay, "stay", ndim=0)
         checks.positive(self.scale, "scale", ndim=0)
         checks.finite(self.attraction, "attraction", ndim=0)
+        checks.finite(self.memory, "memory", ndim=0)
 
     def log_moves(self, places: Places, far: Any = None) -> Any:
         """Return log-probabilities (L, L) of moves; sparse where the places have a reach (`far`: their distances)."""

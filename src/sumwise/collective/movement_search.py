@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
-from sumwise.collective.forecast import transitions
+from sumwise.collective.move_chain import MoveChain, chain_of
 from sumwise.collective.movement import Movement
 from sumwise.progress import track
 
@@ -27,6 +27,7 @@ EVERY = 4  # each fourth time is left out
 LEAST_WEIGHT = 0.02  # types of movement below it are dropped
 ADAPTIVE_SCALES = (0.5, 1.0, 2.0, 4.0)  # in the same unit, where moves adapt to the flows
 ROUNDS = 8  # of adapting
+MEMORIES = (0.0, 1.0, 2.0, 4.0)  # of direction, tried at the chosen stay and scale
 TINY = 1e-6  # of an individual, so that no move becomes impossible
 
 
@@ -64,8 +65,19 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
     """The movement with the least moving among those that predict left-out times as well as the best (one-SE rule).
 
     Counts say little about individuals that swap places, so that many movements predict alike; the rule prefers the
-    one that needs the fewest moves to explain the counts.
+    one that needs the fewest moves to explain the counts. In a second-order model, stay and scale are chosen without
+    memory, and then memory by the least error.
     """
+    if problems[0].order == 2 and all(m.memory == 0 for m in grid):
+        plain = from_left_out_times([replace(p, order=1) for p in problems], grid).movements[0]
+        tried = [replace(plain, memory=m) for m in MEMORIES]
+        errors = [
+            np.mean([divergence(p, p.solve(m, left_out(p)), t) for p in problems for t in left_out(p)]) for m in tried
+        ]
+        scores = pd.DataFrame([(m.stay, m.scale, m.memory, e) for m, e in zip(tried, errors)])
+        scores.columns = ["stay", "scale", "memory", "error"]
+        scores["chosen"] = np.arange(len(tried)) == int(np.argmin(errors))
+        return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
     rows = []
     for movement in track(grid, "Movements"):
         fits = [(p, p.solve(movement, left_out(p))) for p in problems]
@@ -173,14 +185,15 @@ def _follow(logs: Any, flows: Any) -> Any:
         return np.log(np.where(np.isfinite(logs), some, 0.0) / some.sum(axis=1, keepdims=True))
 
 
-def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any) -> Learned:
+def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any, returning: bool = False) -> Learned:
     """A mixture of movements whose weights make the tracks most likely: individuals differ in how they move.
 
     Every type explains the counts by itself; an individual keeps its type. Weights have a flat Dirichlet prior of one
-    track, so that a few tracks don't rule types out.
+    track, so that a few tracks don't rule types out. `returning`: given that individuals come back after a year.
     """
     fits = [[p.solve(m) for p in problems] for m in track(grid, "Movements")]
-    likelihood = np.column_stack([track_probabilities(transitions_of(problems, f), tracks) for f in fits])
+    chains = [chain_under(problems, f) for f in fits]
+    likelihood = np.column_stack([_likelihood(c, tracks, returning) for c in chains])
     weights = mixture_weights(likelihood)
     kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))
     share = weights[kept] / weights[kept].sum()
@@ -189,53 +202,31 @@ def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any) 
     return Learned([grid[k] for k in kept], share, [fits[k] for k in kept], scores, value)
 
 
+def _likelihood(chain: MoveChain, tracks: Any, returning: bool) -> np.ndarray:
+    """Probability of every track's second place."""
+    if not returning:
+        return chain.track_probabilities(tracks)
+    joint, whole = chain.returning_probabilities(tracks)
+    return np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
+
+
 def mean_flows(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any]:
     """Tables of moves (L, L) of every step, the mean over seasons."""
-    each = [p.flows(f) for p, f in zip(problems, fits)]
-    return each[0] if len(each) == 1 else [sum(flows) / len(each) for flows in zip(*each)]
+    return _mean([p.flows(f) for p, f in zip(problems, fits)])
 
 
-def transitions_of(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any]:
-    """Probabilities (L, L) of every step between places, given that an individual doesn't leave."""
-    return transitions(_Steps({str(k): f for k, f in enumerate(mean_flows(problems, fits))}))
+def mean_pairs(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any] | None:
+    """Tables of pairs of moves (E, E), the mean over seasons; None without memory."""
+    return None if problems[0].order == 1 else _mean([p.pairs(f) for p, f in zip(problems, fits)])
 
 
-@dataclass
-class _Steps:
-    edges: dict[str, Any]
+def _mean(each: list[list[Any]]) -> list[Any]:
+    return each[0] if len(each) == 1 else [sum(tables) / len(each) for tables in zip(*each)]
 
 
-def track_probabilities(steps: list[Any], tracks: Any) -> np.ndarray:
-    """p(place, time of the second sighting | the first) for tracks (first place, first time, place, steps between)."""
-    places, starts, ends, lengths = tracks
-    out = np.empty(len(places))
-    for start in np.unique(starts):
-        here = np.flatnonzero(starts == start)
-        at = np.zeros((len(here), steps[0].shape[0]))
-        at[np.arange(len(here)), places[here]] = 1.0
-        for k in range(int(lengths[here].max()) + 1):
-            done = lengths[here] == k
-            out[here[done]] = at[done, ends[here[done]]]
-            at = np.asarray(at @ steps[(start + k) % len(steps)])
-    return out
-
-
-def returning_probabilities(steps: list[Any], tracks: Any) -> tuple[np.ndarray, np.ndarray]:
-    """p(second sighting and back at the first place after a year | the first), and p(back after a year | the first)."""
-    places, starts, ends, lengths = tracks
-    joint, whole = np.empty(len(places)), np.empty(len(places))
-    for k, (place, start, end, length) in enumerate(zip(places, starts, ends, lengths)):
-        order = [steps[(start + s) % len(steps)] for s in range(len(steps))]
-        at = np.zeros(steps[0].shape[0])
-        at[place] = 1.0
-        for p in order[:length]:
-            at = np.asarray(at @ p)
-        seen = np.zeros(len(at))
-        seen[end] = at[end]
-        for p in order[length:]:
-            at, seen = np.asarray(at @ p), np.asarray(seen @ p)
-        joint[k], whole[k] = seen[place], at[place]
-    return joint, whole
+def chain_under(problems: list[FlowProblem], fits: list[CountsFit]) -> MoveChain:
+    """Probabilities of every step between places, given that an individual doesn't leave."""
+    return chain_of(mean_flows(problems, fits), mean_pairs(problems, fits), problems[0].pair_moves())
 
 
 def mixture_weights(likelihood: np.ndarray, prior: float = 1.0, floor: float = 1e-3, rounds: int = 500) -> np.ndarray:

@@ -257,6 +257,19 @@ class Places:
         other = np.where(near[:, 1] == np.arange(len(self)), near[:, 0], near[:, 1])
         return float(np.median(self._pair_distances(np.arange(len(self)), other))) or 1.0
 
+    def headings(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return unit vectors (n, 2) of the direction from places `first` to `second`, by number: east and north.
+
+        In longitude and latitude, those in which the great circle arrives at the second place and leaves the first one
+        differ; this is the direction halfway, which both moves of a pair are near.
+        """
+        a, b = self.positions[first], self.positions[second]
+        way = b - a
+        if self.lon is not None:
+            way[:, 0] = (way[:, 0] + 180.0) % 360.0 - 180.0
+            way[:, 0] *= np.cos(np.radians(0.5 * (a[:, 1] + b[:, 1])))
+        return way / np.maximum(np.sqrt((way**2).sum(axis=1, keepdims=True)), 1e-300)
+
     def moves(self) -> Any:
         """Return distances of all possible moves: an (L, L) array, infinite where impossible; sparse with a `reach`.
 

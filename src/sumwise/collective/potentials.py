@@ -23,13 +23,17 @@ def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:
             hint="give a dict: {('a', 'b'): array, 'a': array}.",
         )
     out: dict[tuple[str, ...], Any] = {}
+    read: dict[tuple, Any] = {}  # one table for many steps is checked and held once
     for key, value in given.items():
         name = (key,) if isinstance(key, str) else tuple(key)
         for attribute in checks.unique(name, "A potential's key"):
             checks.known(attribute, domain, "attribute")
         if any(sorted(name) == sorted(k) for k in out):
             raise DataError(f"There are two potentials over {' x '.join(name)}.", hint="add them into one table.")
-        out[name] = _read(value, name, tuple(domain[a] for a in name))
+        shape = tuple(domain[a] for a in name)
+        if (id(value), shape) not in read:
+            read[id(value), shape] = _read(value, name, shape)
+        out[name] = read[id(value), shape]
     return out
 
 

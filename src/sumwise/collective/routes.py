@@ -11,6 +11,7 @@ from scipy import sparse
 from sumwise import checks
 from sumwise.collective.forecast import transitions
 from sumwise.collective.kernels.polygons import crossings
+from sumwise.collective.move_chain import MoveChain
 from sumwise.errors import DataError
 
 __all__ = ["flux", "line_crossings", "routes"]
@@ -63,23 +64,21 @@ def routes(
     >>> len(made), made.columns.tolist()[:4]
     (18, ['route_id', 'x', 'y', 'i'])
     """
-    import pandas as pd
-
     where, edges = _places(positions), _chain(counts)
     checks.at_least(n, "n", 1)
-    rng = checks.generator(random_state)
     first = np.asarray(counts.nodes[edges[0][0]], dtype=float)
     if len(first) != len(where):
         raise DataError(f"There are {len(where)} positions and {len(first)} cells.")
-    moves = transitions(counts)
-    if end is None and not returning:
-        states = np.empty((n, len(edges) + 1), dtype=np.int64)
-        states[:, 0] = rng.choice(len(first), size=n, p=_shares(first, start))
-        for t, p in enumerate(moves):
-            states[:, t + 1] = _next_states(p, states[:, t], rng.random(n))
-    else:
-        states = _bridges(moves, _shares(first, start), n, None if returning else end, rng)
-    steps = states.shape[1]
+    chain = MoveChain(transitions(counts))
+    states = drawn_states(chain, first, n, start, end, returning, checks.generator(random_state))
+    return route_frame(states, where, dates, to_lonlat)
+
+
+def route_frame(states: np.ndarray, where: np.ndarray, dates: Any, to_lonlat: Callable | None) -> Any:
+    """The table that `routes` returns, of places (n, T)."""
+    import pandas as pd
+
+    n, steps = states.shape
     when = [pd.NaT] * steps if dates is None else list(dates)
     if len(when) != steps:
         raise DataError(f"There are {len(when)} dates and {steps} times.")
@@ -111,33 +110,46 @@ def _shares(first: np.ndarray, start: int | None) -> np.ndarray:
     return np.eye(len(first))[int(start)]
 
 
-def _bridges(moves: list, first: np.ndarray, n: int, end: int | None, rng) -> np.ndarray:
-    """Routes (n, T) given where they end; `end` None: where they began.
+def drawn_states(chain: MoveChain, first: np.ndarray, n: int, start: Any, end: Any, returning: bool, rng) -> np.ndarray:
+    """Places (n, T) of drawn routes that begin as `first`, or at `start`; given that they end at `end`, or return.
 
-    With h(i) the probability of the end from cell i on, a step has probability ``p(i, j) h(j) / h(i)``.
+    With h(s) the probability of the end from state s on, a step has probability ``p(s, r) h(r) / h(s)``.
     """
-
-    def ahead(last: int) -> list[np.ndarray]:
-        out = [np.eye(len(first))[last]]
-        for p in reversed(moves):
-            out.append(np.asarray(p @ out[-1]).ravel())
-        return out[::-1]
-
-    cells = np.flatnonzero(first > 0)
-    hopes = {int(c): ahead(int(c)) for c in (cells if end is None else [end])}
+    begins = _shares(first, start)
+    steps = [chain.begin(0), *(chain.follow(k) for k in range(1, len(chain.steps)))]
+    if end is None and not returning:
+        return _drawn(chain, steps, rng.choice(len(first), size=n, p=begins), rng)
+    cells = np.flatnonzero(begins > 0)
+    last = {int(c): int(c) if returning or end is None else int(end) for c in cells}
+    hopes = {c: _hope(chain, steps, c) for c in set(last.values())}
     weight = np.zeros(len(first))
-    weight[cells] = [first[c] * hopes[int(c) if end is None else int(end)][0][c] for c in cells]
+    weight[cells] = [begins[c] * hopes[last[int(c)]][0][c] for c in cells]
     if not weight.sum() > 0:
         raise DataError("No route of the flows ends there.", hint="choose another end, or start.")
     begun = rng.choice(len(first), size=n, p=weight / weight.sum())
-    states = np.empty((n, len(moves) + 1), dtype=np.int64)
-    states[:, 0] = begun
+    states = np.empty((n, len(steps) + 1), dtype=np.int64)
     for cell in np.unique(begun):
-        hope, here = hopes[int(cell) if end is None else int(end)], np.flatnonzero(begun == cell)
-        for t, p in enumerate(moves):
-            tilted = sparse.csr_array(p) @ sparse.diags_array(hope[t + 1])
-            states[here, t + 1] = _next_states(tilted, states[here, t], rng.random(len(here)))
+        hope, here = hopes[last[int(cell)]], np.flatnonzero(begun == cell)
+        tilted = [sparse.csr_array(p) @ sparse.diags_array(h) for p, h in zip(steps, hope[1:])]
+        states[here] = _drawn(chain, tilted, begun[here], rng)
     return states
+
+
+def _hope(chain: MoveChain, steps: list, last: int) -> list[np.ndarray]:
+    """The probability of ending at a place, from the states of every time on."""
+    out = [chain.where(last).astype(float)]
+    for p in reversed(steps):
+        out.append(np.asarray(p @ out[-1]).ravel())
+    return out[::-1]
+
+
+def _drawn(chain: MoveChain, steps: list, begun: np.ndarray, rng) -> np.ndarray:
+    """Places (n, T) of routes that begin somewhere."""
+    places, state = [begun], begun
+    for p in steps:
+        state = np.array(_next_states(p, state, rng.random(len(begun))), dtype=np.int64)
+        places.append(state if chain.moves is None else chain.moves[1][state])
+    return np.stack(places, axis=1)
 
 
 def _next_states(p: Any, states: np.ndarray, u: np.ndarray) -> list[int]:

@@ -68,7 +68,11 @@ class TreeModel(PopulationModel):
         potentials = read_potentials(log_potentials, domain)
         self.log_potentials = self._arrange(potentials)
         self._check_size()
-        self._operators = {pair: self._operator(pair) for pair in self.edges}
+        made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
+        for pair in self.edges:
+            key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
+            made[pair] = made[key] = made[key] if key in made else self._operator(pair)
+        self._operators = {pair: made[pair] for pair in self.edges}
         self._layouts: dict[frozenset, Layout] = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
 
