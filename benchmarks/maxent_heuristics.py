@@ -6,8 +6,10 @@ benchmarks/results/maxent_heuristics.json; with --part it writes maxent_heuristi
 "plain" (ten attributes of 3 to 8 levels), "correlated" (eight attributes, strong associations, three parents), "large"
 (two associated attributes of 300 levels beside four small ones), each 20,000 rows to count and as many to score; and
 "survey", adults of the American Community Survey (`datasets.pums_national`: ten attributes, an income of 50,000 or more
-as label), halved at random in each draw. Noisy rules are scored on the same tables with Gaussian noise of standard
-deviation 40. Figures are means over draws of (score with the default) - (score without the rule), with their errors.
+as label), halved at random in each draw. On demand "twins" (1,000 levels, twice, that agree in 95%), "adult" and
+"bank", on which rules were settled; --rules WORD ... takes those whose names hold one, --chains another number. Noisy
+rules are scored on the same tables with Gaussian noise of standard deviation 40. Figures are means over draws of (score
+with the default) - (score without the rule), with their errors.
 """
 
 import argparse
@@ -27,13 +29,15 @@ from sumwise.noise import Gaussian
 
 FIRST, N = 900, 20_000
 KINDS = ("plain", "correlated", "large", "survey")
-SHORT = SolverOptions(n_chains=3_000)
+OTHERS = ("twins", "adult", "bank")  # rules were settled on such data; for a second look only
 
 
 def rows(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
     """Rows of one kind, and their features."""
     if kind == "survey":
         return survey(seed)
+    if kind in ("adult", "bank"):
+        return public(kind, seed)
     if kind == "plain":
         made = synthetic.rows(
             2 * N, sizes=[4, 5, 6, 3, 8, 5, 4, 7, 3, 6], rate=0.25, correlation=0.3, random_state=seed
@@ -45,10 +49,11 @@ def rows(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
     else:
         made = synthetic.rows(2 * N, sizes=[4, 3, 5, 4], rate=0.25, correlation=0.3, random_state=seed)
     frame, names = made.frame(), list(made.domain.attributes)
-    if kind == "large":
-        rng = np.random.default_rng(seed)
-        frame["site"] = np.minimum(rng.zipf(1.3, 2 * N), 300) - 1
-        frame["page"] = np.where(rng.random(2 * N) < 0.9, (frame["site"] * 7) % 300, rng.integers(0, 300, 2 * N))
+    if kind in ("large", "twins"):
+        rng, (levels, agree) = np.random.default_rng(seed), (300, 0.9) if kind == "large" else (1000, 0.95)
+        frame["site"] = np.minimum(rng.zipf(1.3, 2 * N), levels) - 1
+        other = rng.integers(0, levels, 2 * N)
+        frame["page"] = np.where(rng.random(2 * N) < agree, (frame["site"] * 7) % levels, other)
         flip = rng.random(2 * N) < 0.3 * (frame["site"] % 3 == 0)
         frame["label"] = np.where(flip, 1, frame["label"])
         names = [*names, "site", "page"]
@@ -64,6 +69,20 @@ def survey(seed: int) -> tuple[pd.DataFrame, list[str]]:
     frame["children"] = np.minimum(found["NOC"].fillna(-1), 3).astype(int)
     frame["label"] = (found["PINCP"] >= 50_000).astype(int)
     return frame.sample(frac=1.0, random_state=seed).reset_index(drop=True), [*names, "age", "children"]
+
+
+def public(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
+    """Adult or Bank in random order, numbers cut at their deciles."""
+    if kind == "adult":
+        data = datasets.adult()
+        frame, labels = pd.concat([data.train, data.test]), np.concatenate([data.y_train, data.y_test])
+        frame = frame.drop(columns="income")
+    else:
+        frame = datasets.bank().frame
+        labels = (frame.pop("y") == "yes").to_numpy()
+    cut = {c: pd.qcut(frame[c], 10, duplicates="drop") for c in frame if pd.api.types.is_numeric_dtype(frame[c])}
+    frame = frame.assign(**cut).astype(object).fillna("?").astype(str).assign(label=labels.astype(int))
+    return frame.sample(frac=1.0, random_state=seed).reset_index(drop=True), [c for c in frame if c != "label"]
 
 
 def switched_off() -> dict[str, tuple[str, dict, dict]]:
@@ -86,13 +105,13 @@ def switched_off() -> dict[str, tuple[str, dict, dict]]:
     }  # fmt: skip
 
 
-def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: dict) -> float:
+def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: dict, chains: int) -> float:
     """Held-out score with some options and module settings."""
     kept = {place: getattr(*place) for place in settings if isinstance(place, tuple)}
     for (module, name), value in ((p, v) for p, v in settings.items() if isinstance(p, tuple)):
         setattr(module, name, value)
     try:
-        given = {**vars(SHORT), **options}
+        given = {"n_chains": chains, **options}
         model = MaxEntClassifier(
             settings.get("penalty"), options=SolverOptions(**given), engine="gibbs", random_state=0
         )
@@ -102,7 +121,7 @@ def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: di
             setattr(module, name, value)
 
 
-def gains(kind: str, draw: int) -> dict[str, float]:
+def gains(kind: str, draw: int, words: list[str], chains: int) -> dict[str, float]:
     """What each rule gains on one draw of one kind of data."""
     frame, names = rows(kind, FIRST + draw)
     half = len(frame) // 2
@@ -111,12 +130,12 @@ def gains(kind: str, draw: int) -> dict[str, float]:
     rng, noise = np.random.default_rng(draw), Gaussian(40.0)
     made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
     data = {"exact": exact, "noisy": Tables(made, exact.domain, n=half, label="label", classes=exact.classes)}
-    sorts = ("exact",) if kind == "large" else ("exact", "noisy")
-    usual = {sort: fitted_score(data[sort], test, {}, {}) for sort in sorts}
+    sorts = ("exact",) if kind in ("large", "twins") else ("exact", "noisy")
+    asked = {r: v for r, v in switched_off().items() if v[0] in sorts and (not words or any(w in r for w in words))}
+    usual = {sort: fitted_score(data[sort], test, {}, {}, chains) for sort in {v[0] for v in asked.values()}}
     return {
-        rule: round(usual[sort] - fitted_score(data[sort], test, options, settings), 5)
-        for rule, (sort, options, settings) in switched_off().items()
-        if sort in usual
+        rule: round(usual[sort] - fitted_score(data[sort], test, options, settings, chains), 5)
+        for rule, (sort, options, settings) in asked.items()
     }
 
 
@@ -157,7 +176,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, *OTHERS])
+    parser.add_argument("--rules", nargs="+", default=[])
+    parser.add_argument("--chains", type=int, default=3_000)
     parser.add_argument("--part", action="store_true")
     parser.add_argument("--merge", type=Path, nargs="+")
     given = parser.parse_args()
@@ -171,7 +192,7 @@ def main() -> None:
     begin, found = time.process_time(), {}
     for kind in given.kinds:
         for draw in range(given.first, given.first + given.draws):
-            for rule, gain in gains(kind, draw).items():
+            for rule, gain in gains(kind, draw, given.rules, given.chains).items():
                 found.setdefault(rule, {}).setdefault(kind, []).append(gain)
             print(kind, draw, f"{time.process_time() - begin:.0f} CPU-s", flush=True)
             write(path, found, time.process_time() - begin, "python benchmarks/maxent_heuristics.py")

@@ -13,7 +13,10 @@ import numpy as np
 
 from sumwise import Table, Tables
 from sumwise.noise import Gaussian, Geometric, Laplace, Summed
-from sumwise.privacy.accounting import mu_of_epsilon
+from sumwise.privacy import PersonBounds
+from sumwise.privacy.accounting import loose_rho, mu_of_epsilon
+from sumwise.privacy.selection import ExactCounts, Measurements, adaptive, spanning_tree
+from sumwise.progress import Progress
 
 ONES = {"gaussian": Gaussian, "geometric": Geometric, "laplace": Laplace}
 
@@ -30,3 +33,37 @@ def simulated_release(tables: Tables, epsilon: float, mechanism: str, seed: int,
         sums = noisy[..., 1] if binary else noisy
         made.append(Table(t.attributes, noisy.sum(axis=-1), sums, whole, label_noise=one))
     return replace(tables, tables=tuple(made), n=None)
+
+
+class SeededMeasurements(Measurements):
+    """Choices and measurements of `release_selected`, with noise drawn by seed."""
+
+    def __init__(self, tables: Tables, rho: float, seed: int) -> None:
+        super().__init__(ExactCounts(tables), PersonBounds(), whole=True, rho=rho, purpose="both")
+        self.rng = np.random.default_rng(seed)
+
+    def with_noise(self, values: np.ndarray, rho: float) -> tuple[np.ndarray, float]:
+        scale = 1.0 / math.sqrt(2 * rho)
+        return np.round(values + scale * self.rng.standard_normal(values.shape)), scale
+
+    def noisy_max(self, scores: list[float], rho: float) -> tuple[int, float]:
+        return int(np.argmax(scores + self.rng.gumbel(size=len(scores)) / math.sqrt(2 * rho))), rho
+
+
+def simulated_selection(tables: Tables, epsilon: float, method: str, seed: int, delta: float = 1e-6) -> Tables:
+    """What `release_selected` would release, with noise by seed."""
+    work = SeededMeasurements(tables, rho_by_formula(epsilon, delta), seed)
+    with Progress("Choosing tables", None, 0) as progress:
+        (adaptive if method == "adaptive" else spanning_tree)(work, progress)
+    return replace(tables, tables=tuple(work.released()), n=None)
+
+
+def rho_by_formula(epsilon: float, delta: float) -> float:
+    """The rho of zCDP that implies (epsilon, delta) by proposition 12 of Canonne, Kamath and Steinke (2020)."""
+    orders = 1.0 + np.exp(np.linspace(math.log(1e-3), math.log(1e6), 20_000))
+    constant = (orders * np.log1p(-1 / orders) - np.log(orders - 1) - math.log(delta)) / (orders - 1)
+    low, high = loose_rho(epsilon, delta), mu_of_epsilon(epsilon, delta) ** 2 / 2
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.min(middle * orders + constant) <= epsilon else (low, middle)
+    return low

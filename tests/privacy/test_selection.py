@@ -10,7 +10,7 @@ from sumwise.errors import DataError
 from sumwise.noise import Gaussian
 from sumwise.privacy import Budget, PersonBounds, release_selected
 from sumwise.privacy.accounting import rho_of_epsilon
-from sumwise.privacy.selection import METHODS, PURPOSES, _Exact, _Measurements
+from sumwise.privacy.selection import METHODS, PURPOSES, ExactCounts, Measurements
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 
@@ -52,8 +52,8 @@ def test_the_strong_pairs_are_chosen(tables, method, purpose):
 @pytest.mark.parametrize("method", METHODS)
 def test_exactly_the_budget_is_spent(tables, method, monkeypatch):
     taken = []
-    real = _Measurements._take
-    monkeypatch.setattr(_Measurements, "_take", lambda self, rho: taken.append(rho) or real(self, rho))
+    real = Measurements._take
+    monkeypatch.setattr(Measurements, "_take", lambda self, rho: taken.append(rho) or real(self, rho))
     budget = Budget(1.0, 1e-6)
     release_selected(tables, 1.0, 1e-6, budget=budget, method=method)
     assert budget.spent == pytest.approx(1.0)
@@ -70,8 +70,8 @@ def test_one_person_moves_no_score_by_more_than_the_sensitivity(purpose, replace
     """All neighbours of small tables: one row added, or replaced, against a fixed expectation."""
     rng = np.random.default_rng(1)
     expected = rng.uniform(0, 3, (2, 3, 2))
-    exact = _Exact(tables_of(50))
-    work = _Measurements(exact, PersonBounds(replace=replaced), whole=True, rho=1.0, purpose=purpose)
+    exact = ExactCounts(tables_of(50))
+    work = Measurements(exact, PersonBounds(replace=replaced), whole=True, rho=1.0, purpose=purpose)
     largest = 0.0
     for _ in range(20):
         counts = rng.integers(0, 4, (2, 3, 2)).astype(float)

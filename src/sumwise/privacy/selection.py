@@ -94,20 +94,20 @@ def release_selected(
     plan = plan_release(tables, epsilon, delta, "gaussian", bounds, public_levels=public_levels)
     if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
         raise DataError("budget is not said.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
-    exact = _Exact(tables)
+    exact = ExactCounts(tables)
     rho = rho_of_epsilon(float(epsilon), float(delta))
     if budget is not None:
         budget.spend(rho=rho, what=what, data=None if budget.path is None else fingerprint(tables))
     weighted = plan.bounds.weight is not None
-    work = _Measurements(exact, plan.bounds, whole=not weighted, rho=rho, purpose=purpose)
+    work = Measurements(exact, plan.bounds, whole=not weighted, rho=rho, purpose=purpose)
     with Progress("Choosing tables", None, verbose) as progress:
-        (_adaptive if method == "adaptive" else _spanning_tree)(work, progress)
+        (adaptive if method == "adaptive" else spanning_tree)(work, progress)
     facts = {"mechanism": f"gaussian, {method} choice of tables", "epsilon": float(epsilon), "delta": float(delta),
              "neighbours": plan.describe()["neighbours"], "rho": rho}  # fmt: skip
     return replace(tables, tables=tuple(work.released()), n=None, provenance=tables.provenance.with_release(**facts))
 
 
-class _Exact:
+class ExactCounts:
     """The exact counts (..., K) of all pairs, and of all single attributes, by class."""
 
     def __init__(self, tables: Tables) -> None:
@@ -139,7 +139,7 @@ class _Exact:
 
 
 @dataclass
-class _Mean:
+class MeanCounts:
     """The mean of measurements of one table, weighted by their precision, and its standard deviation."""
 
     counts: np.ndarray
@@ -151,40 +151,48 @@ class _Mean:
         self.scale = sum(weights) ** -0.5
 
 
-class _Measurements:
+class Measurements:
     """Everything that touches the exact counts: noisy choices and noisy tables, and what they leave of the rho."""
 
-    def __init__(self, exact: _Exact, bounds: PersonBounds, whole: bool, rho: float, purpose: str) -> None:
+    def __init__(self, exact: ExactCounts, bounds: PersonBounds, whole: bool, rho: float, purpose: str) -> None:
         self.exact, self.bounds, self.whole, self.purpose = exact, bounds, whole, purpose
         self.left = rho
         self.gaussian = mechanisms.mechanism("gaussian")
-        self.singles: dict[int, _Mean] = {}
-        self.pairs: dict[tuple[int, int], _Mean] = {}
+        self.singles: dict[int, MeanCounts] = {}
+        self.pairs: dict[tuple[int, int], MeanCounts] = {}
 
     def measure(self, kind: str, key: Any, rho: float) -> float:
         """Measure one table; its standard deviation."""
-        rho = self._take(rho)
-        scale = self.gaussian.scale(self.bounds.euclidean_reach, rho)
-        noisy = self.gaussian.add(getattr(self.exact, kind)[key], scale, self.whole)
+        noisy, scale = self.with_noise(getattr(self.exact, kind)[key], self._take(rho))
         kept = getattr(self, kind)
         if key in kept:
             kept[key].add(noisy, scale)
         else:
-            kept[key] = _Mean(noisy, scale)
+            kept[key] = MeanCounts(noisy, scale)
         return scale
 
     def choose(self, candidates: list, noise: dict, rho: float) -> Any:
         """The candidate of the worst misfit beyond its noise, by report-noisy-max."""
         expected = self.model().expected()
         scores = [self._misfit(self.exact.pairs[c], expected[c]) - noise.get(c, 0.0) for c in candidates]
+        chosen, loss = self.noisy_max(scores, rho)
+        self._take(loss)
+        return candidates[chosen]
+
+    def with_noise(self, values: np.ndarray, rho: float) -> tuple[np.ndarray, float]:
+        """Values with the Gaussian noise that rho allows, and its standard deviation."""
+        scale = self.gaussian.scale(self.bounds.euclidean_reach, rho)
+        return self.gaussian.add(values, scale, self.whole), scale
+
+    def noisy_max(self, scores: list[float], rho: float) -> tuple[int, float]:
+        """The place of the largest score but for noise, and the rho that this cost."""
         dp = require("opendp.prelude", extra="privacy")
         dp.enable_features("contrib")
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
         sensitivity = self.bounds.reach  # of a sum of absolute differences, however it is weighed
         scale = sensitivity / math.sqrt(2 * rho) * (1 + 1e-9)  # scores may move apart by twice the sensitivity
         measurement = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
-        self._take(float(measurement.map(sensitivity)))
-        return candidates[int(measurement([float(s) for s in scores]))]
+        return int(measurement([float(s) for s in scores])), float(measurement.map(sensitivity))
 
     def _misfit(self, counts: np.ndarray, expected: np.ndarray) -> float:
         """Summed absolute differences of counts by class, or of label sums from what the expected rates make of the
@@ -210,7 +218,7 @@ class _Measurements:
     def released(self) -> list[Table]:
         """The measured tables: singles, then pairs."""
         names, out = self.exact.names, []
-        measured: list[tuple[tuple[int, ...], _Mean]] = [((i,), m) for i, m in sorted(self.singles.items())]
+        measured: list[tuple[tuple[int, ...], MeanCounts]] = [((i,), m) for i, m in sorted(self.singles.items())]
         measured += sorted(self.pairs.items())
         for key, mean in measured:
             attributes, counts = tuple(names[i] for i in key), mean.counts.sum(axis=-1)
@@ -223,7 +231,7 @@ class _Measurements:
         return out
 
 
-def _adaptive(work: _Measurements, progress: Any) -> None:
+def adaptive(work: Measurements, progress: Any) -> None:
     """Measure, fit, choose the worst described pair: until nothing is left."""
     sizes = np.array([len(s) for s in work.exact.singles]) ** (2 / 3)  # least noise summed over all levels
     for i, share in enumerate(FIRST_MARGINS * work.left * sizes / sizes.sum()):
@@ -244,7 +252,7 @@ def _adaptive(work: _Measurements, progress: Any) -> None:
         progress.step(1)
 
 
-def _spanning_tree(work: _Measurements, progress: Any) -> None:
+def spanning_tree(work: Measurements, progress: Any) -> None:
     """A third of the budget for the single attributes, a third to choose a tree, a third to measure it."""
     d, third = len(work.exact.names), work.left / 3
     for i in range(d):
