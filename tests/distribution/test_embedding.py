@@ -2,11 +2,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn import config_context
 
 import sumwise.distribution as distribution
 from brute_distribution import replicated
 from sumwise import Bags
-from sumwise.distribution import LinearEmbedding
+from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.distribution.embedding import Embedding
 from sumwise.errors import DataError
 
@@ -63,6 +64,24 @@ def test_single_precision_and_large_values_survive(kind):
     shifted = double.with_values(np.asarray(double.values) + 2.0**30)
     one, other = made(kind).fit_transform(shifted), made(kind).fit_transform(double)
     assert np.allclose(one @ one.T, other @ other.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_frames_come_out_with_names_where_asked(kind, mixed_bags):
+    embedding = made(kind).set_output(transform="pandas").fit(mixed_bags)
+    frame, plain = embedding.transform(mixed_bags), embedding.vectors(mixed_bags)
+    assert np.array_equal(frame.to_numpy(), plain)
+    assert list(frame.columns) == list(embedding.get_feature_names_out())
+    assert frame.columns.is_unique
+    with pytest.raises(DataError, match="input_features"):
+        embedding.get_feature_names_out(["other"])
+
+
+def test_estimators_work_whatever_transform_gives(mixed_bags):
+    y = np.arange(float(len(mixed_bags)))
+    plain = BagRidge(LinearEmbedding()).fit(mixed_bags, y).predict(mixed_bags)
+    with config_context(transform_output="pandas"):
+        assert np.array_equal(BagRidge(LinearEmbedding()).fit(mixed_bags, y).predict(mixed_bags), plain)
 
 
 @pytest.mark.parametrize("kind", EMBEDDINGS)

@@ -42,12 +42,12 @@ def test_the_variant_without_extra_slices_is_the_kernel_without_them(mixed_bags,
     plain = WassersteinKernel(**options).fit(mixed_bags)
     whole = WassersteinKernel(extra_slices=4, **options).fit(mixed_bags)
     assert len(whole.gram(mixed_bags)) == 10
-    (first, kept), (second, _) = whole.variants(whole._represent(mixed_bags))
+    (first, kept), (second, _) = whole.variants(whole.represent(mixed_bags))
     assert second is whole
     assert first.directions_.shape == (2, 2)
     assert whole.directions_.shape == (2, 6)
     assert np.allclose(first.gram(mixed_bags), plain.gram(mixed_bags))
-    assert np.allclose(kept, first._represent(mixed_bags))
+    assert np.allclose(kept, first.represent(mixed_bags))
     assert not np.allclose(whole.gram(mixed_bags), plain.gram(mixed_bags))
 
 

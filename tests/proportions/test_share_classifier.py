@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
-from sumwise.proportions import AlternatingMeanMap, MeanEmbeddingClassifier, MeanMap
+from sumwise.proportions import (
+    AlternatingMeanMap,
+    CentralLimitClassifier,
+    MeanEmbeddingClassifier,
+    MeanMap,
+    ProportionLossClassifier,
+)
 from sumwise.proportions.share_classifier import _parts
 from sumwise.proportions.shares import bag_shares
 
@@ -90,3 +99,32 @@ def test_a_fit_that_stops_early_says_so():
     bags, counts, _ = sample(20)
     with pytest.warns(NotConverged, match="Stopped after"):
         MeanEmbeddingClassifier(penalty=1e-3, max_iter=1, tol=1e-9).fit(bags, counts)
+
+
+@pytest.mark.parametrize("kind", [MeanEmbeddingClassifier, ProportionLossClassifier, CentralLimitClassifier])
+def test_weights_of_bags_are_repetitions(kind):
+    bags, counts, _ = sample(n_bags=20)
+    weights = np.tile([2.0, 1.0, 0.0, 1.0], 5)
+    model = kind(penalty=1.0, tol=1e-6)
+    weighted = clone(model).fit(bags, counts[:, 1], sample_weight=weights)
+    index = np.repeat(np.arange(20), weights.astype(int))
+    repeated = clone(model).fit(bags[index], counts[index, 1])
+    assert np.allclose(weighted.theta_, repeated.theta_, atol=1e-4)
+    assert not np.allclose(weighted.theta_, clone(model).fit(bags, counts[:, 1]).theta_, atol=1e-2)
+    with pytest.raises(DataError, match="sample_weight"):
+        clone(model).fit(bags, counts[:, 1], sample_weight=np.zeros(20))
+
+
+def test_methods_that_are_no_sum_over_bags_take_no_weights():
+    bags, counts, _ = sample(n_bags=20)
+    with pytest.raises(TypeError, match="sample_weight"):
+        MeanMap().fit(bags, counts[:, 1], sample_weight=np.ones(20))
+
+
+def test_weights_are_routed_through_a_search():
+    bags, counts, _ = sample(n_bags=20)
+    with config_context(enable_metadata_routing=True):
+        model = ProportionLossClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"penalty": [0.1, 10.0]}, cv=2)
+        search.fit(bags, counts[:, 1], sample_weight=np.linspace(1.0, 2.0, 20))
+    assert search.best_params_["penalty"] in (0.1, 10.0)

@@ -28,10 +28,10 @@ MATRICES, PER_PART = 6, 3  # matrices of similarities held at the peak of a fit,
 class BagKernel(Estimator):
     """Base of the kernels: `fit` learns scales from training bags, `gram` gives similarities of bags and bags.
 
-    A subclass gives ``_represent(bags)``, what is kept of bags (an array with a row per bag, or bags), and
-    ``_distances(a, b)``, one (n_a, n_b) array of distances per part (column or slice), which is None for a kernel that
-    has no width. Then the kernel is the mean over parts of ``exp(-gamma distance)``, or with
-    ``combine="product"`` the exponential of minus gamma times the mean distance.
+    A subclass gives ``represent(bags)``, what is kept of bags (an array with a row per bag, or bags), and
+    ``distances(a, b)``, one (n_a, n_b) array of distances per part (column or slice). The kernel is the mean over parts
+    of ``exp(-gamma distance)``, or with ``combine="product"`` the exponential of minus gamma times the mean distance.
+    A kernel without a width (``has_width`` is False) gives its similarities as the only part.
 
     With ``gamma="median"`` every part's distances are divided by their median between training bags (for a product, by
     one median of the mean), so that similarities spread over the whole range from 0 to 1, and an estimator tries
@@ -54,51 +54,58 @@ class BagKernel(Estimator):
     gamma_: float  # multiple of the scaled distances; estimators tune it
     scale_: np.ndarray  # (n_parts,) what distances are divided by
 
-    def _learn(self, bags: Bags) -> None:
-        """Learn what `_represent` needs beyond the columns."""
+    def _learn(self, bags: Bags, /) -> None:
+        """Learn what `represent` needs beyond the columns."""
 
-    def _represent(self, bags: Bags) -> Any:
+    def represent(self, bags: Bags) -> Any:
+        """What is kept of bags: an array with a row per bag, or bags; to be given by the subclass."""
         raise NotImplementedError
 
-    def _distances(self, a: Any, b: Any) -> np.ndarray:
-        """Distances of all parts, (n_parts, n_a, n_b); `b` is `a` itself for a symmetric matrix."""
+    def distances(self, a: Any, b: Any) -> np.ndarray:
+        """Distances of all parts, (n_parts, n_a, n_b), to be given by the subclass; `b` is `a` itself for a symmetric
+        matrix."""
         raise NotImplementedError
 
-    def _scaled(self, a: Any, b: Any) -> np.ndarray:
-        distances = self._distances(a, b)
+    def scaled_distances(self, a: Any, b: Any) -> np.ndarray:
+        """Distances of all parts over their scales."""
+        distances = self.distances(a, b)
         distances /= self.scale_[:, None, None]
         return distances
 
-    def _blocks(self, a: Any, b: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    def distance_blocks(self, a: Any, b: Any) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield some rows of `a` at a time with their scaled distances from `b`: those of all parts take much room."""
-        step = max(1, BLOCK // max(1, len(self._distances(a[:1], b[:1])) * len(b)))
+        step = max(1, BLOCK // max(1, len(self.distances(a[:1], b[:1])) * len(b)))
         if step >= len(a):
-            yield a, self._scaled(a, b)
+            yield a, self.scaled_distances(a, b)
             return
         for i in range(0, len(a), step):
-            yield a[i : i + step], self._scaled(a[i : i + step], b)
+            yield a[i : i + step], self.scaled_distances(a[i : i + step], b)
 
-    def _compared(self, a: Any, b: Any, gamma: float | None = None) -> np.ndarray:
+    def compare(self, a: Any, b: Any, gamma: float | None = None) -> np.ndarray:
         """Kernel matrix of what is kept of bags and bags; with another gamma than its own where one is given."""
         gamma = self.gamma_ if gamma is None else gamma
-        return np.vstack([self._similarities(scaled, gamma) for _, scaled in self._blocks(a, b)])
+        return np.vstack([self.similarities(scaled, gamma) for _, scaled in self.distance_blocks(a, b)])
 
-    def _apart(self, scaled: np.ndarray, a: Any, b: Any) -> np.ndarray:
+    def apart(self, scaled: np.ndarray, a: Any, b: Any) -> np.ndarray:
         """How far bags lie from each other, (n_a, n_b): in scaled distances, or by the inner product."""
         if self.has_width:
             apart = scaled.mean(axis=0)
             return np.sqrt(apart) if self.squared else apart
-        own = self._lengths(a)
-        squares = own[:, None] + (own if b is a else self._lengths(b)) - 2 * self._similarities(scaled, self.gamma_)
+        own = self.self_similarities(a)
+        squares = (
+            own[:, None] + (own if b is a else self.self_similarities(b)) - 2 * self.similarities(scaled, self.gamma_)
+        )
         return np.sqrt(np.maximum(squares, 0.0))
 
-    def _lengths(self, kept: Any) -> np.ndarray:
+    def self_similarities(self, kept: Any) -> np.ndarray:
         """Similarity of each bag to itself, for a kernel without a width."""
-        each = (self._scaled(kept[i : i + 1], kept[i : i + 1]) for i in range(len(kept)))
-        return np.array([self._similarities(one, self.gamma_)[0, 0] for one in each])
+        each = (self.scaled_distances(kept[i : i + 1], kept[i : i + 1]) for i in range(len(kept)))
+        return np.array([self.similarities(one, self.gamma_)[0, 0] for one in each])
 
-    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
-        """Kernel matrix from scaled distances."""
+    def similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
+        """Kernel matrix from scaled distances, (n_parts, n_a, n_b); of a kernel without a width, its one part."""
+        if not self.has_width:
+            return distances[0]
         if self.combine == "product":
             return np.exp(-gamma * distances.mean(axis=0))
         total = np.exp(-gamma * distances[0])
@@ -127,17 +134,18 @@ class BagKernel(Estimator):
         -------
         self
         """
-        self._fit_represent(bags)
+        del y
+        self.fit_represent(bags)
         return self
 
-    def _fit_represent(self, bags: Bags) -> Any:
+    def fit_represent(self, bags: Bags) -> Any:
         """Fit, and return what is kept of the training bags."""
         bags = check_bags(bags, least=2)
         checks.choice(self.combine, "combine", ("sum", "product"))
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)
         self._learn(bags)
-        kept = self._represent(bags)
+        kept = self.represent(bags)
         if isinstance(self.gamma, str):
             checks.choice(self.gamma, "gamma", ("median",))
             self.gamma_, self.scale_ = 1.0, self._medians(kept)
@@ -151,7 +159,7 @@ class BagKernel(Estimator):
             return np.ones(1)
         some = np.unique(np.linspace(0, len(kept) - 1, N_PAIRS).astype(np.int64))
         part = kept[some]
-        distances = self._distances(part, part)
+        distances = self.distances(part, part)
         if self.combine == "product":
             distances = distances.mean(axis=0)[None]
         above = np.triu_indices(len(some), 1)
@@ -166,9 +174,9 @@ class BagKernel(Estimator):
     def gram(self, bags: Bags, others: Bags | None = None) -> np.ndarray:
         """Return the similarity of each of `bags` to each of `others` (default: themselves), (n_bags, n_others)."""
         self._fitted("gamma_")
-        a = self._represent(self.columns_.check(bags))
-        b = a if others is None else self._represent(self.columns_.check(others))
-        return self._compared(a, b)
+        a = self.represent(self.columns_.check(bags))
+        b = a if others is None else self.represent(self.columns_.check(others))
+        return self.compare(a, b)
 
 
 def check_gram(kernel: BagKernel, kept: Any, n_tuning: int, n_reference: int, n_pool: int = 0) -> None:
@@ -177,7 +185,7 @@ def check_gram(kernel: BagKernel, kept: Any, n_tuning: int, n_reference: int, n_
     n_tuning: bags among which widths are compared, with the distances of every part at hand; n_pool: those that the
     reference bags are picked from.
     """
-    n, parts = len(kept), len(kernel._distances(kept[:1], kept[:1]))
+    n, parts = len(kept), len(kernel.distances(kept[:1], kept[:1]))
     tuning = min(n, n_tuning) ** 2 * (PER_PART * parts + MATRICES)
     compared = [(n, n_reference), (min(n, n_pool), min(n, n_pool))]
     needed = max(tuning, *(MATRICES * a * b + PER_PART * min(BLOCK, parts * a * b) for a, b in compared))
@@ -236,10 +244,10 @@ class EmbeddingKernel(BagKernel):
         checks.choice(self.kind, "kind", ("gaussian", "laplace", "linear"))
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state).fit(bags)
 
-    def _represent(self, bags: Bags) -> np.ndarray:
-        return self.embedding_.transform(bags)
+    def represent(self, bags: Bags) -> np.ndarray:
+        return self.embedding_.vectors(bags)
 
-    def _distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if self.kind == "linear":
             return (a @ b.T)[None]
         if self.kind == "laplace":
@@ -248,6 +256,3 @@ class EmbeddingKernel(BagKernel):
         a, b = a - centre, b - centre
         squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * (a @ b.T)
         return np.maximum(squares, 0.0)[None]
-
-    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
-        return distances[0] if self.kind == "linear" else super()._similarities(distances, gamma)

@@ -102,7 +102,7 @@ class BagBoosting(BagRegressor):
         self._learn(bags, codes[:, None], None)
         return self
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, /) -> None:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         checks.at_least(self.max_iter, "max_iter", 1)
@@ -135,7 +135,7 @@ class BagBoosting(BagRegressor):
         return [*parts, FourierEmbedding(8, (1.0, 0.5))] if few else parts
 
     def _features(self, bags: Bags) -> np.ndarray:
-        return np.hstack([embedding.transform(bags) for embedding in self.embeddings_])
+        return np.hstack([embedding.vectors(bags) for embedding in self.embeddings_])
 
     def _predict(self, bags: Bags) -> np.ndarray:
         features = self._features(bags)
@@ -152,6 +152,17 @@ class BagBoosting(BagRegressor):
         """Return class probabilities, (n_bags, n_classes), of a classification."""
         self._fitted("models_")
         return self.models_[0].predict_proba(self._features(bags))
+
+    @available_if(lambda self: self.task == "classification")
+    def predict_log_proba(self, bags: Bags) -> np.ndarray:
+        """Return logarithms of the class probabilities, (n_bags, n_classes), of a classification."""
+        return np.log(self.predict_proba(bags))
+
+    @available_if(lambda self: self.task == "classification")
+    def decision_function(self, bags: Bags) -> np.ndarray:
+        """Return scores of a classification: (n_bags,) of the second of two classes, else (n_bags, n_classes)."""
+        self._fitted("models_")
+        return self.models_[0].decision_function(self._features(bags))
 
     def score(self, bags: Bags, y: Any) -> float:
         """Return R squared, the mean over outputs; of a classification, the accuracy."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
+from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 
 __all__ = ["Embedding", "LinearEmbedding"]
 
 
-class Embedding(Estimator):
+class Embedding(TransformerMixin, Estimator):
     """Base of the embeddings: `fit` learns from bags, `transform` gives a matrix with one row per bag.
 
     A subclass gives ``_learn(bags)``, which sets what it needs, and ``_embed(bags)``, which maps the columns of numbers
@@ -32,9 +34,10 @@ class Embedding(Estimator):
     """
 
     standardize = True
+    ends_with_shares = True  # whether the last entries of a vector are the shares of levels
     columns_: Columns
 
-    def _learn(self, bags: Bags) -> None:
+    def _learn(self, bags: Bags, /) -> None:
         """Learn from the columns of numbers; there is at least one."""
 
     def _embed(self, bags: Bags) -> np.ndarray:
@@ -57,6 +60,7 @@ class Embedding(Estimator):
         -------
         self
         """
+        del y
         bags = check_bags(bags)
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)
@@ -64,8 +68,12 @@ class Embedding(Estimator):
             self._learn(bags)
         return self
 
-    def transform(self, bags: Bags) -> np.ndarray:
-        """Return one vector per bag, (n_bags, dimension)."""
+    def transform(self, bags: Bags) -> Any:
+        """Return one vector per bag, (n_bags, dimension): an array, or what `set_output` asks for."""
+        return self.vectors(bags)
+
+    def vectors(self, bags: Bags) -> np.ndarray:
+        """Return one vector per bag as an array, whatever the output of `transform` is."""
         self._fitted("columns_")
         bags = self.columns_.check(bags)
         numbers = self._embed(bags) if self.columns_.dimension else np.zeros((len(bags), 0))
@@ -73,12 +81,38 @@ class Embedding(Estimator):
 
     def transform_used(self, bags: Bags, used: np.ndarray) -> np.ndarray:
         """Return the features `used` of each bag, (n_bags, len(used)): what an estimator that chose some needs."""
-        features = self.transform(bags)
+        features = self.vectors(bags)
         return features if len(used) == features.shape[1] else features[:, used]
 
-    def fit_transform(self, bags: Bags, y: Any = None) -> np.ndarray:
-        """Learn from bags and return their vectors."""
+    def fit_transform(self, bags: Bags, y: Any = None) -> Any:
+        """Learn from bags and return their vectors, as `transform` does."""
         return self.fit(bags, y).transform(bags)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return names of the vectors' entries: those of columns of numbers, then ``column=level`` of the others.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            For scikit-learn; the columns that `fit` saw, or left out.
+        """
+        self._fitted("columns_")
+        columns = self.columns_
+        if input_features is not None and list(input_features) != list(columns.given):
+            raise DataError(
+                f"input_features are {list(input_features)}; the columns of training were {list(columns.given)}.",
+                hint="leave input_features out.",
+            )
+        levels = columns.levels if self.ends_with_shares else {}
+        shares = [f"{name}={level}" for name, listed in levels.items() for level in listed]
+        return np.array([*self._number_names(len(shares)), *shares], dtype=object)
+
+    def _number_names(self, n_shares: int, /) -> list[str]:
+        """Names of the entries before the last `n_shares`: the class's name and a number, as scikit-learn has them."""
+        columns = self.columns_
+        one = Bags(np.zeros((1, len(columns.given))), [0, 1], features=columns.given, levels=columns.levels)
+        width = self.vectors(one).shape[1] - n_shares
+        return [f"{type(self).__name__.lower()}{i}" for i in range(width)]
 
 
 class LinearEmbedding(Embedding):
@@ -108,3 +142,6 @@ class LinearEmbedding(Embedding):
 
         means = segment_means(bags.values, bags.offsets, bags.weights if bags.weighted else None)
         return self.columns_.numbers(means)
+
+    def _number_names(self, _n_shares: int, /) -> list[str]:
+        return [str(self.columns_.features[j]) for j in self.columns_.numeric]

@@ -79,10 +79,10 @@ class GaussianKernel(BagKernel):
             rng = checks.generator(self.random_state)
             self.width_ = width * median_distance(bags, self.columns_, rng=rng)
 
-    def _represent(self, bags: Bags) -> Any:
-        return self.embedding_.transform(bags) if self.method == "features" else bags
+    def represent(self, bags: Bags) -> Any:
+        return self.embedding_.vectors(bags) if self.method == "features" else bags
 
-    def _distances(self, a: Any, b: Any) -> np.ndarray:
+    def distances(self, a: Any, b: Any) -> np.ndarray:
         products = self._products(a, b)
         if self.level == "linear":
             return products[None]
@@ -104,9 +104,6 @@ class GaussianKernel(BagKernel):
         if self.method == "features":
             return (a**2).sum(axis=1)
         return np.array([self._products(a[[i]], a[[i]])[0, 0] for i in range(len(a))])
-
-    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
-        return distances[0] if self.level == "linear" else super()._similarities(distances, gamma)
 
 
 class MarginalKernel(BagKernel):
@@ -148,11 +145,8 @@ class MarginalKernel(BagKernel):
         options = {"kind": "quadrature", "marginal": True, "random_state": 0}
         self.embedding_ = FourierEmbedding(int(self.n_nodes) // 2, (width,), **options).fit(bags)
 
-    def _represent(self, bags: Bags) -> np.ndarray:
-        return self.embedding_.transform(bags)
+    def represent(self, bags: Bags) -> np.ndarray:
+        return self.embedding_.vectors(bags)
 
-    def _distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a @ b.T)[None] / (self.columns_.dimension + len(self.columns_.levels))
-
-    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
-        return distances[0]

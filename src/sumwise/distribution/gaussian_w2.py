@@ -50,17 +50,17 @@ class GaussianW2Kernel(BagKernel):
         """Whether every Gram matrix is positive semidefinite."""
         return bool(self.definite_variant) or self.columns_.dimension <= 1
 
-    def _learn(self, bags: Bags) -> None:
+    def _learn(self, _bags: Bags, /) -> None:
         checks.choice(self.definite_variant, "definite_variant", (True, False))
 
-    def _represent(self, bags: Bags) -> np.ndarray:
+    def represent(self, bags: Bags) -> np.ndarray:
         columns, d = self.columns_, self.columns_.dimension
         values = np.ascontiguousarray(columns.numbers(bags.values))
         found = segment_moments(values, bags.offsets, bags.weights if bags.weighted else None, 2, d > 1)
         roots = covariance_roots(found[:, d : 2 * d], found[:, 2 * d :])
         return np.hstack([found[:, :d], roots.reshape(len(bags), -1), columns.shares(bags)])
 
-    def _distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         d = self.columns_.dimension
         place, parts = d + d * d, []
         if d and self.definite_variant:

@@ -39,6 +39,8 @@ class KernelEmbedding(Embedding):
     True
     """
 
+    ends_with_shares = False
+
     def __init__(
         self,
         kernel: BagKernel | None = None,
@@ -53,10 +55,11 @@ class KernelEmbedding(Embedding):
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Choose landmarks among training bags; the response is not used."""
+        del y
         checks.at_least(self.n_landmarks, "n_landmarks", 1)
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
-        kept = self.kernel_._fit_represent(bags)
+        kept = self.kernel_.fit_represent(bags)
         self.kernel_.gamma_ *= float(checks.positive(self.width, "width", ndim=0))
         self.columns_ = self.kernel_.columns_
         n = len(bags)
@@ -68,9 +71,9 @@ class KernelEmbedding(Embedding):
         return self
 
     def _similar(self, kept: Any) -> np.ndarray:
-        return self.kernel_._compared(kept, self.landmarks_)
+        return self.kernel_.compare(kept, self.landmarks_)
 
-    def transform(self, bags: Bags) -> np.ndarray:
+    def vectors(self, bags: Bags) -> np.ndarray:
         """Return one vector per bag, (n_bags, number of landmarks or fewer)."""
         self._fitted("root_")
-        return self._similar(self.kernel_._represent(self.columns_.check(bags))) @ self.root_
+        return self._similar(self.kernel_.represent(self.columns_.check(bags))) @ self.root_

@@ -100,7 +100,7 @@ class BagKernelRidge(BagRegressor):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
-        kept = self.kernel_._fit_represent(bags)
+        kept = self.kernel_.fit_represent(bags)
         many = len(bags) > self.max_bags
         landmarks = int(self.n_landmarks)
         check_gram(
@@ -125,10 +125,10 @@ class BagKernelRidge(BagRegressor):
         history, best = {"gamma": [], "error": []}, None
         for kernel, whole in self.kernel_.variants(kept):
             part = whole[some] if len(some) < n else whole
-            distances = kernel._scaled(part, part)
-            reach = _largest_gap(kernel._apart(distances, part, part))
+            distances = kernel.scaled_distances(part, part)
+            reach = _largest_gap(kernel.apart(distances, part, part))
             for gamma in (kernel.gamma_ * (widths if kernel.has_width else np.ones(1))).tolist():
-                found = gram_path(kernel._similarities(distances, gamma), y[some], groups=kin)
+                found = gram_path(kernel.similarities(distances, gamma), y[some], groups=kin)
                 error = float(np.mean(found[0].errors.min(axis=0) / scale))
                 if best is None or error < min(history["error"]):
                     best = kernel, gamma, whole, reach, found
@@ -142,7 +142,7 @@ class BagKernelRidge(BagRegressor):
         self, kept: Any, y: np.ndarray, groups: np.ndarray | None, whole: tuple[Path, float] | None
     ) -> Path:
         if whole is None:
-            whole = gram_path(self.kernel_._compared(kept, kept), y, groups=groups)
+            whole = gram_path(self.kernel_.compare(kept, kept), y, groups=groups)
         path, self.least_eigenvalue_ = whole
         if self.least_eigenvalue_ < NEGATIVE:
             warnings.warn(
@@ -160,7 +160,7 @@ class BagKernelRidge(BagRegressor):
     def _learn_landmarks(self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
         pool = kept[np.sort(rng.permutation(len(y))[: N_CANDIDATES * int(self.n_landmarks)])]
-        self.reference_ = pool[pick_inducing(self.kernel_._compared(pool, pool), int(self.n_landmarks))]
+        self.reference_ = pool[pick_inducing(self.kernel_.compare(pool, pool), int(self.n_landmarks))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
         self.least_eigenvalue_ = float(squares[0] / squares[-1])
         good = squares > 1e-10 * squares[-1]
@@ -175,10 +175,10 @@ class BagKernelRidge(BagRegressor):
 
     def _similar(self, kept: Any) -> np.ndarray:
         """Similarities to the reference bags."""
-        return self.kernel_._compared(kept, self.reference_)
+        return self.kernel_.compare(kept, self.reference_)
 
     def _predict(self, bags: Bags) -> np.ndarray:
-        similar, remote = self._compared(bags)
+        similar, remote = self._near(bags)
         warn_remote(remote)
         return similar @ self.dual_ + self.intercept_
 
@@ -190,15 +190,15 @@ class BagKernelRidge(BagRegressor):
         bounded, can't show that a bag lies far away.
         """
         self._fitted("dual_")
-        return self._compared(bags)[1]
+        return self._near(bags)[1]
 
-    def _compared(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
+    def _near(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
         """Similarities to the reference bags, and remoteness."""
         kernel, similar, nearest = self.kernel_, [], []
-        kept = kernel._represent(kernel.columns_.check(bags))
-        for part, scaled in kernel._blocks(kept, self.reference_):
-            nearest.append(kernel._apart(scaled, part, self.reference_).min(axis=1))
-            similar.append(kernel._similarities(scaled, kernel.gamma_))
+        kept = kernel.represent(kernel.columns_.check(bags))
+        for part, scaled in kernel.distance_blocks(kept, self.reference_):
+            nearest.append(kernel.apart(scaled, part, self.reference_).min(axis=1))
+            similar.append(kernel.similarities(scaled, kernel.gamma_))
         return np.vstack(similar), np.concatenate(nearest) / max(self.limit_, 1e-300)
 
 

@@ -148,7 +148,7 @@ class BagLogistic(Estimator):
 
     def _prepare(self, embedding: Embedding, bags: Bags, shares: np.ndarray) -> _Prepared:
         """Embed the bags, and choose the penalty where it isn't given."""
-        features = embedding.fit_transform(bags)
+        features = embedding.fit(bags).vectors(bags)
         mean = features.mean(axis=0)
         features = features - mean
         scale = float(np.sqrt(np.mean((features**2).sum(axis=1)))) or 1.0
@@ -217,7 +217,7 @@ class BagLogistic(Estimator):
     def decision_function(self, bags: Bags) -> np.ndarray:
         """Return log-odds of the second of two classes, (n_bags,); of more classes scores, (n_bags, n_classes)."""
         self._fitted("coef_")
-        features = (self.embedding_.transform(bags) - self.mean_) / self.scale_
+        features = (self.embedding_.vectors(bags) - self.mean_) / self.scale_
         scores = features @ self.coef_ + self.intercept_
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 

@@ -123,13 +123,13 @@ class BagGaussianProcess(BagRegressor):
         self.places_ = None if coordinates is None else _places(coordinates, len(bags))
         return super().fit(bags, y)
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, /) -> None:
         for name in ("n_tuning", "max_bags", "n_inducing"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
-        kept = self.kernel_._fit_represent(bags)
+        kept = self.kernel_.fit_represent(bags)
         m, many = int(self.n_inducing), len(y) > self.max_bags
         check_gram(self.kernel_, kept, self.n_tuning, *((m, N_CANDIDATES * m) if many else (len(y),)))
         self.level_ = y.mean(axis=0)
@@ -138,8 +138,10 @@ class BagGaussianProcess(BagRegressor):
         some.sort()
         kept, tried = self._tune(kept, centred, sizes, widths, some)
         inflation = _inflation(sizes, self.rows_)
-        learn = self._learn_inducing if many else self._learn_all
-        learn(kept, centred, inflation, rng)
+        if many:
+            self._learn_inducing(kept, centred, inflation, rng)
+        else:
+            self._learn_all(kept, centred, inflation)
         self.n_bags_, self.settings_ = len(y), []
         if len(y) <= FEW and not self.n_inducing_:
             self.settings_ = self._weigh_settings(centred, inflation, [t[0] for t in tried])
@@ -158,11 +160,11 @@ class BagGaussianProcess(BagRegressor):
             inflation = _inflation(sizes[some], self.rows_)
             tried = self._choose_gamma(distances, targets, inflation, [t[0] for t in tried])
         if self.places_ is not None:
-            gram = self.kernel_._similarities(distances, self.kernel_.gamma_)
+            gram = self.kernel_.similarities(distances, self.kernel_.gamma_)
             self._choose_space(gram, targets, self.places_[some], inflation)
         return kept, tried
 
-    def _learn_all(self, kept: Any, centred: np.ndarray, inflation: np.ndarray, rng: np.random.Generator) -> None:
+    def _learn_all(self, kept: Any, centred: np.ndarray, inflation: np.ndarray) -> None:
         """Condition on every bag."""
         self.reference_, self.reference_places_, self.n_inducing_ = kept, self.places_, 0
         gram = self._kernel(kept, self.places_)
@@ -211,7 +213,7 @@ class BagGaussianProcess(BagRegressor):
         best = None
         for kernel, reference in self.kernel_.variants(kept):
             part = reference if len(some) == len(reference) else reference[some]
-            self.kernel_, distances = kernel, kernel._scaled(part, part)
+            self.kernel_, distances = kernel, kernel.scaled_distances(part, part)
             gammas = kernel.gamma_ * (widths if kernel.has_width else np.ones(1))
             tried = self._choose_gamma(distances, centred, np.ones(len(centred)), gammas.tolist())
             found = (self.log_evidence_, self.noise_, kernel, kernel.gamma_, reference, distances, tried)
@@ -223,7 +225,7 @@ class BagGaussianProcess(BagRegressor):
     def _choose_gamma(self, distances: np.ndarray, centred: np.ndarray, inflation: np.ndarray, gammas: list) -> list:
         """Choose the kernel's gamma and the noise; return what was tried."""
         tried = [
-            (gamma, *marginal_likelihood_path(self.kernel_._similarities(distances, gamma), centred, inflation))
+            (gamma, *marginal_likelihood_path(self.kernel_.similarities(distances, gamma), centred, inflation))
             for gamma in gammas
         ]
         self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
@@ -232,7 +234,7 @@ class BagGaussianProcess(BagRegressor):
     def _choose_rows(self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
         """Return c and m of the noise by evidence on some bags, evenly spread."""
         some = np.unique(np.linspace(0, len(sizes) - 1, N_SIZES).astype(np.int64))
-        gram = self.kernel_._similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
+        gram = self.kernel_.similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
         least = float(sizes.min())
         pairs = [(0.0, 0.0), *((c * least, m * least) for c in ROWS for m in (0.0, *ROWS) if m <= c)]
         found = [marginal_likelihood_path(gram, centred[some], _inflation(sizes[some], pair))[0] for pair in pairs]
@@ -298,11 +300,11 @@ class BagGaussianProcess(BagRegressor):
             raise DataError("The process was fitted without coordinates.", hint="give them to fit too.")
         if self.places_ is not None and coordinates is None:
             raise DataError("The process was fitted with coordinates.", hint="give the places of these bags too.")
-        return self.kernel_._represent(bags), None if coordinates is None else _places(coordinates, len(bags))
+        return self.kernel_.represent(bags), None if coordinates is None else _places(coordinates, len(bags))
 
     def _kernel(self, kept: Any, places: np.ndarray | None, gamma: float | None = None) -> np.ndarray:
         """Kernel between what is kept of bags, with their places, and the reference bags."""
-        similar = self.kernel_._compared(kept, self.reference_, gamma)
+        similar = self.kernel_.compare(kept, self.reference_, gamma)
         share, length = self.spatial_
         if share and places is not None and self.reference_places_ is not None:
             similar += share * _surface(places, self.reference_places_, length)
@@ -310,7 +312,7 @@ class BagGaussianProcess(BagRegressor):
 
     def _own(self, kept: Any) -> np.ndarray:
         """Kernel of each bag with itself."""
-        own = np.ones(len(kept)) if self.kernel_.has_width else self.kernel_._lengths(kept)
+        own = np.ones(len(kept)) if self.kernel_.has_width else self.kernel_.self_similarities(kept)
         return own + self.spatial_[0]
 
 

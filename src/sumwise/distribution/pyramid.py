@@ -56,7 +56,7 @@ class PyramidMatchKernel(BagKernel):
         chosen = bags.values[:, self.columns_.numeric]
         self.low_, self.high_ = (f(chosen, axis=0).astype(float) for f in (np.min, np.max))
 
-    def _represent(self, bags: Bags) -> np.ndarray:
+    def represent(self, bags: Bags) -> np.ndarray:
         """Finest histograms of all columns, then counts of levels, (n_bags, cells); values outside go to the ends."""
         cells = 2 ** (int(self.levels) - 1)
         index, parts = bags.bag_index, []
@@ -69,7 +69,7 @@ class PyramidMatchKernel(BagKernel):
         whole = np.hstack(parts)
         return whole / counts if self.normalize else whole
 
-    def _distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         total = self._matches(a, b)
         if self.rescale:
             own_a = np.array([self._matches(x[None], x[None])[0, 0] for x in a])
@@ -89,9 +89,6 @@ class PyramidMatchKernel(BagKernel):
             if level < n_levels - 1:
                 fine = [x.reshape(len(x), -1, 2).sum(axis=2) for x in fine]
         return total / (d + len(self.columns_.levels))
-
-    def _similarities(self, distances: np.ndarray, gamma: float) -> np.ndarray:
-        return distances[0]
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:

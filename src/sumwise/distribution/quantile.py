@@ -80,7 +80,7 @@ class QuantileEmbedding(Embedding):
         self.slices = slices
         self.random_state = random_state
 
-    def _learn(self, bags: Bags) -> None:
+    def _learn(self, _bags: Bags, /) -> None:
         checks.at_least(self.n_quantiles, "n_quantiles", 1)
         checks.at_least(self.slices, "slices", 0)
         self.directions_ = draw_slices(self.columns_.dimension, int(self.slices), self.random_state)

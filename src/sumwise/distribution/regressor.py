@@ -87,7 +87,7 @@ class BagRegressor(RegressorMixin, Estimator):
     n_outputs_: int
     flat_: bool
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, /) -> None:
         raise NotImplementedError
 
     def _predict(self, bags: Bags) -> np.ndarray:

@@ -68,7 +68,7 @@ class BagRidge(BagRegressor):
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
-        features = self.embedding_.fit_transform(bags)
+        features = self.embedding_.fit(bags).vectors(bags)
         path, used, errors = self._choose(features, y, groups)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))

@@ -58,6 +58,7 @@ class ShrunkEmbedding(Embedding):
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Learn the covariances within and between bags; the response is not used."""
+        del y
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state).fit(bags)
         self.columns_ = self.embedding_.columns_
         several = np.flatnonzero(bags.sizes > 1)
@@ -66,7 +67,7 @@ class ShrunkEmbedding(Embedding):
                 f"{len(several)} of {len(bags)} bags have more than one row: the noise within bags can't be seen.",
                 hint="use the embedding without shrinkage.",
             )
-        vectors = self.embedding_.transform(bags)
+        vectors = self.embedding_.vectors(bags)
         within = self._within(bags[several], vectors[several], checks.generator(self.random_state))
         self.mean_, self.axes_, self.back_, self.between_ = shrinkage(vectors, self._sizes(bags), within)
         return self
@@ -86,16 +87,16 @@ class ShrunkEmbedding(Embedding):
             there = np.flatnonzero(some.sizes > 0)
             part = some[there]
             n, share = effective_sizes(part), total_weights(part) / whole[there]
-            differences = self.embedding_.transform(part) - vectors[there]
+            differences = self.embedding_.vectors(part) - vectors[there]
             total += (differences * n[:, None]).T @ differences
             room += float(np.sum(n * ((1.0 - 2.0 * share) / n + 1.0 / sizes[there])))
         return total / room
 
-    def transform(self, bags: Bags) -> np.ndarray:
+    def vectors(self, bags: Bags) -> np.ndarray:
         """Return one vector per bag, shrunk by its size, (n_bags, dimension)."""
         self._fitted("between_")
         found = Shrinkage(self.mean_, self.axes_, self.back_, self.between_)
-        return shrink(self.embedding_.transform(bags), self._sizes(bags), found)
+        return shrink(self.embedding_.vectors(bags), self._sizes(bags), found)
 
     def candidates(self, dimension: int) -> list[np.ndarray]:
         """Return the sets of features that an estimator may choose among: those of the embedding."""

@@ -95,7 +95,7 @@ class WassersteinKernel(BagKernel):
         """Whether distances are squares."""
         return self.order == 2
 
-    def _learn(self, bags: Bags) -> None:
+    def _learn(self, _bags: Bags, /) -> None:
         checks.choice(self.order, "order", (1, 2))
         checks.at_least(self.n_quantiles, "n_quantiles", 1)
         checks.at_least(self.slices, "slices", 0)
@@ -126,7 +126,7 @@ class WassersteinKernel(BagKernel):
             plain.scale_ = self.scale_[(parts >= 2 * m if self.spread else parts >= m) | (parts % m < base)]
         return [(plain, kept[:, np.concatenate([*lines, shares])]), (self, kept)]
 
-    def _represent(self, bags: Bags) -> Any:
+    def represent(self, bags: Bags) -> Any:
         if self.exact:
             return bags.with_values(self.columns_.numbers(bags.values))
         if not self.columns_.dimension:
@@ -135,7 +135,7 @@ class WassersteinKernel(BagKernel):
         spread = [np.log(cells.std(axis=2) + NARROW)] if self.spread else []
         return np.hstack([cells.reshape(len(bags), -1), *spread, self.columns_.shares(bags)])
 
-    def _distances(self, a: Any, b: Any) -> np.ndarray:
+    def distances(self, a: Any, b: Any) -> np.ndarray:
         if self.exact:
             return _transport(a, b, self.order)[None]
         m, n = self.directions_.shape[1], int(self.n_quantiles)

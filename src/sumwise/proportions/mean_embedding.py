@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.share_classifier import WeightedShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
 
-class MeanEmbeddingClassifier(ShareClassifier):
+class MeanEmbeddingClassifier(WeightedShareClassifier):
     """Logistic (softmax) regression of class shares on bag means, used for individuals (Sun et al. 2017).
 
     Parameters
@@ -45,6 +43,6 @@ class MeanEmbeddingClassifier(ShareClassifier):
     """
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
-        likelihood = ShareLikelihood(data.shares, data.sizes.astype(np.float64))
+        likelihood = ShareLikelihood(data.shares, data.bag_weights * data.sizes)
         problem = LinearProblem(data.means, likelihood, penalty, data.n_classes)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.base import BagClassifier, bag_weights
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.linear import Solution
 from sumwise.proportions.penalty import reference_shape
@@ -80,12 +81,16 @@ class ShareClassifier(BagClassifier):
         bags : Bags
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
         """
+        data = self._shares(bags, counts)
+        self._learn(data)
+        warn_of_few_bags(data.n_bags, data.values.shape[1])
+        return self
+
+    def _shares(self, bags: Bags, counts: Any) -> BagShares:
+        """Checked parameters, and the bags as this method sees them."""
         self._check_penalty()
         self._check()
-        bags, counts = self._training(bags, counts)
-        self._learn(bag_shares(bags, counts, self.totals))
-        warn_of_few_bags(len(bags), bags.n_features)
-        return self
+        return bag_shares(*self._training(bags, counts), self.totals)
 
     def _check_penalty(self):
         if isinstance(self.penalty, str):
@@ -156,11 +161,33 @@ class ShareClassifier(BagClassifier):
             train, test = part(fold)
             theta = self.solve_shares(train, penalty).theta
             table = theta.reshape(-1, test.values.shape[1] + 1)
-            total += share_loss(linear_logits(test.values, table), test) * len(test.values)
+            total += share_loss(linear_logits(test.values, table), test) * float(test.bag_weights @ test.sizes)
         return total
 
     def _logits(self, bags: Bags) -> np.ndarray:
         return self._linear_logits(bags)
+
+
+class WeightedShareClassifier(ShareClassifier):
+    """Base of those methods whose objective is a sum over bags, so that each can count as much as it is said to."""
+
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> Any:
+        """Fit to bags and their counts.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts: weight 2 is the same as giving the bag twice, weight 0 leaves it out.
+        """
+        weights = None if sample_weight is None else bag_weights(bags, sample_weight)[bags.sizes > 0]
+        data = self._shares(bags, counts)
+        if weights is not None:
+            data = replace(data, importance=weights).take(np.flatnonzero(weights))
+        self._learn(data)
+        warn_of_few_bags(data.n_bags, data.values.shape[1])
+        return self
 
 
 def _parts(data: BagShares, folds) -> Callable[[int], tuple[BagShares, BagShares]]:

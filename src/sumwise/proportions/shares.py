@@ -29,12 +29,15 @@ class BagShares:
     weights : (n_rows,) array
         Members that each row stands for; they sum to the number of rows in each bag.
     shares : (n_bags, n_classes) array
+    importance : (n_bags,) array, optional
+        How much each bag counts, where a method knows it: twice is the same as giving the bag twice.
     """
 
     values: np.ndarray
     offsets: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
+    importance: np.ndarray | None = None
     _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -62,10 +65,15 @@ class BagShares:
         """Members of each class, (n_bags, n_classes)."""
         return self.shares * self.sizes[:, None]
 
+    @cached_property
+    def bag_weights(self) -> np.ndarray:
+        """How much each bag counts, 1 unless it was said."""
+        return np.ones(self.n_bags) if self.importance is None else self.importance
+
     @property
     def overall(self) -> np.ndarray:
         """Class shares over all bags, (n_classes,)."""
-        return self.counts.sum(axis=0) / self.sizes.sum()
+        return self.bag_weights @ self.counts / (self.bag_weights @ self.sizes)
 
     @cached_property
     def sums(self) -> np.ndarray:
@@ -99,12 +107,13 @@ class BagShares:
         edges = self.offsets.tolist()
         rows = np.concatenate([np.arange(edges[b], edges[b + 1]) for b in index])
         offsets = np.concatenate([[0], np.cumsum(self.sizes[index])])
-        return BagShares(self.values[rows], offsets, self.weights[rows], self.shares[index])
+        importance = None if self.importance is None else self.importance[index]
+        return BagShares(self.values[rows], offsets, self.weights[rows], self.shares[index], importance)
 
     def against(self, c: int) -> BagShares:
         """One class against the rest."""
         shares = np.column_stack([1.0 - self.shares[:, c], self.shares[:, c]])
-        return BagShares(self.values, self.offsets, self.weights, shares)
+        return BagShares(self.values, self.offsets, self.weights, shares, self.importance)
 
 
 def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
@@ -149,7 +158,11 @@ class SumOverBags:
 
     def total_and_residual(self, value: Value):
         """Total, and derivative in the logits."""
-        return float(value.log_prob.sum()), value.posterior
+        if self.data.importance is None:
+            return float(value.log_prob.sum()), value.posterior
+        weights = np.repeat(self.data.importance, self.data.sizes)
+        slope = weights * value.posterior if value.posterior.ndim == 1 else weights[:, None] * value.posterior
+        return float(self.data.importance @ value.log_prob), slope
 
 
 def class_probabilities(logits: np.ndarray) -> np.ndarray:
@@ -167,4 +180,5 @@ def share_loss(logits: np.ndarray, data: BagShares) -> float:
     """
     means = np.clip(data.bag_means(class_probabilities(logits)), 1e-12, 1.0)
     divergence = (xlogy(data.shares, data.shares) - data.shares * np.log(means)).sum(axis=1)
-    return float(divergence @ data.sizes / data.sizes.sum())
+    weights = data.bag_weights * data.sizes
+    return float(divergence @ weights / max(weights.sum(), 1e-300))

@@ -1,0 +1,152 @@
+"""How far held-out bags may move the penalty of CardinalityClassifier: rules compared on draws that no table reports.
+
+    python benchmarks/proportions_penalty_rules.py                       # all, ten draws
+    python benchmarks/proportions_penalty_rules.py few bundled --draws 4
+    python benchmarks/proportions_penalty_rules.py --show
+
+"few" are the settings of `proportions_few_bags.py` (draws from 40 on; the table's begin at 100), "bundled" those of
+`proportions_bundled.py` (seeds from 200 on; the table's begin at 0), "made" the generated data of
+`cardinality_heuristics.py` (draws from 300 on; the table's begin at 700). A rule takes the held-out log-likelihood of
+every bag under every penalty tried. "clear 40", "clear 10" and "clear 0": the penalty nearest to the reference that
+isn't worse than the best by more than 1 + c / n_bags standard errors; "best": the best; "average": the mean of the
+logarithms of penalties under weights of pseudo-BMA+ (Yao et al. 2018), in which bags are resampled by the Bayesian
+bootstrap; "half": half the way from the reference to that mean. Writes
+benchmarks/results/proportions_penalty_rules.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import cardinality_heuristics as made
+import numpy as np
+import proportions_bundled as bundled
+import proportions_few_bags as few
+from sklearn.metrics import log_loss, roc_auc_score
+
+from proportions import table
+from sumwise.proportions import CardinalityClassifier, penalty
+
+RESULTS = Path(__file__).parent / "results" / "proportions_penalty_rules.json"
+
+
+def clear(few_bags, held_out, first):
+    """The penalty nearest to the first that isn't clearly worse than the best."""
+    top = max(held_out, key=lambda i: held_out[i].mean())
+    good = []
+    for i, values in held_out.items():
+        gap = held_out[top] - values
+        if gap.mean() <= (1.0 + few_bags / gap.size) * gap.std() / np.sqrt(gap.size):
+            good.append(i)
+    return min(good, key=lambda i: (abs(i - first), -i))
+
+
+def best(held_out, _first):
+    """The penalty with the greatest held-out likelihood."""
+    return max(held_out, key=lambda i: held_out[i].mean())
+
+
+def average(share, held_out, first):
+    """Mean step under the weights of pseudo-BMA+, or part of the way to it."""
+    steps = np.array(sorted(held_out))
+    each = np.stack([held_out[i] for i in steps])
+    weights = np.random.default_rng(0).dirichlet(np.ones(each.shape[1]), 200) * each.shape[1]
+    totals = weights @ each.T
+    chance = np.exp(totals - totals.max(axis=1, keepdims=True))
+    mean = float((chance / chance.sum(axis=1, keepdims=True)).mean(axis=0) @ steps)
+    return round(first + share * (mean - first))
+
+
+RULES = {
+    "clear 40": partial(clear, 40.0),
+    "clear 10": partial(clear, 10.0),
+    "clear 0": partial(clear, 0.0),
+    "best": best,
+    "average": partial(average, 1.0),
+    "half": partial(average, 0.5),
+}
+
+
+def draws_of(group):
+    """Names of settings, and a function from a setting's name and a draw's number to its data."""
+    if group == "few":
+        names = {f"{s[0]}, {s[1]} of {s[2]}": s for s in few.SETTINGS}
+        return list(names), lambda name, k: few.draw(names[name], 40 + k)
+    if group == "made":
+        return [n for n in made.DATA if n != "published bags"], lambda name, k: made.draw(name, 300 + k)
+    names = {f"{n}, {kind}, {size}": (n, kind, size) for n, sizes in bundled.SIZES.items()
+             for kind in ("random", "sorted") for size in sizes if (n, size) != ("wine", 5)}  # fmt: skip
+
+    def draw(name, k):
+        which, kind, size = names[name]
+        rng = np.random.default_rng(200 + k)
+        bags, counts, _, values, labels = bundled.draw(*bundled.rows_of(which), size, kind, rng)
+        return bags, counts[:, 1] if counts.shape[1] == 2 else counts, values, labels
+
+    return list(names), draw
+
+
+def scores(data):
+    """AUC and log-loss under every rule; a penalty that two rules take is fitted once."""
+    bags, counts, values, labels = data
+    taken, fitted = {}, {}
+
+    def record(held_out, first):
+        taken.update({name: rule(held_out, first) for name, rule in RULES.items()})
+        return first
+
+    penalty._nearest_good = record
+    reference = CardinalityClassifier().fit(bags, counts)
+    for step in set(taken.values()):
+        multiple = penalty.STEPS[step] / reference.penalty_search_["best"]
+        model = CardinalityClassifier(penalty=multiple * np.asarray(reference.penalty_)).fit(bags, counts)
+        probs = np.clip(model.predict_proba(values), 1e-6, None)
+        probs = probs / probs.sum(axis=1, keepdims=True)
+        by = {"multi_class": "ovr"} if probs.shape[1] > 2 else {}
+        auc = roc_auc_score(labels, probs if by else probs[:, 1], **by)
+        fitted[step] = [round(float(auc), 5), round(float(log_loss(labels, probs)), 5)]
+    return {name: fitted[step] for name, step in taken.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("groups", nargs="*", help="few, bundled, made")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--some", nargs="*", help="beginnings of settings' names")
+    parser.add_argument("--show", action="store_true", help="only print what was run")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    for group in () if args.show else args.groups or ("few", "bundled", "made"):
+        names, draw = draws_of(group)
+        for name in (n for n in names if not args.some or n.startswith(tuple(args.some))):
+            begin, found = time.process_time(), {rule: [] for rule in RULES}
+            for k in range(args.draws):
+                for rule, pair in scores(draw(name, k)).items():
+                    found[rule].append(pair)
+            seconds = round(time.process_time() - begin, 1)
+            cell = {"group": group, "setting": name, "cpu_seconds": seconds, "scores": found}
+            kept["cells"] = [c for c in kept["cells"] if (c["group"], c["setting"]) != (group, name)] + [cell]
+            commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+            kept |= {"command": "python benchmarks/proportions_penalty_rules.py", "commit": commit.stdout.strip()}
+            RESULTS.write_text(json.dumps(kept | {"draws": args.draws}) + "\n")
+            print(group, name, seconds, {r: np.mean(v, axis=0).round(4).tolist() for r, v in found.items()}, flush=True)
+    for which, title in enumerate(("Test AUC", "Log-loss")):
+        rows = []
+        for cell in kept["cells"]:
+            means = {r: float(np.mean(v, axis=0)[which]) for r, v in cell["scores"].items()}
+            rows.append({"group": cell["group"], "setting": cell["setting"], **means})
+        for group in dict.fromkeys(r["group"] for r in rows):
+            mean = {rule: float(np.mean([r[rule] for r in rows if r["group"] == group])) for rule in RULES}
+            rows.append({"group": group, "setting": "mean", **mean})
+        table(title, rows)
+
+
+if __name__ == "__main__":
+    main()
