@@ -84,10 +84,6 @@ class Embedding(TransformerMixin, Estimator):
         features = self.vectors(bags)
         return features if len(used) == features.shape[1] else features[:, used]
 
-    def fit_transform(self, bags: Bags, y: Any = None) -> Any:
-        """Learn from bags and return their vectors, as `transform` does."""
-        return self.fit(bags, y).transform(bags)
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return names of the vectors' entries: those of columns of numbers, then ``column=level`` of the others.
 
