@@ -8,7 +8,7 @@ The ways in are `sumwise.aggregate`, `sumwise.privacy`, `sumwise.readers`, `sumw
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sumwise.bags import Bags
 from sumwise.contests import Contests
@@ -20,6 +20,9 @@ from sumwise.margins import Margins
 from sumwise.persistence import load, save
 from sumwise.tables import Table, Tables
 from sumwise.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from sumwise.advice import advise
 
 __all__ = [
     "Bags",

@@ -21,8 +21,19 @@ def test_estimates_are_matched_whatever_their_order():
     found, frame = compare_results({"2016": (SUMMARY, estimates()), "2020": (SUMMARY, later)})
     assert frame.set_index("group")["difference"].round(6).to_dict() == {"a": 0.3, "b": 0.05}
     assert frame.set_index("group")["intervals"].to_dict() == {"a": "apart", "b": "overlap"}
-    assert found.lead == ["2 estimates are in both results; in 1 of them the intervals do not overlap."]
+    assert found.title == "Votes: 2016 and 2020"
+    assert found.lead == [
+        "2 estimates are in both results. In 1 of 2 the intervals do not overlap. The largest difference is in a, x: "
+        "50.0% in 2016, 80.0% in 2020."
+    ]
     assert found.findings[0]["line"] == "a, x: 2020 less 2016: +30.0 points. Confidence: moderate."
+    figure = found.to_dict()["sections"][0]["blocks"][0]
+    assert figure["numbers"]["labels"] == ["a, x", "b, x"]
+    assert [c["name"] for c in found.to_dict()["sections"][1]["blocks"][0]["columns"]][2:5] == [
+        "difference",
+        "2016",
+        "interval, 2016",
+    ]
     assert "Votes (King)" in str(found.to_dict()["sections"])
 
 

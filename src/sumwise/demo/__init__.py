@@ -20,7 +20,7 @@ The file ``demo/NAME.py`` defines ``STORY``, and the demo finds it there::
 A story is about data generated from a fixed seed, so that the truth is known and every run says the same. It says a
 few lines for somebody who has never seen the method (what is held, what is asked, what comes out), and ends in
 findings, which print as "estimated ..., truth ..., interval covers: yes". It takes ten seconds at most, compilation
-included, and writes no files outside of a temporary folder. Its twin test is ``tests/demo/test_NAME.py``; what holds
+included, and writes no files outside of a temporary folder. Its test is ``tests/demo/test_NAME.py``; what holds
 for all stories is tested in ``tests/demo/test_story.py``. Order: containers 10, ecological 20, proportions 30,
 distribution 40, collective 50, maxent 60, aggregate 70, privacy 80.
 """

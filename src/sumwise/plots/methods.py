@@ -19,7 +19,8 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``methods``, ``shares`` (methods, groups, outcomes), ``low``, ``high``, ``groups``, ``outcomes``, ``level``.
+        ``methods``, ``shares`` (methods, groups, outcomes), ``low``, ``high``, ``groups``, ``outcomes``, ``level``;
+        or ``labels``, one for every share, in place of groups and outcomes.
     ax : matplotlib axes, optional
 
     Returns
@@ -46,7 +47,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     y = np.arange(low.size)[::-1]
     shown = f"{100 * numbers['level']:g}% interval"
     ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=shown)
-    names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    names = numbers.get("labels") or [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     for k, (name, values) in enumerate(zip(numbers["methods"], shares)):
         marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]
         look = {"color": colour, "markersize": 7, "markerfacecolor": colour if k == 0 else "none"}

@@ -10,10 +10,12 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.report.context import listed, plural
-from sumwise.report.summary import Summary, bullets, finding, table, text
+from sumwise.report.rounding import cell, span
+from sumwise.report.summary import Summary, bullets, figure, finding, table, text
 
 VALUES = {"share": "share", "count": "count", "predicted": "number"}  # what is compared, and how it is written
 MOST_FINDINGS = 5
+MOST_DRAWN = 40  # estimates in the figure
 
 
 def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) -> tuple[Summary, pd.DataFrame]:
@@ -32,7 +34,8 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     >>> page = {"title": "t", "family": "ecological", "method": "King", "findings": []}
     >>> found, frame = compare_results({"2016": (page, one), "2020": (page, one.assign(share=0.8, low=0.7, high=0.9))})
     >>> frame["difference"].round(2).tolist(), found.lead[0]
-    ([0.3], '1 estimate is in both results; in 1 of them the intervals do not overlap.')
+    ([0.3], '1 estimate is in both results. In 1 of 1 the intervals do not overlap. The largest difference is in a, x:
+    50.0% in 2016, 80.0% in 2020.')
     """
     if len(results) < 2:
         raise DataError("There is one result to compare.", hint="name two or more.")
@@ -57,13 +60,16 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     if all(b in merged for b in bounds):
         apart = (merged[bounds[0]] > merged[bounds[3]]) | (merged[bounds[2]] > merged[bounds[1]])
         merged["intervals"] = np.where(apart, "apart", "overlap")
-    summary = Summary(f"Comparison of {listed(names)}", next(iter(results.values()))[0]["family"], "")
-    summary.lead = [_verdict(merged, apart, len(names)), *_unmatched(frames, len(merged))]
-    summary.findings = _findings(merged, keys, names, value)
-    kind = VALUES[value]
-    kinds = {c: kind for c in merged.columns if c not in keys and c != "intervals"}
-    order = np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")
-    summary.add("estimates", table(merged.iloc[order], "Estimates side by side, largest difference first", kinds))
+    titles = {shown["title"] for shown, _ in results.values()}
+    start = titles.pop() if len(titles) == 1 else "Comparison"
+    summary = Summary(f"{start}: {listed(names)}", next(iter(results.values()))[0]["family"], "")
+    ordered = merged.iloc[np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")]
+    summary.lead = [_verdict(ordered, apart, keys, names, value), *_unmatched(frames, len(merged))]
+    summary.findings = _findings(ordered, keys, names, value)
+    if apart is not None and value == "share" and len(merged) <= MOST_DRAWN:
+        summary.add("found", _figure(merged, keys, names, results))
+    shown, kinds = _side_by_side(ordered, keys, names, value)
+    summary.add("estimates", table(shown, "Estimates side by side, largest difference first", kinds, "comparison.csv"))
     summary.add("estimates", text("Non-overlapping intervals show a difference; overlapping ones do not exclude one."))
     for name, (shown, _) in results.items():
         lines = [f["line"] for f in shown.get("findings", [])] or list(shown.get("lead", []))
@@ -82,13 +88,64 @@ def _shared(frames: Mapping[str, pd.DataFrame]) -> tuple[str, list[str]]:
     return value, keys
 
 
-def _verdict(merged: pd.DataFrame, apart: Any, n: int) -> str:
-    which = "both" if n == 2 else f"all {n}"
-    one = len(merged) == 1
-    start = f"{plural(len(merged), 'estimate')} {'is' if one else 'are'} in {which} results"
+def _name(row: Any, keys: list[str]) -> str:
+    return ", ".join(str(row[k]) for k in keys)
+
+
+def _both(row: Any, names: list[str], value: str) -> str:
+    """The first and the last value of a row in words."""
+    kind = VALUES[value]
+    first, last = (cell(float(row[f"{value}, {name}"]), kind, 1 if kind == "share" else None) for name in _ends(names))
+    return f"{first} in {names[0]}, {last} in {names[-1]}"
+
+
+def _ends(names: list[str]) -> tuple[str, str]:
+    return names[0], names[-1]
+
+
+def _verdict(ordered: pd.DataFrame, apart: Any, keys: list[str], names: list[str], value: str) -> str:
+    which = "both" if len(names) == 2 else f"all {len(names)}"
+    one = len(ordered) == 1
+    start = f"{plural(len(ordered), 'estimate')} {'is' if one else 'are'} in {which} results."
+    top = ordered.iloc[0]
+    widest = f"The largest difference is in {_name(top, keys)}: {_both(top, names, value)}."
     if apart is None:
-        return f"{start}; they have no intervals, so that chance cannot be excluded."
-    return f"{start}; in {int(apart.sum())} of them the intervals do not overlap."
+        return f"{start} They have no intervals, so chance can't be excluded. {widest}"
+    n = int(apart.sum())
+    if n == 0:
+        return f"{start} All intervals overlap, so the results may agree. {widest}"
+    return f"{start} In {n} of {len(ordered)} the intervals do not overlap. {widest}"
+
+
+def _side_by_side(
+    ordered: pd.DataFrame, keys: list[str], names: list[str], value: str
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The frame with an interval in one column, and how to write its columns."""
+    kind = VALUES[value]
+    out: Any = ordered[[*keys, "difference"]].copy()
+    kinds = {"difference": "points" if kind == "share" else kind}
+    for name in names:
+        out[name], kinds[name] = ordered[f"{value}, {name}"], kind
+        if f"low, {name}" in ordered and f"high, {name}" in ordered:
+            ends = zip(ordered[f"low, {name}"], ordered[f"high, {name}"])
+            out[f"interval, {name}"] = [span(float(a), float(b), kind, 1 if kind == "share" else None) for a, b in ends]
+    if "intervals" in ordered:
+        out["intervals"] = ordered["intervals"]
+    return out, kinds
+
+
+def _figure(merged: pd.DataFrame, keys: list[str], names: list[str], results: Mapping[str, Any]) -> dict[str, Any]:
+    found = [f for shown, _ in results.values() for f in shown.get("findings", []) if f.get("level")]
+    numbers = {
+        "methods": names,
+        "labels": [_name(row, keys) for row in merged.to_dict("records")],
+        "shares": np.stack([merged[f"share, {name}"].to_numpy(dtype=float) for name in names]),
+        "low": merged[f"low, {names[0]}"].to_numpy(dtype=float),
+        "high": merged[f"high, {names[0]}"].to_numpy(dtype=float),
+        "level": found[0]["level"] if found else 0.95,
+    }
+    caption = f"Every estimate that the results share. The grey bar is the interval of {names[0]}."
+    return figure("methods", numbers, caption)
 
 
 def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
@@ -98,17 +155,17 @@ def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
     ]
 
 
-def _findings(merged: pd.DataFrame, keys: list[str], names: list[str], value: str) -> list[dict[str, Any]]:
+def _findings(ordered: pd.DataFrame, keys: list[str], names: list[str], value: str) -> list[dict[str, Any]]:
     kind = {"share": "points", "count": "count"}.get(value, "number")
     out = []
-    for place in np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")[:MOST_FINDINGS]:
-        row = merged.iloc[place]
+    for row in ordered.head(MOST_FINDINGS).to_dict("records"):
         apart = row.get("intervals")
         trust = {"apart": "moderate", "overlap": "low"}.get(str(apart))
-        because = {
-            "apart": "The intervals do not overlap.",
-            "overlap": "The intervals overlap: there may be no difference.",
-        }.get(str(apart))
-        what = f"{', '.join(str(row[k]) for k in keys)}: {names[-1]} less {names[0]}"
+        shown = {
+            "apart": " The intervals do not overlap.",
+            "overlap": " The intervals overlap: there may be no difference.",
+        }.get(str(apart), "")
+        because = f"{_both(row, names, value)}.{shown}"
+        what = f"{_name(row, keys)}: {names[-1]} less {names[0]}"
         out.append(finding(what, float(row["difference"]), kind, trust=trust, because=because))
     return out

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.report.exports import tables_of
+from sumwise.report.html import template_text, templates
 from sumwise.report.rounding import cell
 from sumwise.report.summary import plain, table
 
@@ -131,8 +131,6 @@ def court_edition(
     >>> "Doe v. Roe" in text, "<details" in text
     (True, False)
     """
-    from jinja2 import Environment, StrictUndefined
-
     if report.summary["family"] != "ecological":
         raise DataError("The court edition is for reports on margins.", hint="write the plain report.")
     given = {**dict.fromkeys(CASE), **(case or {})}
@@ -145,17 +143,16 @@ def court_edition(
     _results(pages, report, model)
     _limits(pages, report)
     _appendices(pages, report, provenance)
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = templates()
     environment.filters["shown"] = cell
     cover = [(key.capitalize(), given[key]) for key in CASE if key not in ("court", "case", "number") and given[key]]
-    read = files("sumwise.report").joinpath
-    template = environment.from_string(read("templates", "court.html").read_text("utf-8"))
-    return template.render(
+    return environment.get_template("court.html").render(
         title=f"Voting patterns: {given['contest']}" if given["contest"] else report.title,
         case=given,
         cover=cover,
         sections=pages.sections,
-        style=read("templates", "court.css").read_text("utf-8"),
+        style=template_text("court.css"),
+        script="",
     )
 
 

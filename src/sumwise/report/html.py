@@ -59,11 +59,9 @@ def page(
     >>> "<h1>&lt;script&gt;</h1>" in text, "Nothing is sure." in text
     (True, True)
     """
-    from jinja2 import Environment, StrictUndefined
-
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
     drawings = _Drawings(sum(block["kind"] == "figure" for block in blocks))
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = templates()
     environment.filters["cell"] = _typographic(cell)
     environment.globals |= {
         "draw": drawings.draw,
@@ -74,7 +72,7 @@ def page(
         "numeric": NUMERIC,
         "families": FAMILIES,
     }
-    template = environment.from_string(_template("report.html"))
+    template = environment.get_template("report.html")
     with drawings.progress:
         return template.render(
             title=title or summaries[0]["title"],
@@ -82,13 +80,27 @@ def page(
             full=full,
             files=set(files_beside),
             studies=list(summaries),
-            style=_template("report.css"),
-            script=_template("report.js"),
+            style=template_text("report.css"),
+            script=template_text("report.js"),
         )
 
 
-def _template(name: str) -> str:
+def template_text(name: str) -> str:
+    """A file of the folder ``templates``."""
     return files("sumwise.report").joinpath("templates", name).read_text("utf-8")
+
+
+def templates() -> Any:
+    """The templates of pages; values are escaped, and a name that is missing is an error."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(template_text),
+    )
 
 
 class _Drawings:

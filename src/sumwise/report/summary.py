@@ -206,6 +206,8 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
     line += "."
     if out["trust"]:
         line += f" Confidence: {out['trust']}."
+        if out["trust"] == "high" and out["lower_bound"] is not None and out["because"]:
+            line += f" {out['because']}"  # whatever speaks against the model, the totals settle it
     return plain({**out, "line": line})
 
 

@@ -206,5 +206,6 @@ def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], P
     write_frame(harmless(frame), out / "comparison.csv")
     made = Report(summary.to_dict(), {})
     made.save(out / "summary.json")
-    made.save(out / "report.html")
+    with new_file(out / "report.html") as file:
+        file.write(made.html(files_beside=["comparison.csv"]).encode())
     return made.summary, out

@@ -32,5 +32,5 @@ The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscor
 Results go to standard output by ``output.write``, ``output.write_table`` or, with ``--json``,
 ``output.write_json``; progress and warnings go to standard error. A command raises ``DataError`` where the input
 is wrong, and prints no error itself: ``sumwise.cli.entry`` shows one line and sets the exit code.
-Its twin test is ``tests/cli/commands/test_NAME.py``.
+Its test is ``tests/cli/commands/test_NAME.py``.
 """

@@ -147,11 +147,11 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             continue
         if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
             because = "The model's interval is narrower than this number of people can give, so no estimate is quoted."
-            out.append(finding(what, None, **ends, trust="low", because=because))
+            out.append(finding(what, None, **ends, because=because))
             continue
         if not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
             because = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
-            out.append(finding(what, None, **ends, trust="low", because=because))
+            out.append(finding(what, None, **ends, because=because))
             continue
         trust, because = _trust(context, r, c, low, high, curved)
         inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
