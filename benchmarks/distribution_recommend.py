@@ -89,7 +89,7 @@ def data_of(name, seed):
 def measured(name, n_draws, first=FIRST):
     """Scores of what was recommended and of every candidate, in every draw."""
     task, found, begin = TASKS[name], {}, time.process_time()
-    taken = []
+    taken, folds = [], {}
     for seed in range(first, first + n_draws):
         bags, y = data_of(name, seed)
         cut = 3 * len(bags) // 4
@@ -100,9 +100,11 @@ def measured(name, n_draws, first=FIRST):
             found.setdefault(method, []).append(round(float(score), 5))
         found.setdefault("recommended", []).append(found[advice.best][-1])
         taken.append(advice.best)
+        for method, each in advice.scores.items():
+            folds.setdefault(method, []).append(np.round(each, 4).tolist())
         print(name, seed, advice.best, found["recommended"][-1], f"{time.process_time() - begin:.0f} CPU-s", flush=True)
     seconds = round(time.process_time() - begin, 1)
-    return {"data": name, "task": task, "scores": found, "taken": taken, "cpu_seconds": seconds}
+    return {"data": name, "task": task, "scores": found, "taken": taken, "folds": folds, "cpu_seconds": seconds}
 
 
 def lines(cells):
@@ -115,7 +117,9 @@ def lines(cells):
         best = max(full, key=lambda m, full=full: full[m].mean())
         gap = ours - full[best]
         error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else float("nan")
-        verdict = "best or equal" if gap.mean() >= 0 else ("within one error" if gap.mean() >= -error else "behind")
+        verdict = (
+            "best or equal" if gap.mean() >= 0 else ("within one error" if gap.mean() >= -error - 1e-9 else "behind")
+        )
         out.append(
             {
                 "data": cell["data"], "recommended": float(ours.mean()), "best single": best,

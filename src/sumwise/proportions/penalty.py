@@ -17,9 +17,10 @@ ROUGH = 1e-2  # standard errors that a fold's fit may be off
 MOST_FITS = 8  # penalties tried, those for evidence included; three are left to compare neighbours
 LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
 # Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
-# little. Chosen on six draws of eleven settings with 6 to 25 bags (American Community Survey, Adult, generated votes):
-# 10 costs .0009 in AUC and .0033 in log-loss there, 0 costs .0016 and .0102.
-FEW = 40.0
+# little. Chosen on eight draws each of 34 settings with 6 to 90 bags that no table reports
+# (benchmarks/results/proportions_penalty_rules.json): over all of them 40 costs .003 in AUC and .028 in log-loss; 0
+# gains .003 in log-loss over all, and costs .012 with few areas and occupations.
+FEW = 10.0
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def search_penalty(
     """Walk away from a first penalty only as far as the cross-validated likelihood of bags clearly improves.
 
     Penalties are tried up and down from the first until the likelihood of held-out bags falls on both sides. Of
-    those that are within 1 + 40 / n_bags standard errors of the best (of the difference, bag by bag), the nearest to
+    those that are within 1 + 10 / n_bags standard errors of the best (of the difference, bag by bag), the nearest to
     the first is taken: few bags can't say more.
 
     Parameters
