@@ -80,8 +80,8 @@ def drawn(family: str, seed: int) -> dict[str, float]:
     return {k: round(float(v), 4) for k, v in out.items()}
 
 
-def write(path: Path, draws: dict[str, list[dict]], cpu_s: float, command: str) -> None:
-    """Means with their errors, and all draws."""
+def write(path: Path, draws: dict[str, list[dict]], cpu_s: float, command: str, whole: bool = True) -> None:
+    """Means with their errors, and, unless parts are put together, all draws."""
     summary = {
         f: {k: {"mean": round(float(np.mean(v)), 4), "error": round(float(np.std(v, ddof=1) / np.sqrt(len(v))), 4)}
             for k, v in {k: [d[k] for d in found] for k in found[0]}.items()} | {"draws": len(found)}
@@ -89,7 +89,8 @@ def write(path: Path, draws: dict[str, list[dict]], cpu_s: float, command: str) 
     }  # fmt: skip
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     record = {"command": command, "commit": commit.stdout.strip(), "seed": FIRST, "cpu_s": round(cpu_s)}
-    path.write_text(json.dumps({**record, "summary": summary, "draws": draws}) + "\n", encoding="utf-8")
+    found = {**record, "summary": summary} | ({"draws": draws} if whole else {})
+    path.write_text(json.dumps(found, indent=None if whole else 1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -107,7 +108,7 @@ def main() -> None:
             cpu_s += part["cpu_s"]
             for family, found in part["draws"].items():
                 draws.setdefault(family, []).extend(found)
-        write(path, draws, cpu_s, "python benchmarks/maxent_amounts.py, in parts")
+        write(path, draws, cpu_s, "python benchmarks/maxent_amounts.py, in parts", whole=False)
         return
     for family in given.families:
         for seed in range(given.first, given.first + given.draws):

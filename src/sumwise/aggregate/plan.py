@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from sumwise import checks
+from sumwise.amounts import amount_ends
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
@@ -60,6 +61,11 @@ class CountPlan:
         The most different rows (by attributes and label) of one person that are counted, each once.
     max_weight : float, optional
         The largest weight that a row counts with: larger ones are clipped.
+    amount : str, optional
+        A column of numbers to be summed per cell in place of a label, with its squares, for
+        :class:`sumwise.maxent.MaxEntRegressor`; none may be missing.
+    amount_range : (float, float), optional
+        Amounts beyond are clipped. It decides how much one row can change the tables, so it must be given.
     seed : int, default 0
         Of the choice of rows: the same rows, whatever their order, give the same tables.
 
@@ -88,6 +94,8 @@ class CountPlan:
     max_weight: float | None = None
     seed: int = 0
     complementary: bool = True
+    amount: str | None = None
+    amount_range: tuple[float, float] | None = None
 
     def __post_init__(self):
         attributes = _names(self.attributes, "attributes")
@@ -104,6 +112,23 @@ class CountPlan:
         if self.suppress_below is not None:
             checks.at_least(self.suppress_below, "suppress_below", 0, whole_number=False)
         self._check_contributions()
+        self._check_amount()
+
+    def _check_amount(self) -> None:
+        if (self.amount is None) != (self.amount_range is None):
+            raise DataError(
+                "amount and amount_range go together.", hint="give a column, and (low, high) to clip it to."
+            )
+        if self.amount is None or self.amount_range is None:
+            return
+        if not isinstance(self.amount, str) or not self.amount or self.amount in self.attributes:
+            raise DataError(f"amount is {self.amount!r}.", hint="name a column that is no attribute.")
+        if isinstance(self.amount_range, str) or len(tuple(self.amount_range)) != 2:
+            raise DataError(f"amount_range is {self.amount_range!r}.", hint="give (low, high).")
+        object.__setattr__(self, "amount_range", amount_ends(*self.amount_range))
+        for name in ("label", "weight", "max_cells", "suppress_below"):
+            if getattr(self, name) is not None:
+                raise DataError(f"Amounts are summed without {name}.", hint=f"leave {name} out.")
 
     def _check_contributions(self) -> None:
         for name in ("max_rows", "max_cells"):

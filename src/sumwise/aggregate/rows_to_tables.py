@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.memory import check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.aggregate.suppression import suppressed
+from sumwise.amounts import tables_by_power
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
@@ -50,6 +52,8 @@ def aggregate(
     max_weight: float | None = None,
     seed: int = 0,
     complementary: bool = True,
+    amount: str | None = None,
+    amount_range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Tables:
     """Count rows into tables: every subset of attributes, with label sums, in one pass over the rows.
@@ -76,6 +80,8 @@ def aggregate(
     person, max_rows, max_cells, max_weight, seed
         Bounds on what one person contributes, as in :class:`CountPlan`. The tables' provenance states them, and
         :func:`sumwise.privacy.release` derives its sensitivity from them.
+    amount, amount_range
+        Sums and sums of squares of an amount in place of a label, as in :class:`CountPlan`; three passes.
     **options
         ``counting="native"`` (one pass through a compiled kernel) or ``"sql"`` (one GROUPING SETS statement);
         ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and
@@ -101,7 +107,7 @@ def aggregate(
     """
     plan = CountPlan(
         source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table,
-        person, max_rows, max_cells, max_weight, seed, complementary,
+        person, max_rows, max_cells, max_weight, seed, complementary, amount, amount_range,
     )  # fmt: skip
     return run(plan, engine, **options)
 
@@ -120,7 +126,12 @@ def run(
     checks.choice(counting, "counting", COUNTING)
     with opened(plan.source, needed_columns(plan), engine, plan.table, **options) as opened_engine:
         bound_rows(plan, opened_engine, needed_columns(plan))
-        return _counted(plan, opened_engine, counting, verbose)
+        if plan.amount is None or plan.amount_range is None:
+            return _counted(plan, opened_engine, counting, verbose)
+        first = _counted(plan, opened_engine, counting, verbose)
+        fixed = plan if plan.encoding is not None else replace(plan, domain=first.domain)
+        rest = [_counted(fixed, opened_engine, counting, verbose, power) for power in (1, 2)]
+        return tables_by_power([first, *rest], plan.amount, plan.amount_range)
 
 
 def opened(source: Any, columns: tuple[str, ...], engine: str, table: str | None, **options: Any) -> Any:
@@ -142,11 +153,12 @@ def needed_columns(plan: CountPlan) -> tuple[str, ...]:
     columns = [a for a in plan.attributes if a not in given]
     if ruled and plan.encoding is not None:
         columns += plan.encoding.project(ruled).columns
-    columns += [c for c in (plan.label, plan.weight, plan.person) if c is not None]
+    columns += [c for c in (plan.label, plan.weight, plan.person, plan.amount) if c is not None]
     return tuple(dict.fromkeys([*columns, *(c for c, _, _ in plan.where)]))
 
 
-def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Tables:
+def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: int = 0) -> Tables:
+    """power: of the scaled amount, which a row counts with; 0 counts rows."""
     n_rows = survey.check_rows(plan, engine)
     classes = None if plan.label is None else survey.classes_of(plan, engine)
     encoding, ranges = survey.full_encoding(plan, engine)
@@ -157,19 +169,20 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Table
     with_classes = [(*s, len(sizes)) for s in subsets], [*sizes, n_classes or 1]
     check_memory(*with_classes, [*plan.attributes, plan.label or "label"], n_rows)
     sparse = [False] * len(subsets) if ranges else filled_only(*with_classes, n_rows)  # ranges: of small tables alone
-    statement = _statement(plan, encoding, classes, engine)
+    statement = _statement(plan, encoding, classes, engine, power)
     full = [s for s, only in zip(subsets, sparse) if not only]
     counted: list | None = []
+    weighted = plan.weight is not None or power > 0
     with Progress("Counting rows", n_rows, verbose) as progress:
         if full:
-            counter = Counter(full, sizes, n_classes, plan.weight is not None, getattr(engine, "threads", None))
+            counter = Counter(full, sizes, n_classes, weighted, getattr(engine, "threads", None))
             if counting == "native":
                 counted = counter.tables() if engine.count(statement, counter, progress) else None
             else:
                 counted = _count_by_sql(statement, counter, engine, plan.label is not None)
                 progress.step(n_rows)
     filled = None if counted is None else _filled_tables(plan, [s for s, o in zip(subsets, sparse) if o], sizes,
-                                                         n_classes, statement, engine)  # fmt: skip
+                                                         n_classes, statement, engine, weighted)  # fmt: skip
     if counted is None or filled is None:
         survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
     if filled:
@@ -179,8 +192,9 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Table
 
 
 def _filled_tables(
-    plan: CountPlan, subsets: list, sizes: list[int], n_classes: int | None, statement: sql.Statement, engine: Any
-) -> list[Table] | None:
+    plan: CountPlan, subsets: list, sizes: list[int], n_classes: int | None, statement: sql.Statement, engine: Any,
+    weighted: bool,
+) -> list[Table] | None:  # fmt: skip
     """Tables by their filled cells, each grouped by the engine; None if some code is negative."""
     if subsets and plan.suppress_below:
         raise DataError(
@@ -190,7 +204,7 @@ def _filled_tables(
     out = []
     for subset in subsets:
         inner = statement.text(engine.dialect.source)
-        found = engine.table(sql.grouped(inner, [subset], n_classes, plan.label is not None, plan.weight is not None))
+        found = engine.table(sql.grouped(inner, [subset], n_classes, plan.label is not None, weighted))
         codes = [found.column(f"a{a}").to_numpy().astype(np.int64) for a in subset]
         if any(len(c) and c.min() < 0 for c in codes):
             return None
@@ -210,8 +224,10 @@ def _raw_codes(plan: CountPlan, encoding: Encoding, attributes: Any, engine: Any
     return sql.codes_statement(encoding, attributes, engine.columns, engine.dialect, where)
 
 
-def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engine: Any) -> sql.Statement:
-    """Codes (-1 where there is no level) as a0, a1, ..., the label as y and the weight as w."""
+def _statement(
+    plan: CountPlan, encoding: Encoding, classes: tuple | None, engine: Any, power: int = 0
+) -> sql.Statement:
+    """Codes (-1 where there is no level) as a0, a1, ..., the label as y and the weight, or the amount's power, as w."""
     statement = _raw_codes(plan, encoding, plan.attributes, engine)
     if plan.label is not None:
         column = engine.columns[plan.label]
@@ -221,10 +237,13 @@ def _statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engin
         weight = f"CAST({engine.columns[plan.weight].sql} AS DOUBLE)"
         most = plan.max_weight
         statement.add(weight if most is None else f"least({weight}, {engine.dialect.literal(float(most))})", "w")
+    if power and plan.amount is not None and plan.amount_range is not None:
+        scaled = sql.scaled(engine.columns[plan.amount], plan.amount_range, engine.dialect)
+        statement.add(" * ".join([scaled] * power), "w")
     for lookup in statement.lookups:
         engine.add_lookup(lookup)
     names = [f"a{i}" for i in range(len(plan.attributes))]
-    more = [n for n, given in (("y", plan.label), ("w", plan.weight)) if given is not None]
+    more = [n for n, given in (("y", plan.label is not None), ("w", plan.weight is not None or power > 0)) if given]
     kind = "SMALLINT" if all(len(encoding[a].levels) < 2**15 for a in plan.attributes) else "INTEGER"
     whole = [f"CAST(COALESCE({n}, -1) AS {kind}) AS {n}" for n in names]
     return sql.Statement(engine.dialect, select=[*whole, *more], over=statement)

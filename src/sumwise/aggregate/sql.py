@@ -358,6 +358,13 @@ def _shifted(column: Column, rule: Levels, unseen: str, missing: str) -> str:
     )
 
 
+def scaled(column: Column, ends: tuple[float, float], dialect: Dialect) -> str:
+    """An amount, clipped to a range and scaled to 0..1."""
+    low, high = (dialect.literal(float(e)) for e in ends)
+    clipped = f"least(greatest(CAST({column.sql} AS DOUBLE), {low}), {high})"
+    return f"(({clipped} - {low}) / ({high} - {low}))"
+
+
 def grouped(inner: str, subsets: Sequence[Sequence[int]], n_classes: int | None, labelled: bool, weighted: bool) -> str:
     """Count subsets of ``a0``, ``a1``, ... in one pass: GROUPING SETS over the codes of `inner`.
 

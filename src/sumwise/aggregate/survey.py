@@ -48,6 +48,11 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         select.append(_sum(weight.missing(), "no_weight"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) < 0", "negative"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) = CAST('Infinity' AS DOUBLE)", "infinite"))
+    if plan.amount is not None:
+        amount = engine.columns[plan.amount]
+        if amount.kind not in ("number", "bool"):
+            raise DataError(f"The amounts in column {amount.name!r} are {amount.kind}.", hint="amounts are numbers.")
+        select.append(_sum(amount.missing(), "no_amount"))
     found = engine.table(f"SELECT {', '.join(select)} FROM {engine.dialect.source} AS s{where}").to_pylist()[0]
     n = int(found["n"])
     if not n:
@@ -57,6 +62,7 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
     for key, what in {
         "no_label": f"The label {plan.label!r} is missing",
         "no_weight": f"The weight {plan.weight!r} is missing",
+        "no_amount": f"The amount {plan.amount!r} is missing",
         "negative": f"The weight {plan.weight!r} is negative",
         "infinite": f"The weight {plan.weight!r} is infinite",
     }.items():

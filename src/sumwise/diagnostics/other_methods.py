@@ -54,6 +54,8 @@ def other_methods(model: Any, data: Any, random_state: Any = 0) -> tuple[dict[st
     """
     family, own = family_of(model), type(model).__name__
     names, left = [n for n in BY_FAMILY.get(family, ()) if n != own], []
+    if hasattr(model, "level_means"):
+        names = []  # of amounts: the other methods on tables are classifiers
     if family == "ecological":
         if own == "Bounds" or min(data.n_rows, data.n_cols) < 2:
             names = []

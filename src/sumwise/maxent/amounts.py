@@ -1,10 +1,4 @@
-"""Amounts as labels of tables: sums and sums of squares per cell, clipped and scaled so that one row adds 1 in all.
-
-A value y between `low` and `high` is scaled to a = (y - low) / (high - low). A row adds 1 - a, a - a^2 and a^2 to three
-classes of its cell: none is negative, and they sum to 1. So tables of amounts are tables of three classes with
-fractional counts, one person's row changes them by 1 in L1 and by at most 1 in L2, and `sumwise.privacy.release`
-protects them as it does any other (Laplace or Gaussian noise). Without squares there are two classes, 1 - a and a.
-"""
+"""Tables of an amount from a frame, or from sums that somebody else has made; see `sumwise.amounts`."""
 
 from __future__ import annotations
 
@@ -15,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks, frames
+from sumwise.amounts import amount_ends, tables_by_power
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.provenance import Provenance
 from sumwise.table import Table
 from sumwise.tables import Tables
 
 __all__ = ["amount_sums", "amount_tables"]
-
-CLASSES = ("rest", "spread", "square")  # sums of 1 - a, a - a^2 and a^2
 
 
 def amount_tables(
@@ -68,26 +60,17 @@ def amount_tables(
     >>> tables["age", "city"].label_sums[0, 1]  # 30 of 100: 1 - 0.3, 0.3 - 0.09, 0.09
     array([0.7 , 0.21, 0.09])
     """
-    low, high = _range(low, high)
+    low, high = amount_ends(low, high)
     table = frames.to_pandas(frame, [*attributes, checks.name_of_column(amount, "amount")])
     values = frames.numeric(table, [amount], "amounts")[:, 0]
     scaled = (np.clip(values, low, high) - low) / (high - low)
     name = _free_name(attributes)
+    powers = [np.ones(len(values)), scaled, *([scaled**2] if squares else [])]
     counted = [
         Tables.from_frame(table.assign(**{name: w}), attributes, order=order, weight=name, domain=domain)
-        for w in (np.ones(len(values)), scaled, scaled**2 if squares else scaled)
+        for w in powers
     ]
-    made = []
-    for one, first, second in zip(*counted):
-        sums = np.stack([one.counts - first.counts, first.counts - second.counts, second.counts], axis=-1)
-        made.append(Table(one.attributes, one.counts, np.maximum(sums, 0.0) if squares else first.counts))
-    return Tables(
-        made,
-        counted[0].domain,
-        label=amount,
-        classes=CLASSES if squares else (0, 1),
-        provenance=Provenance(True, 1.0, learned=counted[0].provenance.learned, amount=(low, high)),
-    )
+    return tables_by_power(counted, amount, (low, high))
 
 
 def amount_sums(counts: Any, sums: Any, squares: Any = None, *, low: float, high: float) -> np.ndarray:
@@ -111,7 +94,7 @@ def amount_sums(counts: Any, sums: Any, squares: Any = None, *, low: float, high
     array([[1.7 , 0.25, 0.05],
            [2.  , 0.8 , 1.2 ]])
     """
-    low, high = _range(low, high)
+    low, high = amount_ends(low, high)
     n, s = (checks.finite(v, what) for v, what in ((counts, "counts"), (sums, "sums")))
     first = (s - low * n) / (high - low)
     outside = (first < -1e-9 * np.maximum(n, 1.0)) | (first > n + 1e-9 * np.maximum(n, 1.0))
@@ -159,16 +142,6 @@ def _as_binary(table: Table) -> Table:
     if table.label_noise is not None:
         two = Gaussian(noise.scale * np.sqrt(2.0)) if isinstance(noise, Gaussian) else Summed(noise, 2)  # type: ignore[arg-type]
     return Table(table.attributes, table.counts, sums[..., 1] + sums[..., 2], table.noise, label_noise=two)
-
-
-def _range(low: Any, high: Any) -> tuple[float, float]:
-    try:
-        ends = float(low), float(high)
-    except (TypeError, ValueError):
-        raise DataError(f"The range of amounts is {low!r} to {high!r}.", hint="give two numbers.") from None
-    if not (np.isfinite(ends).all() and ends[0] < ends[1]):
-        raise DataError(f"The range of amounts is {low!r} to {high!r}.", hint="low is below high.")
-    return ends
 
 
 def _free_name(taken: Sequence[str]) -> str:

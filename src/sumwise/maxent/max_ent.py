@@ -32,7 +32,7 @@ from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
 from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
-from sumwise.maxent.tables_classifier import TablesClassifier
+from sumwise.maxent.tables_classifier import TablesClassifier, refuse_amounts
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
 
@@ -194,8 +194,7 @@ class MaxEntClassifier(TablesClassifier):
             )
         settings = self._settings()
         parts = parts_of(tables)
-        if parts[0].provenance.amount is not None:
-            raise DataError("The label sums are of an amount, not of classes.", hint="use MaxEntRegressor.")
+        refuse_amounts(parts[0])
         sparse = self._uses_sparse_terms(parts)
         check_memory(parts[0], sparse)
         by_part = _read(parts, settings, sparse_terms_of if sparse else None)

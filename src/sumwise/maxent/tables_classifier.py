@@ -112,12 +112,19 @@ class TablesClassifier(Estimator):
         raise NotImplementedError
 
     def _remember(self, tables: Tables, n: float) -> None:
+        refuse_amounts(tables)
         self.domain_ = tables.domain
         self.encoding_ = tables.encoding
         self.label_ = tables.label
         self.classes_ = np.array(tables.classes)
         self.n_ = n
         self.releases_ = [dict(r) for r in tables.provenance.releases]
+
+
+def refuse_amounts(tables: Tables) -> None:
+    """A classifier learns from sums of classes, not of an amount."""
+    if tables.provenance.amount is not None:
+        raise DataError("The label sums are of an amount, not of classes.", hint="use MaxEntRegressor.")
 
 
 def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np.ndarray:

@@ -164,3 +164,14 @@ def test_condition_is_parsed(text, condition):
 def test_condition_on_an_unknown_column_is_refused():
     with pytest.raises(DataError, match="no column 'old'"):
         parsed_condition("old > 3", KINDS)
+
+
+def test_amounts_are_summed_within_their_range(rows, capsys):
+    asked = ["aggregate", "rows.parquet", "-a", "job", "--order", "1", "--amount", "age", "--out", "sums"]
+    assert main(asked) != 0
+    assert "--amount-low" in capsys.readouterr().err
+    assert main([*asked, "--amount-low", "20", "--amount-high", "60"]) == 0
+    tables = read_tables_folder("sums")
+    assert tables.provenance.amount == (20.0, 60.0)
+    assert tables.label == "age"
+    assert tables["job"].label_sums.sum() == pytest.approx(200)

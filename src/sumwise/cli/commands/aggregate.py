@@ -21,6 +21,11 @@ def command(
         typer.Option("--attribute", "-a", help="A column to count over; repeat it. Default: all others."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of 0 and 1, or of classes, to sum per cell.")] = None,
+    amount: Annotated[
+        str | None, typer.Option(help="Column of amounts to sum per cell instead, with squares; needs both ends.")
+    ] = None,
+    amount_low: Annotated[float | None, typer.Option(help="Amounts below count as this.")] = None,
+    amount_high: Annotated[float | None, typer.Option(help="Amounts above count as this.")] = None,
     order: Annotated[int, typer.Option(help="Count every subset of this many columns.")] = 2,
     weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
     where: Annotated[
@@ -55,6 +60,7 @@ def command(
     encoding.json where columns were encoded. Nothing is written if anything fails.
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
+      $ sumwise aggregate rows.parquet --amount spent --amount-low 0 --amount-high 500 --out sums/
 
     A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10. Rules
     of kind "target" also need, at its head, held_out = \\[\\["day", "<", 3]]: the rows to learn them from, which
@@ -64,17 +70,19 @@ def command(
     from sumwise.readers.tables_folder import check_free
 
     check_free(out)
+    ends = _ends(amount, amount_low, amount_high)
     options = _options(engine, master, threads, memory_limit)
     kinds = _columns(source, engine, table, options)
     conditions = [parsed_condition(text, kinds) for text in where or []]
     rules = _encoding(
         source, encode, encoding, label, {**options, "engine": engine, "table": table, "where": conditions}
     )
-    attributes = list(attribute or _default_attributes(kinds, rules, (label, weight, person)))
+    attributes = list(attribute or _default_attributes(kinds, rules, (label, weight, person, amount)))
     tables = aggregate(
         source, attributes, label, order, weight, rules, engine,
         where=conditions, suppress_below=suppress_below, table=table, person=person, max_rows=max_rows,
-        max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only, verbose=1, **options,
+        max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only, amount=amount,
+        amount_range=ends, verbose=1, **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
     facts = {**tables.describe(), "folder": out}
@@ -83,6 +91,19 @@ def command(
     else:
         n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
         output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
+
+
+def _ends(amount: str | None, low: float | None, high: float | None) -> tuple[float, float] | None:
+    from sumwise.errors import DataError
+
+    if amount is None and low is None and high is None:
+        return None
+    if amount is None or low is None or high is None:
+        raise DataError(
+            "--amount, --amount-low and --amount-high go together.",
+            hint="the range decides how much one row can change the tables; choose it without looking at the data.",
+        )
+    return low, high
 
 
 def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Problems on tables with a label: who will click, from contingency tables alone."""
+"""Problems on tables with a label or an amount: who will click, or spend how much, from contingency tables alone."""
 
 from __future__ import annotations
 
@@ -34,21 +34,24 @@ class MaxEnt(Study):
         "holdout": "rows: the share that is kept for checking; default 0.2",
         "bins": "rows: levels that a column of numbers is cut into; default 5",
         "order": "rows: how many attributes a table has; default 2",
+        "low": "rows: amounts below count as this",
+        "high": "rows: amounts above count as this",
         "absent": "cells: what a cell means that has no row: raise, zero or unobserved",
     }
     column_keys = {  # noqa: RUF012
         "label": "rows: the column to be predicted; cells: its name",
+        "amount": "rows: the column whose expected value is wanted, in place of a label; needs low and high",
         "attributes": "the features; default: all other columns",
         "categorical": "rows: features that are levels though they look like numbers",
         "weight": "rows: people that a row stands for",
         "count": "cells: the column of counts",
         "label_sum": "cells: the column of the label's sums",
     }
-    methods = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair")
+    methods = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair", "MaxEntRegressor")
 
     tables: Tables
     rows: pd.DataFrame | None = None  # individuals that were held out
-    labels: np.ndarray | None = None  # their classes, as positions
+    labels: np.ndarray | None = None  # their classes, as positions, or their amounts
 
     # --- in
 
@@ -69,6 +72,13 @@ class MaxEnt(Study):
         self.data = self.tables
         if self.tables.label is None and all(t.label_sums is None for t in self.tables):
             p.fail(("data", "file"), "The tables have no label sums.", "a classifier needs them; count with a label.")
+        if (self.chosen == "MaxEntRegressor") != (self._of_amounts) and self.chosen != "auto":
+            what = "of an amount" if self._of_amounts else "of classes"
+            p.fail(("method",), f"The label sums are {what}, and the method is {self.chosen}.", "leave method out.")
+
+    @property
+    def _of_amounts(self) -> bool:
+        return self.tables.provenance.amount is not None
 
     def _cells(self, path: Path) -> Tables:
         p = self.problem
@@ -87,39 +97,57 @@ class MaxEnt(Study):
         from sumwise.encoding import Encoding
 
         p = self.problem
-        label = str(p.column("label", needed=True))
-        sheet = open_source(p, path, None, [label])
-        sheet.known(label)
+        amount = p.column("amount")
+        if amount is not None and p.column("label") is not None:
+            p.fail(("columns", "amount"), "There are both a label and an amount.", "name one of them.")
+        target = str(amount if amount is not None else p.column("label", needed=True))
+        sheet = open_source(p, path, None, [target])
+        sheet.known(target)
         weight = p.column("weight")
-        columns = p.column_list("attributes") or [c for c in sheet.columns if c not in (label, weight)]
+        columns = p.column_list("attributes") or [c for c in sheet.columns if c not in (target, weight)]
         frame: Any = typed_frame(sheet, columns, p.column_list("categorical") or ())
-        labels = level_texts(sheet, label)
         bins = checks.at_least(p.data.get("bins", 5), "bins", 2)
         spec = {c: _rule(frame[c], bins) for c in columns if len(pd.unique(frame[c])) > 1}
         if not spec:
             raise DataError(f"{sheet.name}: all attributes are the same in every row.", hint="name other columns.")
-        label_name = label if label not in spec else f"{label} (label)"
-        frame[label_name] = labels
+        name = target if target not in spec else f"{target} ({'label' if amount is None else 'amount'})"
+        frame[name] = level_texts(sheet, target) if amount is None else sheet.numbers([target])[:, 0]
         if weight is not None:
             frame[weight] = sheet.numbers([weight])[:, 0]
-        if len(set(labels.tolist())) < 2:
-            raise DataError(f"Column {label!r} is the same in every row.", hint="there is nothing to predict.")
+        if frame[name].nunique() < 2:
+            raise DataError(f"Column {target!r} is the same in every row.", hint="there is nothing to predict.")
         held = self._held_out(len(frame))
         train = frame[~held].reset_index(drop=True)
-        encoding = Encoding.fit(train, spec)
         order = min(int(checks.at_least(p.data.get("order", 2), "order", 1)), len(spec))
-        self.tables = aggregate(train, list(spec), label_name, order, weight, encoding)
-        self.classes = [str(c) for c in self.tables.classes or ()]  # in the order of the probabilities
+        given = {"label": name} if amount is None else {"amount": name, "amount_range": self._ends()}
+        self.tables = aggregate(
+            train, list(spec), order=order, weight=weight, encoding=Encoding.fit(train, spec), **given
+        )
         if held.any():
-            self.rows = frame[held].reset_index(drop=True)
-            places = {name: c for c, name in enumerate(self.classes)}
-            self.labels = np.array([places[text] for text in labels[held]])
-            self.truth = self.rows, self.labels
+            self._keep_held_out(frame[held].reset_index(drop=True), name, amount is not None)
         self.notes.append(
             f"{len(train):,} rows were counted into {len(self.tables)} tables of {order} attributes each; the fit "
             "sees the tables only. "
             f"Numbers are cut into {bins} levels at quantiles; levels of fewer than {RARE} rows are put together."
         )
+
+    def _ends(self) -> tuple[Any, Any]:
+        """The range that amounts are clipped to."""
+        p = self.problem
+        for key in ("low", "high"):
+            if key not in p.data:
+                p.fail(("data",), f"Amounts need {key}.", "give the range that they are clipped to, as low = 0.")
+        return p.data["low"], p.data["high"]
+
+    def _keep_held_out(self, rows: pd.DataFrame, name: str, amounts: bool) -> None:
+        """Individuals that check the result, with their classes or amounts."""
+        self.rows = rows
+        if amounts:
+            self.labels = np.clip(rows[name].to_numpy(dtype=float), *map(float, self._ends()))
+        else:
+            places = {str(c): k for k, c in enumerate(self.tables.classes or ())}
+            self.labels = np.array([places[text] for text in rows[name]])
+        self.truth = self.rows, self.labels
 
     def _held_out(self, n: int) -> np.ndarray:
         """Which rows are not counted and check the result."""
@@ -137,6 +165,8 @@ class MaxEnt(Study):
 
     def choose(self) -> tuple[str, str]:
         """The maximum entropy model."""
+        if self._of_amounts:
+            return "MaxEntRegressor", "it agrees with the sums of all tables at once, as a regression on the rows would"
         return "MaxEntClassifier", "it agrees with all tables at once, as a logistic regression on the rows would"
 
     def make(self, method: str) -> Any:
@@ -146,6 +176,9 @@ class MaxEnt(Study):
         made = getattr(maxent, method)()
         if method == "MaxEntClassifier":
             made.set_params(verbose=1)
+        if method == "MaxEntRegressor" and "family" not in self.problem.options:
+            low = (self.tables.provenance.amount or (0.0,))[0]
+            made.set_params(family="poisson" if low >= 0 else "gaussian")
         return made
 
     def configured(self, method: str) -> Any:
@@ -170,12 +203,16 @@ class MaxEnt(Study):
     # --- out
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
-        """Class probabilities of other individuals."""
+        """Class probabilities of other individuals, or their expected amounts with intervals."""
         p = self.problem
         columns = list(model.domain_.attributes if model.encoding_ is None else model.encoding_.columns)
         with p.blamed():
             sheet = open_source(p, source, None, ())
             rows = typed_frame(sheet, columns, p.column_list("categorical") or ())
+            if not hasattr(model, "predict_proba"):
+                low, high = model.predict_interval(rows, p.level)
+                found = {f"expected {model.label_}": model.predict(rows), "low": low, "high": high}
+                return pd.DataFrame({"row": np.arange(len(low)) + 1, **found})
             chance = model.predict_proba(rows)
         frame = pd.DataFrame({"row": np.arange(len(chance)) + 1})
         for c, name in enumerate(model.classes_):
