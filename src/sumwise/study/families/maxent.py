@@ -119,7 +119,7 @@ class MaxEnt(Study):
         held = self._held_out(len(frame))
         train = frame[~held].reset_index(drop=True)
         order = min(int(checks.at_least(p.data.get("order", 2), "order", 1)), len(spec))
-        given = {"label": name} if amount is None else {"amount": name, "amount_range": self._ends()}
+        given: dict[str, Any] = {"label": name} if amount is None else {"amount": name, "amount_range": self._ends()}
         self.tables = aggregate(
             train, list(spec), order=order, weight=weight, encoding=Encoding.fit(train, spec), **given
         )
@@ -143,7 +143,8 @@ class MaxEnt(Study):
         """Individuals that check the result, with their classes or amounts."""
         self.rows = rows
         if amounts:
-            self.labels = np.clip(rows[name].to_numpy(dtype=float), *map(float, self._ends()))
+            low, high = self._ends()
+            self.labels = np.clip(rows[name].to_numpy(dtype=float), low, high)
         else:
             places = {str(c): k for k, c in enumerate(self.tables.classes or ())}
             self.labels = np.array([places[text] for text in rows[name]])
