@@ -38,7 +38,7 @@ from simulated_release import simulated_release, simulated_selection
 from sumwise import NotConverged, Table, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, skyline
+from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
 from sumwise.metrics import auc, nllh
 from sumwise.noise import Gaussian, Geometric
 from sumwise.privacy import release, release_selected
@@ -164,16 +164,18 @@ def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
     return float(np.mean(found))
 
 
-def scores(tables: Tables, noisy: Tables, test: pd.DataFrame, y: np.ndarray, seed: int) -> dict:
+def scores(tables: Tables, noisy: Tables, test: pd.DataFrame, y: np.ndarray, seed: int, options: dict) -> dict:
     """Fit a classifier to released tables and score it."""
     begin = time.process_time()
-    model = MaxEntClassifier(random_state=seed).fit(noisy)
+    model = MaxEntClassifier(random_state=seed, options=SolverOptions(**options)).fit(noisy)
     p = model.predict_proba(test)[:, 1]
     return {
         "nllh": round(float(nllh(y, p)), 4),
         "auc": round(float(auc(y, p)), 4),
         "variation": round(variation(model, tables), 4),
         "tables": len(noisy),
+        "steps": model.fit_.n_iter,
+        "moment_error": round(float(model.fit_.history["moment_error"][-1]), 3),
         "cpu_s": round(time.process_time() - begin, 1),
     }
 
@@ -201,6 +203,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
+    parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotConverged)
@@ -216,7 +219,7 @@ def main() -> None:
                     kept.append(line | aim(tables, codes, test, y, epsilon, draw))
                 else:
                     noisy = released(tables, way, epsilon, draw, arguments.simulated)
-                    kept.append(line | scores(tables, noisy, test, y, draw))
+                    kept.append(line | scores(tables, noisy, test, y, draw, json.loads(arguments.options)))
                 print(json.dumps(kept[-1]), flush=True)
                 arguments.out.parent.mkdir(exist_ok=True)
                 facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}
