@@ -46,7 +46,7 @@ demo: $(VENV)/.core  ## one small story per family, on generated data with known
 	$(BIN)/sumwise demo
 
 test: $(VENV)/.dev  ## every test and every documented example
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long and not check"
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments, and the commands without disk, memory or permission
 	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/app/test_jobs.py
@@ -55,15 +55,16 @@ long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: 
 	$(BIN)/python -m pytest -q -m long tests
 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long and not check" tests
 
-check: $(VENV)/.dev  ## lint, format, types, and the spelling and links of pages
+check: $(VENV)/.dev  ## lint, format, types, the spelling and links of pages, and the documentation built without a warning
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pyright -p .ci/strict.json
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
+	$(BIN)/python -m pytest -q -m check tests/test_documentation.py
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)

@@ -169,6 +169,7 @@ def build(source: Path, out: Path, builder: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.check
 def test_documentation_builds_without_a_warning(tmp_path):
     pytest.importorskip("sphinx", reason="the documentation is built where the extra docs is installed")
     done = build(ROOT / "docs", tmp_path, "dummy")
