@@ -17,6 +17,7 @@ from sumwise.aggregate import aggregate, fit_encoding
 from sumwise.aggregate.on_duckdb import DuckDBEngine
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
+from sumwise.readers.files import open_sheet
 
 FRAME = pd.DataFrame(
     {"Größe": ["s", "m", "it's", "s"] * 5, "n": [1, 2, 3, 4] * 5, "x": np.arange(20) % 3 == 0, "y": [0, 1] * 10}
@@ -259,3 +260,11 @@ def test_names_that_differ_by_case_alone_stay_apart(ending, tmp_path):
     else:
         frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
     assert aggregate(path, list(frame), order=2) == Tables.from_frame(frame, list(frame), order=2)
+
+
+def test_single_quotes_are_part_of_a_name_as_in_sheets(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("'a','b c'\n1,x\n2,'y'\n1,'y'\n")
+    counted = aggregate(str(path), ["'a'", "'b c'"])
+    assert tuple(counted.domain) == open_sheet(path).columns == ("'a'", "'b c'")
+    assert "'y'" in counted.domain.levels("'b c'")

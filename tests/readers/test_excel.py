@@ -74,3 +74,14 @@ def test_a_workbook_that_unpacks_to_anything_is_not_read(book, monkeypatch):
     monkeypatch.setattr("sumwise.readers.excel.EXPANSION", 1)
     with pytest.raises(DataError, match="unpacks to .*; it isn't read"):
         open_excel(book)
+
+
+def test_a_cell_far_away_takes_no_memory(book, monkeypatch):
+    made = openpyxl.load_workbook(book)
+    made.active["XFD5"] = 1  # the last column; the sheet says that all its rows are that wide
+    made.save(book)
+    monkeypatch.setattr("sumwise.readers.excel.MOST_CELLS", 2**14 + 40)  # one wide row
+    assert len(open_excel(book).frame) > 1
+    monkeypatch.setattr("sumwise.readers.excel.MOST_ROWS", 4)
+    with pytest.raises(DataError, match="more than 4 rows"):
+        open_excel(book)

@@ -75,3 +75,34 @@ def test_a_name_with_signs_reaches_no_statement(tmp_path):
     (tmp_path / "b.gpkg").write_text("no database at all, but long enough to be looked at")
     with pytest.raises(DataError, match="can't be read"):
         open_geopackage(tmp_path / "b.gpkg")
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 'votes' AS table_name FROM r"
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        (f"DROP TABLE gpkg_geometry_columns; CREATE VIEW gpkg_geometry_columns AS {ENDLESS}", "can't be read"),
+        (f"DROP TABLE gpkg_contents; CREATE VIEW gpkg_contents AS {ENDLESS}", "can't be read"),
+        ("ALTER TABLE votes ADD COLUMN big AS (zeroblob(900000000))", "can't be read"),
+        ("DROP TABLE votes; CREATE VIRTUAL TABLE votes USING fts5(p)", "no table of features"),
+    ],
+)
+def test_what_a_file_would_run_is_not_run(tmp_path, statement, words):
+    path = write_geopackage(tmp_path / "a.gpkg")
+    con = sqlite3.connect(path)
+    con.executescript(statement)
+    con.close()
+    with pytest.raises(DataError, match=words):
+        open_geopackage(path)
+
+
+def test_triggers_of_a_file_change_nothing(tmp_path):
+    path = write_geopackage(tmp_path / "a.gpkg")
+    con = sqlite3.connect(path)
+    con.executescript("CREATE TRIGGER t AFTER INSERT ON votes BEGIN DELETE FROM votes; END")
+    con.close()
+    before = path.read_bytes()
+    assert len(open_geopackage(path).frame) == 2
+    assert path.read_bytes() == before

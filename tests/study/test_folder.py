@@ -80,6 +80,13 @@ def test_folders_with_other_files_are_never_touched(tmp_path):
     assert names(out) == ["thesis.doc"]
 
 
+def test_a_link_that_leads_nowhere_is_refused_before_the_work(tmp_path):
+    (tmp_path / "r").symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match="link to a folder that isn't there"):
+        write(tmp_path / "r", replace=True)
+    assert names(tmp_path) == ["r"]
+
+
 def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
     out = tmp_path / "r"
     write(out, "1")

@@ -210,7 +210,8 @@ class DuckDBEngine:
 
     def _sniff(self, path: str, n_rows: int) -> dict[str, Any]:
         try:
-            found = self.connection.execute(f"FROM sniff_csv(?, sample_size = {int(n_rows)})", [as_pattern(path)])
+            options = f"sample_size = {int(n_rows)}, quote = '\"', escape = '\"'"  # as sheets are read: RFC 4180
+            found = self.connection.execute(f"FROM sniff_csv(?, {options})", [as_pattern(path)])
             names = [d[0] for d in found.description]
             return dict(zip(names, found.fetchall()[0]))
         except self._errors as error:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sumwise.errors import readable
+
 __all__ = ["Json", "complain", "one_line", "warn", "write", "write_json", "write_table"]
 
 MOST = 10_000  # characters of a table's line outside of a terminal
@@ -26,7 +28,7 @@ def one_line(text: object) -> str:
     >>> one_line("first\\nsecond \\x1b[31mred")
     'first second \\\\x1b[31mred'
     """
-    words = " ".join(str(text).split())
+    words = readable(" ".join(str(text).split()))
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in words)
 
 
@@ -39,7 +41,8 @@ def write(text: str = "", style: str | None = None) -> None:
     >>> write("3 rows of [b]")
     3 rows of [b]
     """
-    _console().print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    shown = "\n".join(readable(line) for line in text.split("\n"))
+    _console().print(shown, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def write_json(result: Any) -> None:

@@ -16,6 +16,7 @@ from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
 EXCEL = {".xlsx", ".xlsm"}
+MOST_ROWS, MOST_CELLS = 2**20, 10**8  # rows of the format itself; cells that some gigabytes hold
 
 
 def open_excel(path: Path, sheet: str | int | None = None, header: bool | None = None) -> Sheet:
@@ -28,11 +29,9 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     except Exception as error:  # zip, XML and openpyxl have no common one
         raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     try:
-        page = _page(book, shown, sheet)
-        rows = [list(row) for row in page.iter_rows(values_only=True)]
+        records = _records(_page(book, shown, sheet), shown)
     finally:
         book.close()
-    records = [(number, row) for number, row in enumerate(rows, start=1) if filled(row)]
     if not records:
         raise DataError(f"{shown}: the sheet is empty.", hint="name another by sheet=.")
     width = max(max(j for j, cell in enumerate(row) if cell is not None) for _, row in records) + 1
@@ -47,6 +46,23 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     kept = [j for j in range(width) if not names[j].startswith("(unnamed") or any(row[j] is not None for row in body)]
     frame = pd.DataFrame({names[j]: column_values([row[j] for row in body]) for j in kept})
     return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}")
+
+
+def _records(page: Any, shown: str) -> list[tuple[int, list]]:
+    """The rows that hold anything, with their numbers; a cell far away makes no million wide empty ones."""
+    if hasattr(page, "reset_dimensions"):  # a sheet of charts has no cells
+        page.reset_dimensions()
+    kept, size = [], 0
+    for number, row in enumerate(page.iter_rows(values_only=True), start=1):
+        size += len(row)
+        if number > MOST_ROWS or size > MOST_CELLS:
+            raise DataError(
+                f"{shown}: the sheet has more than {MOST_ROWS:,} rows or {MOST_CELLS:,} cells.",
+                hint="save it as CSV, without what lies far below or beside the table.",
+            )
+        if filled(list(row)):
+            kept.append((number, list(row)))
+    return kept
 
 
 def _check_size(path: Path, shown: str) -> None:

@@ -18,6 +18,7 @@ from sumwise.readers.grid import column_values
 from sumwise.readers.sheet import Sheet
 
 GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}
+LONGEST_VALUE = 2**28  # bytes; shapes of countries in full detail have some millions
 PLAIN_NAME = re.compile(r"\w[\w .-]*")  # what a name may be that stands in a statement
 
 
@@ -45,6 +46,8 @@ def open_geopackage(path: Path, table: str | None = None) -> Sheet:
         raise DataError(f"{shown} can't be read: {error}.") from error
     try:
         con.execute("PRAGMA trusted_schema = OFF")
+        con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        con.set_authorizer(_reads_tables)
         name = _table(con, shown, table)
         shapes = {
             row[0] for row in con.execute("SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?", [name])
@@ -60,10 +63,20 @@ def open_geopackage(path: Path, table: str | None = None) -> Sheet:
     return _sheet(shown, [names[j] for j in kept], rows, "row")
 
 
+def _reads_tables(action: int, _first: Any, _second: Any, _database: Any, source: Any) -> int:
+    """Allow a statement to read columns of tables, and nothing that the file may ask for on its own.
+
+    Views (which may never end), functions in computed columns (which may fill memory) and anything that writes.
+    """
+    plain = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) and source is None
+    return sqlite3.SQLITE_OK if plain else sqlite3.SQLITE_DENY
+
+
 def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:
-    listed = "SELECT c.table_name FROM gpkg_contents c JOIN sqlite_master m ON m.name = c.table_name"
+    listed = "SELECT c.table_name, m.sql FROM gpkg_contents c JOIN sqlite_master m ON m.name = c.table_name"
     kinds = "WHERE m.type = 'table' AND c.data_type IN ('features', 'attributes') ORDER BY c.rowid"
-    names = [row[0] for row in con.execute(f"{listed} {kinds}")]
+    found = con.execute(f"{listed} {kinds}").fetchall()
+    names = [name for name, made in found if not str(made).upper().startswith("CREATE VIRTUAL")]
     if not names:
         raise DataError(f"{shown} has no table of features.")
     if table is None and len(names) > 1:

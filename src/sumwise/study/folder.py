@@ -87,6 +87,8 @@ class ResultFolder:
     def _check_out(self) -> None:
         out = self.out
         if not out.exists():
+            if out.is_symlink():
+                raise DataError(f"{str(out)!r} is a link to a folder that isn't there.", hint="name another folder.")
             return
         if not out.is_dir():
             raise DataError(f"{str(out)!r} is a file.", hint="name a folder.")
