@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -37,3 +40,28 @@ def test_plots_have_a_page_for_users_and_kernels_do_not():
     found = reference_pages.modules()
     assert found["sumwise.plots"]
     assert not [name for name, used in found.items() if used and ".kernels" in name]
+
+
+def estimators():
+    """Every public class with a fit, by name, and its family."""
+    for family in ("ecological", "proportions", "distribution", "collective", "maxent"):
+        package = importlib.import_module(f"sumwise.{family}")
+        for name in package.__all__:
+            found = getattr(package, name)
+            if inspect.isclass(found) and hasattr(found, "fit"):
+                yield pytest.param(found, package, id=f"{family}.{name}")
+
+
+@pytest.mark.parametrize(("estimator", "package"), list(estimators()))
+def test_estimators_name_others_and_the_default_of_every_parameter(estimator, package):
+    text = inspect.getdoc(estimator)
+    _, found, rest = text.partition("See Also\n--------\n")
+    assert found, "See Also is missing"
+    others = [line.split(" :")[0] for line in rest.split("\n\n")[0].splitlines()]
+    assert others
+    assert all(hasattr(package, name) for name in others), others
+    for name, parameter in inspect.signature(estimator.__init__).parameters.items():
+        if parameter.default is not inspect.Parameter.empty:
+            line = re.search(rf"^(?:\w+, )*{name}(?:, \w+)* :\s(.*)$", text, re.MULTILINE)
+            assert line, f"{name} is not documented"
+            assert re.search("default|optional|[Aa]s in `", line[1]), f"the default of {name} is missing"

@@ -70,7 +70,7 @@ class CollectiveEM(Estimator):
     checkpoint : path, optional
         Where to keep the state of a fit; an interrupted one goes on from there.
     verbose : int, default 0
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -90,6 +90,12 @@ class CollectiveEM(Estimator):
         The tables of every realisation under the parameters that were learned.
     fit_ : Fit
         ``history`` has F after the M step (``objective``) and after the E step before it (``after_e_step``).
+
+    See Also
+    --------
+    LogLinear : Moves with ``P(j | i, t) prop. to exp(w . f_t(i, j))``, normalised for every cell i.
+    FreeTables : A chain ``phi_1(x_1) prod_t psi_t(x_t, x_{t+1}) phi_T(x_T) / Z`` with free tables.
+    FlowModel
 
     Examples
     --------

@@ -109,6 +109,12 @@ class FlowModel(FlowExchange):
     fit_ : Fit
         Of the most common type; ``gap`` is its certificate (the sum over seasons).
 
+    See Also
+    --------
+    Places : Places on a map (or with any distances between them), for `FlowModel`.
+    Movement
+    CollectiveEM : Learn how one individual moves from noisy counts of populations, by expectation maximisation.
+
     Examples
     --------
     >>> from sumwise.collective import FlowModel, Movement, Places

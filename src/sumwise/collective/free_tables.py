@@ -33,6 +33,11 @@ class FreeTables:
         With a shared psi, adds ``penalty / 2 |theta|^2``; else `penalty` individuals are added to every cell, so that
         no move is ruled out for good.
 
+    See Also
+    --------
+    LogLinear : Moves with ``P(j | i, t) prop. to exp(w . f_t(i, j))``, normalised for every cell i.
+    CollectiveEM : Learn how one individual moves from noisy counts of populations, by expectation maximisation.
+
     Examples
     --------
     >>> from sumwise.collective import FreeTables

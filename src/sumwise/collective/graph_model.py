@@ -42,6 +42,11 @@ class GraphModel(PopulationModel):
     cliques : tuple of tuples
         The cliques of the junction tree.
 
+    See Also
+    --------
+    TreeModel : An individual's states on a tree or forest, ``p(x) prop. to prod exp(log_potentials)``.
+    LoopyModel : An individual's states on a graph of pairs with cycles, by loopy belief propagation.
+
     Examples
     --------
     >>> import numpy as np

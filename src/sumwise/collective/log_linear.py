@@ -35,6 +35,11 @@ class LogLinear:
     ridge : float, default 0.0
         Adds ``ridge / 2 |w|^2`` to the objective.
 
+    See Also
+    --------
+    FreeTables : A chain ``phi_1(x_1) prod_t psi_t(x_t, x_{t+1}) phi_T(x_T) / Z`` with free tables.
+    CollectiveEM : Learn how one individual moves from noisy counts of populations, by expectation maximisation.
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -39,6 +39,11 @@ class LoopyModel:
     log_potentials : mapping, optional
         ``{("a", "b"): (L_a, L_b) array, "a": (L_a,) array}``; what is missing is zero and ``-inf`` forbids.
 
+    See Also
+    --------
+    TreeModel : An individual's states on a tree or forest, ``p(x) prop. to prod exp(log_potentials)``.
+    GraphModel : An individual's states on any graph; inference goes through a junction tree.
+
     Examples
     --------
     >>> import numpy as np

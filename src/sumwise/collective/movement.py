@@ -32,6 +32,10 @@ class Movement:
         Memory of direction, in units of log-probability: what a move straight on gains, and a move straight back
         loses, after a move; ``memory * cos(angle between the two)`` is added. For ``FlowModel(order=2)``.
 
+    See Also
+    --------
+    FlowModel
+
     Examples
     --------
     >>> import numpy as np

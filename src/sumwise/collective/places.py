@@ -46,6 +46,10 @@ class Places:
     barriers : sequence of ((x, y), (x, y)), optional
         Line segments (lon, lat or x, y) that no move may cross: a mountain range, a strait.
 
+    See Also
+    --------
+    FlowModel
+
     Examples
     --------
     >>> from sumwise.collective import Places

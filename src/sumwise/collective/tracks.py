@@ -23,6 +23,10 @@ class Tracks:
     from_place, from_time, to_place, to_time : (n,) sequences
         Places and times by the names that the counts use.
 
+    See Also
+    --------
+    FlowModel
+
     Examples
     --------
     >>> from sumwise.collective import Tracks

@@ -39,6 +39,11 @@ class TreeModel(PopulationModel):
     device : str, optional
         For example ``"cuda"``: messages are then torch tensors on that device.
 
+    See Also
+    --------
+    GraphModel : An individual's states on any graph; inference goes through a junction tree.
+    LoopyModel : An individual's states on a graph of pairs with cycles, by loopy belief propagation.
+
     Examples
     --------
     >>> import numpy as np

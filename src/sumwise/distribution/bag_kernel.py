@@ -206,8 +206,13 @@ class EmbeddingKernel(BagKernel):
     kind : {"gaussian", "laplace", "linear"}, default "gaussian"
         ``exp(-gamma |a - b|^2)``, ``exp(-gamma |a - b|_1)`` or ``a'b``.
     gamma : "median" or float, default "median"
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For the embedding, where it draws.
+
+    See Also
+    --------
+    KernelEmbedding : Vectors whose inner products are a bag kernel's similarities, exact on the landmark bags.
+    GaussianKernel
 
     Examples
     --------

@@ -38,7 +38,7 @@ class BagBoosting(BagRegressor):
     max_iter : int, default 200
         Number of trees (for each class of more than two).
     learning_rate : float, default 0.05
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -47,6 +47,11 @@ class BagBoosting(BagRegressor):
     classes_ : array
         Of a classification.
     fit_ : Fit
+
+    See Also
+    --------
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
+    DeepSets : Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     Examples
     --------

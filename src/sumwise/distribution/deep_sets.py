@@ -113,6 +113,11 @@ class DeepSets(BagRegressor):
     fit_ : Fit
         Its history has the loss of each epoch on training and on held-out bags, of the first member.
 
+    See Also
+    --------
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
+    BagLogistic : Logistic regression on an embedding: a class per bag, or shares that stay between 0 and 1.
+
     Examples
     --------
     >>> import numpy as np

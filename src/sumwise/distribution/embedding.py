@@ -119,6 +119,11 @@ class LinearEmbedding(Embedding):
     standardize : bool, default True
         Divide columns of numbers by their standard deviation over all bags, after subtracting their mean.
 
+    See Also
+    --------
+    MomentEmbedding : Means, central moments and covariances of the rows of a bag.
+    FourierEmbedding
+
     Examples
     --------
     >>> import pandas as pd

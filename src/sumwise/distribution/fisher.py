@@ -29,12 +29,17 @@ class FisherVector(Embedding):
         Divide each vector by its length.
     n_sample : int, default 20000
         Rows that the mixture is learned from.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
     shares_, means_, deviations_ : arrays of shape (K,), (K, n_features), (K, n_features)
         The mixture, in scaled columns.
+
+    See Also
+    --------
+    BagOfWords : Shares of rows near each of `n_words` centres found by k-means.
+    FourierEmbedding
 
     Examples
     --------

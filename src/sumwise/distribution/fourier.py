@@ -51,7 +51,7 @@ class FourierEmbedding(Embedding):
         Add the means of columns, the logarithms of their standard deviations and, of up to ten columns, correlations,
         scaled to vary between bags as much as the waves of the largest width. A linear function of waves is a mean over
         rows; a spread about a place that differs from bag to bag is none. `BagRidge` takes them by default.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -62,6 +62,12 @@ class FourierEmbedding(Embedding):
         ``kind="fastfood"``, which has ``fastfood_`` instead.
     columns_ : Columns
         Which columns are numbers, with centre and scale; levels of the others.
+
+    See Also
+    --------
+    MomentEmbedding : Means, central moments and covariances of the rows of a bag.
+    QuantileEmbedding
+    FisherVector
 
     Examples
     --------

@@ -33,7 +33,12 @@ class GaussianKernel(BagKernel):
         For the features.
     gamma : "median" or float, default "median"
         For the Gaussian level.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
+
+    See Also
+    --------
+    MarginalKernel
+    WassersteinKernel
 
     Examples
     --------
@@ -118,6 +123,11 @@ class MarginalKernel(BagKernel):
     n_nodes : int, default 64
         Nodes of Gauss-Hermite quadrature (an even number; half of them are computed). 64 are exact to nine digits for
         rows up to 10 widths apart and misjudge pairs beyond 12; 128 reach 15 widths, 256 reach 20.
+
+    See Also
+    --------
+    GaussianKernel
+    WassersteinKernel
 
     Examples
     --------

@@ -28,6 +28,10 @@ class GaussianW2Kernel(BagKernel):
         Whether to take the variant whose Gram matrices are positive semidefinite.
     gamma : "median" or float, default "median"
 
+    See Also
+    --------
+    WassersteinKernel
+
     Examples
     --------
     >>> from sumwise import Bags

@@ -26,7 +26,12 @@ class KernelEmbedding(Embedding):
         Training bags that others are compared with, drawn at random; all where there are fewer.
     width : float, default 1.0
         Multiple of the kernel's gamma, for kernels that have a width.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
+
+    See Also
+    --------
+    EmbeddingKernel : A Gaussian, Laplacian or linear kernel on an embedding of bags.
+    FourierEmbedding
 
     Examples
     --------

@@ -48,7 +48,7 @@ class BagKernelRidge(BagRegressor):
         the same, and beyond it the cost grows linearly.
     n_landmarks : int, default 1024
         Each is the bag that those picked before it explain least.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -66,6 +66,11 @@ class BagKernelRidge(BagRegressor):
         see `remoteness`.
     fit_ : Fit
         The widths that were tried, and the error of each at its best penalty.
+
+    See Also
+    --------
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
+    BagGaussianProcess
 
     Examples
     --------

@@ -62,7 +62,7 @@ class BagLogistic(Estimator):
     tol : float, default 1e-5
         On the largest gradient of the mean cross entropy; at most a thousandth of that without features, which is
         small where shares hardly differ from bag to bag.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -71,6 +71,11 @@ class BagLogistic(Estimator):
     coef_, intercept_ : arrays of shape (dimension, n_classes), (n_classes,)
     penalty_ : float
     fit_ : Fit
+
+    See Also
+    --------
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
+    DeepSets : Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     Examples
     --------

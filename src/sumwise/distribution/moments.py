@@ -32,6 +32,12 @@ class MomentEmbedding(Embedding):
         The standard deviation of every moment between training bags; features are divided by it, so that a penalty
         treats them alike.
 
+    See Also
+    --------
+    LinearEmbedding : Weighted means of the columns; shares of the levels for categorical ones.
+    QuantileEmbedding
+    FourierEmbedding
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -57,7 +57,7 @@ class BagGaussianProcess(BagRegressor):
         With more bags than this, inducing bags take the place of all.
     n_inducing : int, default 500
         How many; each is the bag whose response is least certain given those picked before it.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For kernels that draw, and for which bags settings are chosen on and inducing bags are picked from.
 
     Attributes
@@ -76,6 +76,11 @@ class BagGaussianProcess(BagRegressor):
         all.
     n_inducing_ : int
         Inducing bags, or 0 where all bags are used.
+
+    See Also
+    --------
+    BagKernelRidge : Kernel ridge regression with a kernel between bags.
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
 
     Examples
     --------

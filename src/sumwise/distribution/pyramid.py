@@ -28,6 +28,11 @@ class PyramidMatchKernel(BagKernel):
     rescale : bool, default False
         Divide by the root of the two bags' similarities to themselves.
 
+    See Also
+    --------
+    GaussianKernel
+    WassersteinKernel
+
     Examples
     --------
     >>> from sumwise import Bags

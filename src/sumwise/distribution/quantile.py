@@ -62,8 +62,13 @@ class QuantileEmbedding(Embedding):
         Cells of equal probability per column or slice.
     slices : int, default 0
         Number of random directions; 0 takes the columns.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For the slices.
+
+    See Also
+    --------
+    MomentEmbedding : Means, central moments and covariances of the rows of a bag.
+    FourierEmbedding
 
     Examples
     --------

@@ -30,7 +30,7 @@ class BagRidge(BagRegressor):
     penalty : "loo" or float, default "loo"
         Weight of the squared coefficients, relative to the largest squared singular value of the features. "loo" takes
         the one with the least leave-one-out error, per output, from one decomposition.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For the embedding, where it draws.
 
     Attributes
@@ -49,6 +49,13 @@ class BagRidge(BagRegressor):
         largest leverage of a training bag for the model of the others; see `remoteness`.
     fit_ : Fit
         The sets of features that were tried, and the least leave-one-out error of each, relative to the variance.
+
+    See Also
+    --------
+    BagKernelRidge : Kernel ridge regression with a kernel between bags.
+    BagGaussianProcess
+    BagBoosting
+    DeepSets : Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     Examples
     --------

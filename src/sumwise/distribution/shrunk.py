@@ -35,8 +35,13 @@ class ShrunkEmbedding(Embedding):
     survey : bool, default False
         Weights are those of a survey: a row of weight two is one observation, which stands for two people. By default
         it is two observations that happen to be equal, as if the row stood there twice.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For the parts, and for the embedding where it draws.
+
+    See Also
+    --------
+    FourierEmbedding
+    SizeMatched
 
     Examples
     --------

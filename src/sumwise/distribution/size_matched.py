@@ -37,13 +37,18 @@ class SizeMatched(BagRegressor):
         A training bag gives up to so many disjoint subsamples, which are left out together when settings are chosen.
     max_bags : int, default 8000
         Subsamples per size at most, each bag giving about the same number.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
     sizes_ : array of int
     models_ : list of BagRegressor
         One per size; a bag goes to the nearest size on the logarithmic scale.
+
+    See Also
+    --------
+    BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
+    ShrunkEmbedding
 
     Examples
     --------

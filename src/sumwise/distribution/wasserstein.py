@@ -49,8 +49,14 @@ class WassersteinKernel(BagKernel):
         Transport between the rows themselves in all dimensions (the extra ``transport``; small bags only: a pair of
         bags of n rows costs about n^3). This kernel is not guaranteed to be positive definite.
     gamma : "median" or float, default "median"
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
         For the slices; extra ones are always the same.
+
+    See Also
+    --------
+    GaussianW2Kernel
+    GaussianKernel
+    PyramidMatchKernel
 
     Examples
     --------

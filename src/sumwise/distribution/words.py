@@ -33,12 +33,17 @@ class BagOfWords(Embedding):
         Take square roots of the shares, so that Euclidean distances are Hellinger distances.
     n_sample : int, default 20000
         Rows that the words are learned from; above 20,000 in minibatches.
-    random_state : int, numpy.random.Generator or None
+    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
     words_ : array of shape (n_words, n_features)
         In scaled columns.
+
+    See Also
+    --------
+    FisherVector
+    FourierEmbedding
 
     Examples
     --------

@@ -27,6 +27,11 @@ class Bounds(EcologicalEstimator):
     lower_bound_, upper_bound_ : ndarrays of shape (R, C)
         Bounds of the row shares over all units.
 
+    See Also
+    --------
+    EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
+    Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
+
     Examples
     --------
     >>> from sumwise import Margins

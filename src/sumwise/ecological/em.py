@@ -104,6 +104,13 @@ class EcologicalEM(EcologicalEstimator):
     Contests of one election are similar in their log lifts, log P(outcome | group) - log P(outcome): pooling moves each
     contest's lifts towards the median of the others and keeps its margins.
 
+    See Also
+    --------
+    King : King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
+    MultinomialDirichlet
+    Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
+    Bounds : The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
+
     Examples
     --------
     >>> import numpy as np

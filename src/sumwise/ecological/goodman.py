@@ -50,6 +50,11 @@ class Goodman(EcologicalEstimator):
     outside_ : list of (group, outcome, share)
         Estimates outside [0, 1].
 
+    See Also
+    --------
+    EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
+    Bounds : The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
+
     Examples
     --------
     >>> from sumwise import Margins

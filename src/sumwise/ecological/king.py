@@ -43,7 +43,7 @@ class King(EcologicalEstimator):
     erho, esigma, ebeta : float, default 0.5
         Priors: the standard deviation of the transformed correlation, of the standard deviations, and how fast means
         outside [0, 1] are penalised, by ``d**2 / (2 * ebeta)``; 0 leaves a prior out.
-    covariates_b, covariates_w : list of str or None
+    covariates_b, covariates_w : list of str or None, default None
         Covariates of `margins` that move the mean of the first and of the second group.
     strategy : {"iterated", "multivariate"}, default "iterated"
         For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
@@ -87,6 +87,12 @@ class King(EcologicalEstimator):
     held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
     Estimates are often good, but intervals take the model for true and are narrow: where there is truth to compare with
     (senc) they cover 3 of 9. `MultinomialDirichlet` and `EcologicalEM` have intervals that are meant to be used.
+
+    See Also
+    --------
+    EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
+    MultinomialDirichlet
+    Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
 
     Examples
     --------

@@ -62,6 +62,11 @@ class MultinomialDirichlet(EcologicalEstimator):
         Posterior mean of the Dirichlet concentrations.
     r_hat_, effective_size_ : ndarrays of shape (R, C)
 
+    See Also
+    --------
+    EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
+    King : King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
+
     Examples
     --------
     >>> from sumwise import Margins

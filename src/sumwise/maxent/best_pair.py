@@ -35,6 +35,11 @@ class BestPair(TablesClassifier):
     ranking_ : pandas.DataFrame
         Every pair with its criterion, per individual, best first.
 
+    See Also
+    --------
+    MaxEntClassifier
+    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -89,7 +89,11 @@ class SampledLogistic(CrossLogistic):
         Rows to draw; default: as many as were counted.
     penalty_theta : float or sequence of float, optional
         As in `MaxEntClassifier`, with the same default; there is no "auto".
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default None
+
+    See Also
+    --------
+    MaxEntClassifier
 
     Examples
     --------

@@ -57,7 +57,7 @@ class MaxEntClassifier(TablesClassifier):
         "auto" starts there and moves only where the tables alone clearly say so, at several times the cost.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
-    engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}
+    engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}, default "auto"
         Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
         junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
         sampling.
@@ -73,7 +73,7 @@ class MaxEntClassifier(TablesClassifier):
     checkpoint : path, optional
         Where training keeps its state; a fit that was interrupted goes on from there, to the same result.
     verbose : int, default 0
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default None
     **deprecated
         The names of `SolverOptions` as keywords, as they were until version 0.2; they warn, and go in version 0.3.
 
@@ -92,6 +92,13 @@ class MaxEntClassifier(TablesClassifier):
     References
     ----------
     .. [1] Gilotte, Ben Yahmed, Rohde (2022), Learning from aggregated data with a maximum entropy model.
+
+    See Also
+    --------
+    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+    TreeAugmentedNaiveBayes
+    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    MaxEntRegressor : Expected amount of an individual, from tables of counts and of sums of the amount.
 
     Examples
     --------

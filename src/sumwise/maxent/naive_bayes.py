@@ -33,6 +33,12 @@ class NaiveBayesTables(TablesClassifier):
     log_ratios_ : ndarray of shape (1 or K, levels of all features)
         What each level adds to the score of class 1 (of every class, if there are more than two).
 
+    See Also
+    --------
+    MaxEntClassifier
+    TreeAugmentedNaiveBayes
+    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+
     Examples
     --------
     >>> from sumwise.maxent import NaiveBayesTables

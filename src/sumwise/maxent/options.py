@@ -62,6 +62,10 @@ class SolverOptions:
     master : str, optional
         Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
 
+    See Also
+    --------
+    MaxEntClassifier
+
     Examples
     --------
     >>> from sumwise.maxent import MaxEntClassifier, SolverOptions

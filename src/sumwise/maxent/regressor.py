@@ -41,7 +41,7 @@ class MaxEntRegressor(Estimator):
 
     Parameters
     ----------
-    family : {"poisson", "gaussian"}
+    family : {"poisson", "gaussian"}, default "poisson"
         Counts and other amounts that are never negative (logarithmic link; their variance is proportional to the mean),
         or amounts of any sign (identity link, one variance).
     penalty_theta : float or sequence of float, optional
@@ -50,7 +50,7 @@ class MaxEntRegressor(Estimator):
         beyond those of their levels: the posterior mean given the tables, their sampling and their noise.
     model : MaxEntClassifier, optional
         Settings of the model of x; default: its defaults.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default None
 
     Attributes
     ----------
@@ -64,6 +64,10 @@ class MaxEntRegressor(Estimator):
     draws_ : ndarray of shape (40, P + 1)
         Drawn errors of theta and the offset, for `predict_interval`.
     fit_ : Fit
+
+    See Also
+    --------
+    MaxEntClassifier
 
     Examples
     --------

@@ -29,6 +29,11 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
     parents_ : dict of str to str or None
         Each feature's neighbour towards the root.
 
+    See Also
+    --------
+    MaxEntClassifier
+    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -62,6 +62,10 @@ class AggregateRegressor(RegressorMixin, Estimator):
         in variances of a sum.
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

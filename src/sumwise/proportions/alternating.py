@@ -48,6 +48,11 @@ class AlternatingMeanMap(ShareClassifier):
     penalty_ : float, or one per class
     fit_ : Fit
 
+    See Also
+    --------
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

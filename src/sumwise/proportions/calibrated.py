@@ -47,6 +47,10 @@ class CalibratedBagClassifier(BagClassifier):
     gain_ : float, what calibration adds to the mean log-likelihood of a held-out bag.
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> from sumwise import synthetic

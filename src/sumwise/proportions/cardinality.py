@@ -118,6 +118,12 @@ class CardinalityClassifier(BagClassifier):
     error_ : float, the largest estimated error of a member's posterior (0 where inference was exact).
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityNetwork
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+    MeanEmbeddingClassifier
+
     Examples
     --------
     >>> import numpy as np

@@ -47,6 +47,11 @@ class CentralLimitClassifier(WeightedShareClassifier):
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`; one penalty per class where there are several.
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+    ProportionLossClassifier
+
     Examples
     --------
     >>> import numpy as np

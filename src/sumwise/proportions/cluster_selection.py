@@ -75,6 +75,11 @@ class ClusterSelection(BagClassifier):
     labels_ : array of shape (n_clusters,), the class of each.
     fit_ : Fit, with the held-out error of each number of clusters.
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+
     Examples
     --------
     >>> import numpy as np

@@ -40,6 +40,10 @@ class Covariates(TransformerMixin, BaseEstimator):
         The parts before reduction: ``"AGEP"``, ``"MSP=3"``.
     pca_ : fitted PCA or None
 
+    See Also
+    --------
+    OnInstances : A scikit-learn transformer, fitted and applied to all rows of bags; see `on_instances`.
+
     Examples
     --------
     >>> import pandas as pd

@@ -38,6 +38,11 @@ class EasyLLP(ShareClassifier):
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+
     Examples
     --------
     >>> import numpy as np

@@ -40,6 +40,11 @@ class HardEM(ShareClassifier):
     classifier_ : the fitted scikit-learn classifier, where one was given.
     fit_ : Fit
 
+    See Also
+    --------
+    LabelSampler
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

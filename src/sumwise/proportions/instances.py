@@ -25,6 +25,10 @@ class OnInstances(Estimator):
     ----------
     transformer_ : the fitted transformer.
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

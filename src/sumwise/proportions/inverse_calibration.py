@@ -51,6 +51,11 @@ class InverseCalibration(ShareClassifier):
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`; one penalty per class where there are several.
 
+    See Also
+    --------
+    ProportionSVM : The proportion SVM (alter-pSVM, Yu et al. 2013): labels and a large margin, in turn.
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+
     Examples
     --------
     >>> import numpy as np

@@ -43,6 +43,11 @@ class LabelSampler(ShareClassifier):
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
     draws_ : list of arrays of shape (n_draws, n_columns + 1), one per logit.
 
+    See Also
+    --------
+    HardEM
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

@@ -32,6 +32,11 @@ class MeanEmbeddingClassifier(WeightedShareClassifier):
     penalty_ : float
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+    MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
+
     Examples
     --------
     >>> import numpy as np

@@ -112,6 +112,11 @@ class MeanMap(ShareClassifier):
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
     smoothness_ : float, the smoothness used, where ``laplacian``.
 
+    See Also
+    --------
+    AlternatingMeanMap
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

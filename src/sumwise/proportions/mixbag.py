@@ -70,6 +70,11 @@ class MixBag(ProportionLossNetwork):
     n_epochs_ : int
     fit_ : Fit, with the held-out loss per epoch.
 
+    See Also
+    --------
+    ProportionLossNetwork
+    CardinalityNetwork
+
     Examples
     --------
     >>> import numpy as np

@@ -79,6 +79,11 @@ class CardinalityNetwork(BagClassifier):
     gain_ : float, mean rise of the log-likelihood per held-out bag over the linear part, at that epoch.
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+    ProportionLossNetwork
+
     Examples
     --------
     >>> import numpy as np

@@ -63,6 +63,10 @@ class Oracle(ShareClassifier):
     coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
     fit_ : Fit
 
+    See Also
+    --------
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

@@ -41,6 +41,11 @@ class ProportionLossClassifier(WeightedShareClassifier):
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
 
+    See Also
+    --------
+    CentralLimitClassifier
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

@@ -70,6 +70,11 @@ class ProportionSVM(ShareClassifier):
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`; one penalty per class where there are several.
 
+    See Also
+    --------
+    InverseCalibration
+    CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
+
     Examples
     --------
     >>> import numpy as np

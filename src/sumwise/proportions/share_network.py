@@ -51,6 +51,11 @@ class ProportionLossNetwork(BagClassifier):
     n_epochs_ : int
     fit_ : Fit, with the held-out loss per epoch.
 
+    See Also
+    --------
+    CardinalityNetwork
+    MixBag : MixBag (Asanomi et al. 2023): the proportion-loss network, with bags mixed from two as further examples.
+
     Examples
     --------
     >>> import numpy as np
