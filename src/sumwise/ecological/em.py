@@ -12,6 +12,7 @@ from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
+from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
 from sumwise.ecological.kernels.pooling import cells_of_table
 from sumwise.ecological.kernels.raking import rake
@@ -29,6 +30,7 @@ GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
 ENOUGH = 1500  # units of such a part
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
+SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
 
@@ -37,11 +39,11 @@ class _Data(NamedTuple):
     cols: np.ndarray
     weight: np.ndarray
     row_sd: np.ndarray | None = None
+    covariates: np.ndarray | None = None  # standardised
 
     def some(self, chosen: np.ndarray) -> _Data:
         """Some of the units."""
-        row_sd = None if self.row_sd is None else self.row_sd[chosen]
-        return _Data(self.rows[chosen], self.cols[chosen], self.weight[chosen], row_sd)
+        return _Data(*(None if part is None else part[chosen] for part in self))
 
 
 class EcologicalEM(EcologicalEstimator):
@@ -80,6 +82,10 @@ class EcologicalEM(EcologicalEstimator):
         counted. ``"auto"`` does so where there are at least ten contests that look like those.
     random_state : int, Generator or None, default 0
         How units fall into groups.
+    covariates : {"all"}, list of str or None, default None
+        Covariates of the margins that shares depend on, by a multinomial logit whose slopes all groups share. It
+        corrects for aggregation bias that they explain: groups that live where an outcome is popular with everybody
+        are otherwise taken to prefer it.
 
     Attributes
     ----------
@@ -89,6 +95,9 @@ class EcologicalEM(EcologicalEstimator):
         What was found for `dispersion`.
     standard_errors_ : ndarray of shape (R, C)
         Calibrated; NaN where ``n_groups=0``.
+    slopes_ : ndarray of shape (k, C)
+        With covariates: the change of the log shares, centred over outcomes, per standard deviation of each;
+        ``common_shares_`` are those at the mean covariates.
     contests_ : dict of id to EcologicalEM
         After ``fit(contests)``: the fit of each contest, also as ``est["id"]``.
     pooling_ : str
@@ -141,6 +150,7 @@ class EcologicalEM(EcologicalEstimator):
         tol=1e-4,
         random_state=0,
         correction="auto",
+        covariates=None,
     ):
         self.method = method
         self.symmetric = symmetric
@@ -152,6 +162,7 @@ class EcologicalEM(EcologicalEstimator):
         self.tol = tol
         self.random_state = random_state
         self.correction = correction
+        self.covariates = covariates
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
         """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""
@@ -159,7 +170,7 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
-        data = _data(margins)
+        data = self._data(margins)
         if self.method == "entropic":
             shares, converged, change = self._fit_entropic(data)
         else:
@@ -208,7 +219,7 @@ class EcologicalEM(EcologicalEstimator):
         self.pooling_strength_, self.correction_distance_ = part.strength, part.distance
         self.outcome_labels_ = part.labels
         if part.sd is None or part.method == ALONE:
-            self._store_errors(_data(margins))
+            self._store_errors(self._data(margins))
             return
         self._store(margins, cells_of_table(np.array(margins.rows), np.array(margins.cols), part.table))
         self.standard_errors_ = part.sd if n_groups else np.full(self.shares_.shape, np.nan)
@@ -226,6 +237,27 @@ class EcologicalEM(EcologicalEstimator):
             raise DataError("n_groups is 1; a jackknife needs at least 2.", hint="n_groups=0 gives no intervals.")
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
+        if self.covariates is not None and self.method != "entropic":
+            raise DataError(f"method={self.method!r} takes no covariates.", hint="method='entropic' does.")
+
+    def _data(self, margins: Margins) -> _Data:
+        sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)
+        names = None if self.covariates is None else chosen_covariates(margins, self.covariates)
+        if not names:
+            return _Data(*sides, margins.row_sd)
+        if margins.covariates is None:
+            raise DataError(
+                "These margins have no covariates.", hint="Margins(..., covariates=...), or covariates=None."
+            )
+        self.covariate_names_ = names
+        z = margins.covariates[:, [list(margins.covariate_names or ()).index(name) for name in names]]
+        size = np.maximum(margins.totals, 1e-300)
+        z = z - np.average(z, axis=0, weights=size)
+        spread = np.sqrt(np.average(z**2, axis=0, weights=size))
+        flat = [name for name, s in zip(names, spread) if not s > 1e-12]
+        if flat:
+            raise DataError(f"Covariate {flat[0]!r} is the same in every unit.", hint="leave it out.")
+        return _Data(*sides, margins.row_sd, z / spread)
 
     def _fit_entropic(self, data: _Data) -> tuple[np.ndarray, bool, float]:
         start = np.tile(data.cols.sum(axis=0) / data.cols.sum(), (data.rows.shape[1], 1))
@@ -242,6 +274,8 @@ class EcologicalEM(EcologicalEstimator):
             else self._solve(part, np.exp(first.log_shares), self.overdispersion_, self.determinant)
         )
         done = self._solve(data, np.exp(near.log_shares), self.overdispersion_, self.determinant)
+        if data.covariates is not None:
+            self.slopes_ = done.slopes
         change = float(done.changes[-1]) if len(done.changes) else np.inf
         self.fit_ = Fit(
             answer=np.exp(done.log_shares),
@@ -254,17 +288,13 @@ class EcologicalEM(EcologicalEstimator):
 
     def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None):
         mean_size = float(data.rows.sum()) / max(len(data.rows), 1)
-        return common_shares(
-            data.rows,
-            data.cols,
-            data.weight if weight is None else weight,
-            start,
-            rho=rho,
-            gamma=float(gamma),
-            alpha=float(self.prior) * (1 + rho * mean_size),
-            max_iter=max_iter or self.max_iter,
-            tol=tol or self.tol,
-        )
+        sides = data.rows, data.cols, data.weight if weight is None else weight, start
+        options: dict[str, Any] = {"rho": rho, "gamma": float(gamma), "alpha": self.prior * (1 + rho * mean_size)}
+        options |= {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
+        if data.covariates is None:
+            return common_shares(*sides, **options)
+        ridge = (1 + rho * mean_size) / SLOPE_SD**2
+        return covariate_shares(*sides, data.covariates, ridge=ridge, slopes=getattr(self, "slopes_", None), **options)
 
     def _found(self, data: _Data, divergence: np.ndarray) -> float:
         n, n_cols = data.cols.shape
@@ -359,7 +389,7 @@ class EcologicalEM(EcologicalEstimator):
             Positions of the units to ignore.
         """
         self._fitted("shares_")
-        data = _data(margins)
+        data = self._data(margins)
         weight = data.weight.copy()
         weight[units] = 0.0
         if not weight.sum() > 0:
@@ -391,9 +421,15 @@ def _warn_of_uncertain_groups(contests: Contests, pooled: list) -> None:
         )
 
 
-def _data(margins: Margins) -> _Data:
-    sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)
-    return _Data(*sides, margins.row_sd)
+def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:
+    """The names of covariates that were asked for, all of them by "all"."""
+    known = list(map(str, margins.covariate_names or ()))
+    if isinstance(chosen, str):
+        checks.choice(chosen, "covariates", ("all",))
+        return known
+    for name in chosen:
+        checks.known(str(name), known, "covariate")
+    return list(map(str, chosen))
 
 
 def _log(shares: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.readers.grid import column_names, column_values, filled, header_position
+from sumwise.readers.grid import blank_remark, column_names, column_values, filled, header_position
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
@@ -29,11 +29,12 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     except Exception as error:  # zip, XML and openpyxl have no common one
         raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     try:
-        records = _records(_page(book, shown, sheet), shown)
+        page, sheets = _page(book, shown, sheet), list(book.sheetnames)
+        records = _records(page, shown)
     finally:
         book.close()
     if not records:
-        raise DataError(f"{shown}: the sheet is empty.", hint="name another by sheet=.")
+        raise DataError(f"{shown}: the sheet {page.title!r} is empty.", hint=f"name another: {', '.join(sheets)}.")
     width = max(max(j for j, cell in enumerate(row) if cell is not None) for _, row in records) + 1
     cells = [(row + [None] * width)[:width] for _, row in records]
     first = (header_position(cells) or 0) if header is not False else -1
@@ -45,7 +46,15 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     body, numbers = cells[first + 1 :], [number for number, _ in records[first + 1 :]]
     kept = [j for j in range(width) if not names[j].startswith("(unnamed") or any(row[j] is not None for row in body)]
     frame = pd.DataFrame({names[j]: column_values([row[j] for row in body]) for j in kept})
-    return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}")
+    blank = sorted(set(range(numbers[0], numbers[-1])) - set(numbers)) if numbers else []
+    remarks = [blank_remark(path, len(blank), blank[0])] if blank else []
+    others = [name for name in sheets if name != page.title]
+    if others and sheet is None:
+        remarks.append(
+            f"only the first sheet of {path.name}, {page.title!r}, is read; the others "
+            f"({', '.join(map(repr, others[:5]))}{', ...' if others[5:] else ''}) are not: --sheet names one."
+        )
+    return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}", remarks=tuple(remarks))
 
 
 def _records(page: Any, shown: str) -> list[tuple[int, list]]:
@@ -77,15 +86,6 @@ def _check_size(path: Path, shown: str) -> None:
             f"{shown} has {path.stat().st_size:,} bytes and unpacks to {size:,}; it isn't read.",
             hint="save the sheet as CSV.",
         )
-
-
-def sheet_names(path: Path) -> list[str]:
-    """The sheets of a workbook, in their order."""
-    book = require("openpyxl").load_workbook(path, read_only=True)
-    try:
-        return list(book.sheetnames)
-    finally:
-        book.close()
 
 
 def _page(book: Any, shown: str, sheet: str | int | None) -> Any:

@@ -19,6 +19,7 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers.connection import as_pattern, connect, one_select, reason
 from sumwise.readers.excel import EXCEL, open_excel
 from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_geopackage
+from sumwise.readers.grid import blank_remark
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import check_rows
@@ -100,7 +101,7 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
 
 
 def _with_decimal(sheet: Sheet, decimal: str | None) -> Sheet:
-    return Sheet(sheet.name, sheet.columns, sheet.frame, sheet.row, sheet.separator, decimal)
+    return replace(sheet, decimal=decimal)
 
 
 def _is_path(source: Any) -> bool:
@@ -164,11 +165,12 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         readable = as_utf8(file, Path(folder))
         frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
     decimal = opening.get("decimal") or ("." if point else None)
-    name, row = repr(str(path)), lambda i: f"row {file.line(i)}"
+    name, row, remarks = repr(str(path)), lambda i: f"row {file.line(i)}", ()
     if len(wanted) == len(file.columns) > 1 and (blank := _blank_rows(frame)).any():
-        kept = np.flatnonzero(~blank)
+        kept, first = np.flatnonzero(~blank), file.line(int(np.argmax(blank)))
         frame, row = frame.iloc[kept].reset_index(drop=True), lambda i: f"row {file.line(int(kept[i]))}"
-    return Sheet(name, file.columns, frame, row, file.separator, decimal)
+        remarks = (blank_remark(path, int(blank.sum()), first),)
+    return Sheet(name, file.columns, frame, row, file.separator, decimal, remarks)
 
 
 def _blank_rows(frame: pd.DataFrame) -> np.ndarray:
@@ -191,12 +193,12 @@ def _load_text(
     spec = "{" + ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(file.columns))) + "}"
     source = (
         f"read_csv($path, columns={spec}, header={str(file.header).lower()}, auto_detect=false, "
-        "delim=$delim, quote='\"', escape='\"', "
+        "delim=$delim, quote=$quote, escape=$quote, "
         f"compression='{'gzip' if is_gzip(readable.path) else 'none'}', max_line_size=$longest, hive_partitioning=false"
         + ("" if file.newline is None else f", new_line={file.newline!r}")
         + ")"
     )
-    values = {"path": as_pattern(readable.path), "delim": file.separator, "longest": 1 << 26}
+    values = {"path": as_pattern(readable.path), "delim": file.separator, "quote": file.quote, "longest": 1 << 26}
     at = {c: f"c{file.columns.index(c)}" for c in wanted}
     maybe = [c for c in wanted if ids is not None and c not in set(ids) and file.separator != ";" and decimal != ","]
     with connect([readable.path]) as con:

@@ -63,6 +63,12 @@ def column_names(source: str, cells: Sequence[Any], row: int) -> tuple[str, ...]
     return tuple(names)
 
 
+def blank_remark(path: Any, n: int, first: int) -> str:
+    """Words on rows without any entry, which readers pass over."""
+    many = "row of {} is" if n == 1 else "rows of {} are"
+    return f"{n:,} blank {many.format(path.name)} passed over (first: row {first})."
+
+
 def cell_text(cell: Any) -> str:
     """A cell as text: whole numbers without a point, dates as in ISO 8601, nothing as an empty text."""
     if cell is None:

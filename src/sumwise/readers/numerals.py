@@ -13,6 +13,7 @@ from sumwise.errors import DataError
 PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PLAIN_SQL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"  # the same, for DuckDB's regular expressions
 WITHHELD = re.compile(r"[*†‡]+|\(?[dsc]\)?|supp(r(essed)?)?|withheld|n?\s*[<≤]=?\s*\d+", re.IGNORECASE)
+LAKHS = r"|[1-9]\d?(,\d{2})+,\d{3}"  # 12,34,567, as in India
 GROUPED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 
 
@@ -38,7 +39,9 @@ class Style:
         digits = text.removesuffix("%").strip()
         if self.decimal == "." and PLAIN.fullmatch(digits):
             return float(digits)
-        whole = rf"[+-]?(\d+|[1-9]\d{{0,2}}([{re.escape(self.thousands)}]\d{{3}})+)"
+        whole = (
+            rf"[+-]?(\d+|[1-9]\d{{0,2}}([{re.escape(self.thousands)}]\d{{3}})+{LAKHS if self.thousands == ',' else ''})"
+        )
         if not re.fullmatch(rf"{whole}({re.escape(self.decimal)}\d+)?", digits, re.ASCII):
             return None
         for sign in self.thousands:

@@ -44,6 +44,7 @@ class Sheet:
     row: Callable[[int], str] = field(repr=False)  # words for the place of a record
     separator: str | None = None
     decimal: str | None = None
+    remarks: tuple[str, ...] = ()  # what was passed over
 
     def __len__(self) -> int:
         return len(self.frame)

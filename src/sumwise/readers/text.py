@@ -55,6 +55,7 @@ class TextFile:
     skip: int  # lines before the header
     header: bool = True  # whether the first record holds the names of the columns
     title: str = ""  # what stands above the header
+    quote: str = '"'  # what stands around fields
     newline: str | None = None  # what ends a record, where a name holds a line break and so hides it from DuckDB
 
     def line(self, record: int) -> int:
@@ -77,11 +78,11 @@ class TextFile:
             lines = io.TextIOWrapper(stream, encoding=self.encoding, errors="replace", newline="")
             for _ in range(self.skip):
                 lines.readline()
-            yield from _numbered(lines, self.separator, self.skip)
+            yield from _numbered(lines, self.separator, self.skip, self.quote)
 
 
-def _numbered(lines: Any, separator: str, skip: int) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(lines, delimiter=separator)
+def _numbered(lines: Any, separator: str, skip: int, quote: str = '"') -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=separator, quotechar=quote)
     before = 0
     while True:
         try:
@@ -140,10 +141,11 @@ def inspect_text(
     lines = lines[skip:]
     if separator is None:
         separator = _separator(path, lines)
-    first = next((fields for _, fields in _numbered(iter(lines), separator, 0)), [])
+    quote = "'" if _single_quoted(_first(lines, separator)) else '"'
+    first = next((fields for _, fields in _numbered(iter(lines), separator, 0, quote)), [])
     columns = column_names(repr(str(path)), first, skip + 1) if header else _numbered_names(len(first))
     newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
-    return TextFile(path, encoding, separator, columns, skip, header, title, newline)
+    return TextFile(path, encoding, separator, columns, skip, header, title, quote, newline)
 
 
 def _title_lines(lines: list[str], separators: Sequence[str]) -> int:
@@ -268,6 +270,11 @@ def _separator(path: Path, lines: list[str]) -> str:
         return even[0]
     possible = " and ".join(NAMES[s] for s in (even or shown))
     raise DataError(f"{str(path)!r} may be separated by {possible}.", hint="say which: separator=';'.")
+
+
+def _single_quoted(fields: Sequence[str]) -> bool:
+    """Whether every field of the first record stands in single quotes, as all fields of such files do."""
+    return len(fields) > 1 and all(len(f) > 2 and f[0] == f[-1] == "'" for f in map(str.strip, fields))
 
 
 def _first(lines: list[str], separator: str) -> list[str]:

@@ -41,6 +41,7 @@ class Context:
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
     shapes: Any = None  # (ecological) the shape of every unit, for maps: `diagnostics.unit_shapes`
+    head_counts: bool = True  # (ecological) whether totals are numbers of people; else units count alike
     why: str | None = None  # why this method
     source: str | None = None  # the name of the data, for the title
     step: Callable[[str, Callable[[], Any]], Any] = _at_once

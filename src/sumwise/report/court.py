@@ -184,8 +184,9 @@ def _opinions(pages: _Pages, report: Any, model: Any) -> None:
 def _data(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
     pages.section("II. Data")
     record = report.summary["record"]
+    people = "" if record["people"] is None else f" with {record['people']:,.0f} people"
     pages.say(
-        f"The data are totals of {record['units']:,} units with {record['people']:,.0f} people. The groups are "
+        f"The data are totals of {record['units']:,} units{people}. The groups are "
         f"{', '.join(record['groups'])}. The outcomes are {', '.join(record['outcomes'])}."
     )
     for source in (provenance or {}).get("data", []):

@@ -175,7 +175,8 @@ def report(
         the method was chosen by), ``response`` (distribution: what the response is called), ``regions`` (collective:
         names of regions and their places), ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done
         to the data), ``cautions`` (what a reader must know before the numbers), ``shapes`` (ecological: of
-        `diagnostics.unit_shapes`, for maps), ``why`` (this method), ``source`` (the
+        `diagnostics.unit_shapes`, for maps), ``head_counts`` (ecological: False where totals are no numbers of
+        people, so that none is shown), ``why`` (this method), ``source`` (the
         name of the data), ``step`` (a function that runs what takes long).
 
     Returns

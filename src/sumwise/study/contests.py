@@ -151,16 +151,26 @@ def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Work) 
     for name, study in studies.items():
         with _named(name):
             study.read()
-    names = [set(map(str, study.margins.row_names)) for study in studies.values()]
     some = [name for name, study in studies.items() if study.choose()[0] == "EcologicalEM"]
-    if len(some) < 2 or len(set.intersection(*names)) < 2:
-        return {}
     elections = {str(e.get("name", k)): e.get("election") for k, e in enumerate(problem.values["contest"], start=1)}
+    some = _comparable({name: set(map(str, studies[name].margins.row_names)) for name in some}, elections)
+    if not some:
+        return {}
     contests = Contests(
         {name: studies[name].margins for name in some}, elections={name: elections[name] for name in some}
     )
     estimator = studies[some[0]].configured("EcologicalEM")
     return dict(work.step(f"fit {len(some)} contests together", lambda: estimator.fit(contests).contests_))
+
+
+def _comparable(groups: Mapping[str, set[str]], elections: Mapping[str, Any]) -> list[str]:
+    """Contests whose election has at least two groups that are the same in another of its contests."""
+    kept = []
+    for name, own in groups.items():
+        others = [found for other, found in groups.items() if other != name and elections[other] == elections[name]]
+        if any(len(own & found) > 1 for found in others):
+            kept.append(name)
+    return kept
 
 
 def _overview(problem: Problem, folder: Path, places: dict[str, str], summary: dict[str, Any]) -> dict[str, Any]:

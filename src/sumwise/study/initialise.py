@@ -190,13 +190,12 @@ def _facts(study: Any) -> dict[str, Any]:
     if margins is None:
         return {}
     facts = margins.describe()
-    return {
-        "units": facts["units"],
-        "people": facts["total"],
-        "groups": facts["row totals"],
-        "outcomes": facts["col totals"],
-        "denominator": facts["denominator"],
-    }
+    sides = {"groups": facts["row totals"], "outcomes": facts["col totals"]}
+    if not study.details.get("head_counts", True):
+        whole = max(facts["total"], 1e-300)
+        sides = {key: {name: value / whole for name, value in side.items()} for key, side in sides.items()}
+        return {"units": facts["units"], "people": None, **sides, "denominator": "units count alike"}
+    return {"units": facts["units"], "people": facts["total"], **sides, "denominator": facts["denominator"]}
 
 
 def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:

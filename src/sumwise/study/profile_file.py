@@ -95,6 +95,7 @@ class FileProfile:
     row: Callable[[int], str] = field(default=lambda i: f"row {i + 1}", repr=False)  # words for a record's place
     title: str = ""  # what stands above the header
     sheet: str | int | None = None  # of a workbook
+    remarks: tuple[str, ...] = ()  # what the reader passed over
     given: Mapping[str, Any] = field(default_factory=dict)  # what a person said: total, mismatch
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
@@ -164,7 +165,8 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     columns = tuple(_column(sheet, name, decimal) for name in sheet.columns)
     title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
     header = bool(opening["header"])
-    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, sheet=opening.get("sheet"))
+    facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}
+    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
 
 
 def _decimal(sheet: Any) -> str | None:

@@ -78,6 +78,7 @@ def open_source(
             sheet = _opened(source, path, load, ids, opening)
         sheet.known(*(columns or ()))
     problem.met.update(map(str, sheet.columns))
+    problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     alone = path is not None and _is_all(problem, path)
     sheet = _trimmed_once(sheet, _missing_words(problem))
     return _without(problem, _only(problem, sheet, alone), alone)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sumwise.cli import output
+from sumwise.errors import readable
 
 ORDER = 10
 
@@ -75,7 +76,7 @@ def show(found: Any) -> None:
     guess = found.guess
     output.write(f"{guess.family}: {output.one_line(guess.seen)}.", style="bold")
     rows = [
-        [c["part"], c["column"], *(c["first"] + [""] * 3)[:3], "" if c["sum"] is None else f"{c['sum']:,.10g}"]
+        [c["part"], _short(c["column"]), *map(_short, (c["first"] + [""] * 3)[:3]), _sum(c["sum"])]
         for c in found.columns
     ]
     if rows:
@@ -83,13 +84,29 @@ def show(found: Any) -> None:
     for read in found.read:
         if "units" in read:
             name = f"{read['contest']}: " if "contest" in read else ""
-            output.write(f"{name}{read['units']:,} units, {read['people']:,.10g} people ({read['denominator']}).")
+            known = read["people"] is not None
+            people = f", {read['people']:,.0f} people" if known else ""
+            output.write(f"{name}{read['units']:,} units{people} ({read['denominator']}).")
             for key in ("groups", "outcomes"):
-                sides = "; ".join(f"{name} {total:,.10g}" for name, total in read[key].items())
+                form = "{:,.0f}" if known else "{:.1%}"
+                sides = "; ".join(f"{_short(name)} {form.format(total)}" for name, total in read[key].items())
                 output.write(f"  {key}: {output.one_line(sides)}")
         for remark in read["remarks"]:
             output.write(f"  {output.one_line(remark)}")
     for column, why in guess.unused.items():
-        output.write(f"not used: {output.one_line(column)}: {why}")
+        output.write(f"not used: {output.one_line(_short(column))}: {why}")
     for line in guess.ask:
-        output.warn(f"please check: {line}")
+        output.warn(f"please check: {readable(line)}")
+
+
+def _short(name: Any, most: int = 80) -> str:
+    """A name that fits on a line."""
+    text = str(name)
+    return text if len(text) <= most else f"{text[: most - 10]} ... {text[-5:]}"
+
+
+def _sum(value: float | None) -> str:
+    """The sum of a column: whole where its numbers are."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.6g}"

@@ -79,14 +79,17 @@ def write(context: Context) -> Summary:
     est, m = context.model, context.data
     estimates = est.estimate(context.level).to_frame()
     estimates["count"] = est.total_.ravel()
-    context.frames |= {"estimates": estimates, "units": diagnostics.unit_cells(est, m)}
+    units = diagnostics.unit_cells(est, m)
+    if not context.head_counts:
+        estimates, units = (frame.drop(columns="count") for frame in (estimates, units))
+    context.frames |= {"estimates": estimates, "units": units}
     groups, outcomes = list(map(str, est.row_names_)), list(map(str, est.col_names_))
     chosen = [o for o in outcomes if not diagnostics.is_abstention(o)] or outcomes
     summary = Summary(context.titled(f"{listed(chosen)} by {listed(groups)}"), "ecological", context.method)
     low, high = est.interval(context.level)
     summary.record = {
         "units": m.n_units,
-        "people": float(m.totals.sum()),
+        "people": float(m.totals.sum()) if context.head_counts else None,
         "groups": groups,
         "outcomes": outcomes,
         "shares": est.shares_,
@@ -107,9 +110,12 @@ def write(context: Context) -> Summary:
 
 def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     m = context.data
+    size, totals, people = "size", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
+    if not context.head_counts:
+        size, totals, people = "shares", "shares", ""
     known = (
-        f"The data give the size of {listed(m.row_names)} and the totals for {listed(m.col_names)} in "
-        f"{plural(m.n_units, 'unit')} ({plural(m.totals.sum(), 'person', 'people')}), but not who chose what."
+        f"The data give the {size} of {listed(m.row_names)} and the {totals} for {listed(m.col_names)} in "
+        f"{plural(m.n_units, 'unit')}{people}, but not who chose what."
     )
     if context.method == "Bounds":
         return f"{known} This report shows what the totals imply without any model: a range for every share."
@@ -211,7 +217,9 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
     """A plain word for how far to trust a share, and why."""
     est = context.model
     if est.upper_bound_[r, c] - est.lower_bound_[r, c] <= 0.1:
-        return "high", "The totals alone determine it within 10 percentage points."
+        bounds = f"{100 * est.lower_bound_[r, c]:.1f}% to {100 * est.upper_bound_[r, c]:.1f}%"
+        rest = ", which no assumption and no dependence on composition can change" if curved else ""
+        return "high", f"The totals alone determine it within 10 percentage points ({bounds}){rest}."
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
     if curved:
@@ -264,7 +272,8 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
             SHARES,
             "estimates.csv",
             about=f"low, high: the {context.percent} interval. lower bound, upper bound: the range that the totals of "
-            "all units imply, whatever the model. count: the number of people that the share amounts to.",
+            "all units imply, whatever the model."
+            + (" count: the number of people that the share amounts to." if context.head_counts else ""),
         ),
     )
     if context.method != "Bounds" and min(est.shares_.shape) > 1:
@@ -504,7 +513,9 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         return
     r, c = int(m.rows.sum(axis=0).argmax()), int(m.cols.sum(axis=0).argmax())
     numbers = diagnostics.unit_scatter(m, r, c)
-    frame = pd.DataFrame({"group share": numbers["x"], "outcome share": numbers["t"], "people": numbers["size"]})
+    frame = pd.DataFrame({"group share": numbers["x"], "outcome share": numbers["t"]})
+    if context.head_counts:
+        frame["people"] = numbers["size"]
     caption = (
         f"Units by their share of {m.row_names[r]} and of {m.col_names[c]}, with Goodman's regression line. Vertical "
         "lines are the bounds of that group's share in the unit."

@@ -49,7 +49,7 @@ class Ecological(Study):
         "rest_outcome": "a name for those with none of the outcomes",
         "total": "the column of everybody, needed with shares and rests; a number if units count alike",
         "weight": "how much a unit counts",
-        "covariates": "columns for King's covariates",
+        "covariates": "columns of covariates: of the shares in EcologicalEM, of options covariates_b, _w in King",
         "side": "long files: the column that distinguishes groups from outcomes",
         "option": "long files: the column of the group's or outcome's name",
         "votes": "long files: the column of the counts",
@@ -159,9 +159,10 @@ class Ecological(Study):
             self.problem.fail(
                 ("columns", "total"), f"total is {given}.", "give a column, or a number of people above 1."
             )
+        self.details["head_counts"] = False
         self.cautions.append(
-            f"No column has the number of people: every unit counts as {given:,.10g} people, whatever its size. Shares "
-            "over all units weigh units alike, and intervals depend on that number."
+            "No column has the number of people, so none is given here: shares over all units weigh units alike, "
+            f"whatever their size, and intervals are as wide as for units of {given:,.10g} people each."
         )
         return _with_column(sheet, "everybody", np.full(len(sheet), float(given)))
 
@@ -247,7 +248,9 @@ class Ecological(Study):
         """An estimator on margins."""
         from sumwise import ecological
 
-        return getattr(ecological, method)()
+        made = getattr(ecological, method)()
+        named = self.problem.column_list("covariates")
+        return made.set_params(covariates=named) if named and method == "EcologicalEM" else made
 
     # --- out
 

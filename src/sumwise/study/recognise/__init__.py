@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from typing import Any
 
 import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.margins import words as names
 
 __all__ = ["Guess", "recognise"]
 
@@ -37,7 +39,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     ['young', 'old']
     """
     forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name != "guess"]
-    found = [importlib.import_module(f"sumwise.study.recognise.{name}").guess(profiles) for name in forms]
+    found = [_named(profiles, importlib.import_module(f"sumwise.study.recognise.{name}").guess) for name in forms]
     guesses = [g for group in found for g in (group if isinstance(group, list) else [group]) if g is not None]
     if family is not None:
         guesses = [g for g in guesses if g.family == family]
@@ -46,10 +48,13 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
             f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time."
+            + " ".join(["", *_causes(profiles)])
             + _no_counts(profiles),
             hint="sumwise init --help lists the forms; sumwise docs from-files-to-findings shows a problem file.",
         )
     best = max(guesses, key=lambda g: g.score)
+    if best.refusal is not None:
+        raise best.refusal
     best.ask += [
         f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file whole?"
         for profile in profiles
@@ -60,8 +65,44 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         for profile in profiles
         if profile.title
     ]
+    best.ask += [line for profile in profiles for line in profile.remarks]
     best.ask += [f"in {profile.path.name}, 1.234 was taken for 1234." for profile in profiles if profile.decimal]
     return best
+
+
+def _named(profiles: list[Any], guess: Any) -> Any:
+    """What a form makes of the files; a refusal names the file where it doesn't yet."""
+    try:
+        return guess(profiles)
+    except DataError as error:
+        if any(profile.path.name in error.message for profile in profiles):
+            raise
+        names = ", ".join(profile.path.name for profile in profiles)
+        raise type(error)(f"{names}: {error.message}", hint=error.hint) from error
+
+
+def _causes(profiles: list[Any]) -> list[str]:
+    """Words on what may keep a file from being recognised: numbers that were read as text, sheets, rows as columns."""
+    found = []
+    for profile in profiles:
+        odd = [(c.name, text) for c in profile.columns if c.amounts is None and (text := _like_number(c)) is not None]
+        if odd:
+            listed = ", ".join(f"{name!r} ({text!r})" for name, text in odd[:4])
+            found.append(f"These columns were read as text, not as numbers: {listed}{', ...' if odd[4:] else ''}.")
+        if len(odd) > 1 and all(text.startswith("0") for _, text in odd):
+            found.append("Numbers that begin with 0 are taken for codes: write counts without zeros in front.")
+        found += [line[0].upper() + line[1:] for line in profile.remarks]
+        found += names.cumulative(profile) + names.transposed(profile) + names.group_of_everybody(profile)
+    return found
+
+
+def _like_number(column: Any) -> str | None:
+    """The first entry of a column of texts where most entries hold digits and no letters."""
+    texts = column.texts.dropna().unique().tolist()[:200]
+    plain = [
+        t for t in texts if re.fullmatch(r"[\d\s.,'\"()*\[\]$€£~<>+\-\u2212]*\d[\d\s.,'\"()*\[\]$€£~<>+\-\u2212]*", t)
+    ]
+    return plain[0] if len(plain) > 0.8 * len(texts) > 1 else None
 
 
 def _no_counts(profiles: list[Any]) -> str:

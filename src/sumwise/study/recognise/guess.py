@@ -9,6 +9,15 @@ from typing import Any
 TOGETHER = (
     "They are fitted together, and borrow from each other as far as that helps; pool = false fits each by itself."
 )
+APART = (
+    "Their options are numbers, which may stand for other groups in another contest, so each is fitted by itself. If "
+    "they are the same everywhere, set pool = true; a second file with their names (row, row_name, col, col_name) does "
+    "it too."
+)
+POOL = {
+    True: "pool = true  # contests with the same groups are fitted together",
+    False: "pool = false  # true fits contests together: say so only if an option's number means the same in each",
+}
 
 
 @dataclass
@@ -49,6 +58,8 @@ class Guess:
     contests: list[dict[str, Any]] = field(default_factory=list)
     unused: dict[str, str] = field(default_factory=dict)
     keep: Any = None  # which rows of the file are used; None: all
+    refusal: Exception | None = None  # why such a file can't be fitted as it is, if it can't
+    pool: bool = True  # whether contests may be fitted together
 
     def text(self, name: str = "problem.toml", out: str = "result") -> str:
         """The commented problem file."""
@@ -63,7 +74,7 @@ class Guess:
             'method = "auto"' + (f"  # or {', '.join(self.methods)}" if self.methods else ""),
             "seed = 0  # of all randomness",
             "level = 0.95  # of the intervals",
-            *(["pool = true  # contests with the same groups are fitted together"] if self.contests else []),
+            *([POOL[self.pool]] if self.contests else []),
         ]
         for table, entries in (("data", self.data), ("columns", self.columns), ("options", self.options)):
             if entries:

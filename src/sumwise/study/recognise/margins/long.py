@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import TOGETHER, Guess
+from sumwise.study.recognise.guess import APART, TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.wide import METHODS
 
@@ -47,8 +47,10 @@ def guess_long(profile: FileProfile) -> Guess | None:
         ask.append("some options have no row in some units; they are taken for no votes.")
     data |= {"mismatch": profile.given["mismatch"]} if "mismatch" in profile.given else {}
     entries = _contests(contest) if contest else []
+    pool = option.numbers is None  # numbers may stand for something else in every contest
     if entries:
-        ask.append(f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. {TOGETHER}")
+        what = TOGETHER if pool else APART
+        ask.append(f"{len(entries)} contests were found, by {' and '.join(c.name for c in contest)}. {what}")
     unused = {
         c.name: "no part of unit, side, option or votes"
         for c in profile.columns
@@ -66,6 +68,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
         methods=METHODS,
         contests=entries,
         unused=unused,
+        pool=pool,
     )
 
 
@@ -102,6 +105,7 @@ def guess_named(profile: FileProfile, names: FileProfile) -> Guess | None:
     if not {name for side in sides for name in (side, f"{side}_name")} <= {c.name for c in names.columns}:
         return None
     found.data["names_file"] = str(names.path)
+    found.pool, found.ask = True, [line.replace(APART, TOGETHER) for line in found.ask]
     return found
 
 

@@ -188,11 +188,21 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
             found.append(Side(others, kind))
         elif others and kind == "count":
             found += [Side(_block(named, others, pool), kind), Side(others, kind)]
+        if kind == "count" and groups and others:
+            found += _all_others(groups, [c for c in plain if c in named or c in others])
     kept = [side for side in found if side.kind != "count" or len(side.columns) > 1]
     if not any(side.leaning <= 0 for side in (*closed, *kept)):
         voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
         kept += [Side(voted[:1], "count")] if voted else []
     return kept
+
+
+def _all_others(groups: list[Column], others: list[Column]) -> list[Side]:
+    """All columns that are no groups, where they add up to the groups: outcomes, wherever in the file they stand."""
+    rows = clean_rows([*groups, *others])
+    one, two = sums(groups)[rows], sums(others)[rows]
+    same = len(one) > 1 and float((np.abs(one - two) <= ROUNDED * np.maximum(one, two)).mean()) >= AGREE
+    return [Side(others, "count", True), Side(groups, "count", True)] if same else []
 
 
 def _block(named: list[Column], others: list[Column], pool: list[Column]) -> list[Column]:
@@ -258,6 +268,9 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     score += 1.5 * (groups.family is not None and groups.family == outcomes.family)
     score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]
     score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
+    score -= 0.05 * all(
+        words.called(c, words.SEXES) for c in groups.columns
+    )  # beside race or age, rarely what is asked
     if outcomes.closed:  # the same either way round, so that the order of the file decides where names don't
         return score - 0.001 * (len(groups.columns) + len(outcomes.columns))
     return score + 0.002 * min(len(outcomes.columns), 10)

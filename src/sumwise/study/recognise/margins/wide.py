@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,12 +16,11 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, relation
+from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, kind_of, relation
 from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
 
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
-UNITS_ALIKE = 1000  # people per unit, where no column says how many there are
 FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_CODES = 12  # distinct numbers that may be codes
 LEAST_OVER = 1.05  # times the voters: up to this it matters little who is missing
@@ -39,6 +39,7 @@ class Reading:
     ask: list[str] = field(default_factory=list)
     out: dict[int, str] = field(default_factory=dict)  # rows that are left out, and why
     contests: list[dict[str, Any]] = field(default_factory=list)
+    refusal: DataError | None = None  # why such a file can't be fitted as it is
 
     @property
     def keep(self) -> np.ndarray:
@@ -110,7 +111,8 @@ def _leave_out_totals(reading: Reading) -> None:
     profile, sides = reading.profile, reading.sides
     used = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
     numbers = np.column_stack([c.amounts for c in used])
-    texts = [c for c in profile.columns if c.texts is not None and c.doubtful is None]
+    named = [c for c in profile.columns if c.texts is not None and c not in used]
+    texts = [c for c in named if c.doubtful is None or words.called(c, words.UNITS)]
     for i in np.flatnonzero(np.isnan(numbers).all(axis=1)).tolist():
         if any(c.value(i) for c in texts):
             reading.out[i] = "holds no number"
@@ -255,6 +257,7 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     groups = reading.sides.groups
     columns, data = _side_keys("outcomes", side), {}
     total = _trusted(reading, side, _total(reading, side))
+    _check_percents(reading, side, total)
     everybody = total.name if total is not None else _without_column(reading, side)
     columns |= {} if everybody is None else {"total": everybody}
     for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
@@ -271,6 +274,31 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     if "rest_group" not in columns and "rest_outcome" not in columns:
         data |= _mismatch(reading, side, relation(groups, side, reading.keep))
     return {"columns": columns, "data": data}
+
+
+def _check_percents(reading: Reading, side: Side, total: Column | None) -> None:
+    """Refuse percents of the votes beside groups of everybody; where nothing shows that, say of whom they are taken."""
+    groups = reading.sides.groups
+    if side.kind == "count" or not side.closed or total is None or any(is_nonvoting(c.name) for c in side.columns):
+        return
+    used = {total.name, *groups.names, *(name for s in reading.sides.contests for name in s.names)}
+    for c in reading.profile.columns:
+        if c.amounts is None or c.name in used or not words.called(c, (*words.VOTED, "cast")) or not c.whole:
+            continue
+        rows = np.isfinite(c.amounts) & np.isfinite(total.amounts) & reading.keep
+        fewer = c.amounts[rows] < total.amounts[rows]
+        if (c.amounts[rows] <= total.amounts[rows]).all() and fewer.mean() > 0.9 and np.median(c.amounts[rows]) > 1:
+            raise DataError(
+                f"{reading.profile.path.name}: {', '.join(side.names[:4])} sum to 100%, and {c.name} counts fewer "
+                f"people than {total.name}: are they percents of {c.name} or of {total.name}?",
+                hint=f"write votes as counts; or give groups of those in {c.name}; or delete {c.name} if percents are "
+                f"of {total.name}.",
+            )
+    if groups.kind == "count":
+        reading.ask.append(
+            f"{', '.join(side.names[:4])} are taken as {side.kind}s of {total.name}, all people in the groups; if some "
+            "of them didn't vote, write votes as counts."
+        )
 
 
 def _without_column(reading: Reading, side: Side) -> float | None:
@@ -292,9 +320,13 @@ def _without_column(reading: Reading, side: Side) -> float | None:
             "on it.",
             hint="add a column called total; or --total 100 (100 people each), --total 1000 (percents of 1,000 each).",
         )
-    reading.comments["columns", "total"] = "no column of totals: every unit counts as this many people"
-    reading.ask.append("there is no column of totals, which shares need; until one is named, every unit counts alike.")
-    return UNITS_ALIKE
+    reading.refusal = DataError(
+        f"{file}: the groups ({', '.join(groups.names[:4])}) and the outcomes ({', '.join(side.names[:4])}) are "
+        f"{groups.kind}s, and no column says of how many people.",
+        hint="add a column called total; or --total 1000: units count alike, intervals are as wide as for units of "
+        "1,000 people each, and no number of people is given.",
+    )
+    return None
 
 
 def _stated(reading: Reading) -> float | None:
@@ -314,12 +346,13 @@ def _trusted(reading: Reading, side: Side, total: Column | None) -> Column | Non
         return total
     rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
     one, two, most = sums(groups.columns), sums(side.columns), np.maximum(total.amounts, 1.0)
-    if not (np.abs(one - two)[rows] <= 1e-6 * most[rows]).mean() > 0.5:
+    alike = float((np.abs(one - two)[rows] <= 1e-6 * most[rows]).mean())
+    if not alike > 0.5:
         one = two  # the sides differ anyhow: a total of votes
     else:
         rows &= np.abs(one - two) <= 1e-6 * most
     off = rows & ~(np.abs(one - total.amounts) <= 1e-6 * most)
-    if not off.any() or off.sum() > (1 - AGREE) * rows.sum():
+    if not off.any() or (off.sum() > (1 - AGREE) * rows.sum() and alike < AGREE):
         return total
     where = np.flatnonzero(off).tolist()
     shown = "; ".join(
@@ -504,12 +537,20 @@ def _finished(reading: Reading) -> Guess:
     opening, comments = profile.opening()
     if sides.guessed:
         reading.ask.append("which side holds the groups was guessed from the order of the columns.")
+    other = [name for name, why in sides.unused.items() if why.startswith("another way")]
+    other = [name for name in other if kind_of(profile[name]) == sides.groups.kind and not is_total(profile[name])]
+    if other:
+        reading.ask.append(
+            f"people are split into groups in two ways: {', '.join(sides.groups.names[:6])} are used, "
+            f"{', '.join(other[:6])} are not; name those in groups to use them instead."
+        )
+    reading.ask += [line for side in sides.contests for line in _same_candidate(side)]
     reading.comments["columns", "groups"] = "who they are; swap with outcomes if it is the other way round"
     left = _left_out(reading)
     score = _score(sides)
     if sides.groups.kind != "count":
         closed = sides.groups.closed and sides.contests[0].closed
-        score = 0.8 if reading.columns.get("total") != UNITS_ALIKE else 0.6 if closed else 0.4
+        score = 0.8 if reading.refusal is None else 0.6 if closed else 0.4
     totals = {reading.columns.get("total"), *(c.get("total") for c in reading.contests)}
     unit = reading.columns.get("unit", [])
     skip = {*totals, *([unit] if isinstance(unit, str) else unit)}
@@ -525,7 +566,22 @@ def _finished(reading: Reading) -> Guess:
         contests=reading.contests,
         unused={name: why for name, why in sides.unused.items() if name not in skip},
         keep=reading.keep,
+        refusal=reading.refusal,
     )
+
+
+def _same_candidate(side: Side) -> list[str]:
+    """Words on outcomes whose names differ in what stands in brackets only: one candidate of two parties, perhaps."""
+    found: dict[str, list[str]] = {}
+    for name in side.names:
+        if bare := re.sub(r"\s*[(\[].*?[)\]]", "", name).strip().lower():
+            found.setdefault(bare, []).append(name)
+    return [
+        f"{' and '.join(same)} are taken for different outcomes; if they are one candidate of several parties, add "
+        "them up."
+        for same in found.values()
+        if len(same) > 1
+    ]
 
 
 def _score(sides: Sides) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import replace
 
 from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
@@ -65,6 +67,7 @@ GROUPS = (
     "foreign*",
     "x",
 )
+SEXES = ("male*", "female*", "men", "women", "m", "f")
 OUTCOMES = (
     "dem*",
     "rep*",
@@ -178,3 +181,39 @@ def _unmarked(parts: list[str], place: int) -> list[str]:
 def _alike(found: dict[str, list[Column]], rest: list[set[str]]) -> bool:
     """Whether contests are marked by numbers, or have the same outcomes, as dem and rep of two offices."""
     return all(mark.isdigit() for mark in found if mark) or all(names == rest[0] for names in rest)
+
+
+def cumulative(profile: FileProfile) -> list[str]:
+    """Words on columns that grow from one to the next in every row: running sums of groups, perhaps."""
+    run = [c for c in profile.columns if c.amounts is not None and like_group(c)]
+    if len(run) < 2 or profile.n_rows < 4:
+        return []
+    if all((b.amounts >= a.amounts).all() and (b.amounts > a.amounts).any() for a, b in itertools.pairwise(run)):
+        listed = ", ".join(repr(c.name) for c in run[:6])
+        return [f"The columns {listed} grow from left to right in every row: are they running sums of the groups?"]
+    return []
+
+
+def transposed(profile: FileProfile) -> list[str]:
+    """Words on a file whose rows are what columns should be: groups and outcomes in its first column."""
+    first = next((c for c in profile.columns if c.texts is not None), None)
+    if first is None or profile.n_rows > 60:
+        return []
+    names = [replace(first, name=str(text)) for text in first.texts.dropna().tolist()]
+    groups, outcomes = sum(map(like_group, names)), sum(map(like_outcome, names))
+    if groups > 1 and outcomes and groups + outcomes > 0.5 * len(names):
+        return [
+            f"The rows of {first.name!r} read like groups and outcomes: give each unit a row, and these the columns."
+        ]
+    return []
+
+
+def group_of_everybody(profile: FileProfile) -> list[str]:
+    """Words on a column called like a group that holds the sum of all outcomes: it counts everybody."""
+    counts = [c for c in profile.columns if c.counts and c.whole]
+    rest = [c.numbers for c in counts if not like_group(c)]
+    if len(rest) < 2:
+        return []
+    total = sum(rest)
+    found = [c.name for c in counts if like_group(c) and (abs(c.numbers - total) <= 1e-6 * total).mean() > 0.8]
+    return [f"{name!r} reads like a group and is the sum of all outcomes: does it count everybody?" for name in found]

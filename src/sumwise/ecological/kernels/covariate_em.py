@@ -1,0 +1,229 @@
+"""Row shares that depend on covariates of the unit, by the EM of `entropic_em` with a logit as its M step.
+
+The shares of unit i with covariates z_i (k,) are p_ir = softmax(log p_r + z_i' s), with slopes s (k, C) that all groups
+share, and
+
+    F(p, s) = sum_i [ w_i D_i(p_i) + g_i/2 log det V_i ] - alpha sum_rc log p_rc + ridge/2 sum_kc s_kc^2
+
+in the notation there. Raking a unit to its column totals undoes whatever is common to all groups: the E step doesn't
+depend on the slopes. The M step does. Without covariates, groups that live where an outcome is popular with everybody
+are taken to prefer it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sumwise.ecological.kernels.entropic_em import _normalised, _pull, _settled, unit_scales
+from sumwise.ecological.kernels.raking import LEAST, tilt
+from sumwise.kernels.compiled import njit
+
+
+class CovariateSolution(NamedTuple):
+    """As SharesSolution, with the slopes (k, C)."""
+
+    log_shares: np.ndarray
+    slopes: np.ndarray
+    divergence: np.ndarray
+    objectives: np.ndarray
+    changes: np.ndarray
+    converged: bool
+
+
+@njit(cache=True)
+def _tables(rows, cols, weight, log_shares, tilts, options, b, pull):
+    """Rake every unit: row shares into b (n, R, C), its determinant's pull into pull (n, R, C); the log determinants."""
+    gamma, newton, tol = options[0], int(options[1]), options[2]
+    n_cols = log_shares.shape[1]
+    work = np.zeros((2 * n_cols + 3, n_cols))
+    target = np.empty(n_cols)
+    value = 0.0
+    for i in range(rows.shape[0]):
+        total = rows[i].sum()
+        if total <= 0 or weight[i] <= 0:
+            continue
+        for c in range(n_cols):
+            target[c] = cols[i, c] * (1 - LEAST) + LEAST * total / n_cols
+        tilt(log_shares, rows[i], target, tilts[i], b[i], newton, tol, work)
+        if gamma > 0:
+            lower = work[n_cols : 2 * n_cols]
+            for c in range(n_cols):
+                value += weight[i] * gamma * np.log(lower[c, c])
+            _pull(rows[i], b[i], lower, weight[i] * gamma, pull[i])
+    return value
+
+
+def unit_log_shares(log_shares: np.ndarray, slopes: np.ndarray, covariates: np.ndarray) -> np.ndarray:
+    """Log shares (n, R, C) of units with covariates (n, k): log_shares (R, C) moved by slopes (k, C), normalised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.covariate_em import unit_log_shares
+    >>> np.exp(unit_log_shares(np.log([[0.5, 0.5]]), np.array([[1.0, 0.0]]), np.array([[0.0], [1.0]]))).round(3)[:, 0]
+    array([[0.5  , 0.5  ],
+           [0.731, 0.269]])
+    """
+    moved = log_shares[None] + (covariates @ slopes)[:, None]
+    moved = moved - moved.max(axis=2, keepdims=True)
+    return moved - np.log(np.exp(moved).sum(axis=2, keepdims=True))
+
+
+def logit_step(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
+    """One Newton step of the logit: counts (n, R, C) with row sums `sizes` (n, R); returns new log shares and slopes.
+
+    The step is halved until the likelihood of the counts doesn't fall.
+    """
+    n_rows, n_cols = log_shares.shape
+    k = covariates.shape[1]
+    here = _likelihood(counts, log_shares, slopes, covariates, alpha, ridge)
+    gradient, information = _derivatives(counts, sizes, log_shares, slopes, covariates, alpha, ridge)
+    step = np.linalg.lstsq(information, gradient, rcond=1e-10)[0].reshape(n_rows + k, n_cols)
+    length = min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
+    while length > 1e-4:
+        p = _normalised(log_shares + length * step[:n_rows])
+        s = slopes + length * step[n_rows:]
+        if _likelihood(counts, p, s, covariates, alpha, ridge) >= here - 1e-9 * abs(here):
+            return p, s - s.mean(axis=1, keepdims=True)
+        length /= 2
+    return log_shares, slopes
+
+
+def _likelihood(counts, log_shares, slopes, covariates, alpha, ridge) -> float:
+    fitted = unit_log_shares(log_shares, slopes, covariates)
+    return float(np.sum(counts * fitted) + alpha * log_shares.sum() - 0.5 * ridge * np.sum(slopes**2))
+
+
+def _derivatives(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
+    """Gradient and information of the log shares, then of the slopes."""
+    n_rows, n_cols = log_shares.shape
+    k = covariates.shape[1]
+    p = np.exp(unit_log_shares(log_shares, slopes, covariates))
+    base = np.exp(log_shares)
+    residual = counts - sizes[:, :, None] * p
+    gradient = np.vstack(
+        [
+            residual.sum(axis=0) + alpha * (1 - n_cols * base),
+            covariates.T @ residual.sum(axis=1) - ridge * slopes,
+        ]
+    )
+    design = [sizes * (np.arange(n_rows) == r) for r in range(n_rows)] + [
+        sizes * covariates[:, j : j + 1] for j in range(k)
+    ]
+    information = np.zeros((n_rows + k, n_cols, n_rows + k, n_cols))
+    for a in range(n_rows + k):
+        for b in range(a, n_rows + k):
+            if a < n_rows and b < n_rows and a != b:
+                continue
+            other = (np.arange(n_rows) == b)[None] if b < n_rows else covariates[:, b - n_rows, None]
+            weight = design[a] * other
+            block = np.diag(np.einsum("ir,irc->c", weight, p))
+            block -= np.einsum("irc,ire->ce", weight[:, :, None] * p, p, optimize=True)
+            information[a, :, b], information[b, :, a] = block, block.T
+    for r in range(n_rows):
+        information[r, :, r] += alpha * n_cols * (np.diag(base[r]) - np.outer(base[r], base[r]))
+    for j in range(n_rows, n_rows + k):
+        information[j, :, j] += ridge * np.eye(n_cols)
+    size = (n_rows + k) * n_cols
+    return gradient.ravel(), information.reshape(size, size) + 1e-9 * np.eye(size) * max(float(sizes.sum()), 1.0)
+
+
+def covariate_shares(
+    rows: np.ndarray,
+    cols: np.ndarray,
+    weight: np.ndarray,
+    start: np.ndarray,
+    covariates: np.ndarray,
+    *,
+    rho: float = 0.0,
+    gamma: float = 1.0,
+    alpha: float = 0.0,
+    ridge: float = 1e-3,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    slopes: np.ndarray | None = None,
+) -> CovariateSolution:
+    """Minimise F over the shares (R, C) at covariates 0 and the slopes (k, C), from shares `start` and `slopes`.
+
+    rows (n, R), cols (n, C), weight (n,), covariates (n, k), best centred. Every second EM step is followed by squared
+    extrapolation (Varadhan and Roland 2008), taken back where it makes F worse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.covariate_em import covariate_shares, unit_log_shares
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.standard_normal((60, 1))
+    >>> rows = rng.integers(50, 400, (60, 2)).astype(float)
+    >>> p = np.exp(unit_log_shares(np.log([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.5, -0.5]]), z))
+    >>> cols = np.einsum("ir,irc->ic", rows, p)
+    >>> done = covariate_shares(rows, cols, np.ones(60), np.full((2, 2), 0.5), z, gamma=0.0, tol=1e-7, max_iter=2000)
+    >>> np.exp(done.log_shares).round(2), done.slopes.round(2)
+    (array([[0.8, 0.2], [0.3, 0.7]]), array([[ 0.5, -0.5]]))
+    """
+    n, n_cols = cols.shape
+    n_rows, k = start.shape[0], covariates.shape[1]
+    live = (rows.sum(axis=1) > 0) & (weight > 0)
+    scale = np.where(live, unit_scales(rows.sum(axis=1), weight, rho), 0.0)
+    sizes = scale[:, None] * rows
+    tilts, b = np.zeros((n, n_cols)), np.zeros((n, n_rows, n_cols))
+
+    def em(point, newton=2.0):
+        """The next point, F at this one, and the units' divergences."""
+        p, s = point[:n_rows], point[n_rows:]
+        pull = np.zeros_like(b)
+        value = _tables(rows, cols, weight, p, tilts, np.array([gamma, newton, 1e-7]), b, pull)
+        own = rows[:, :, None] * b
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(own > 0, np.log(np.maximum(b, 1e-300)) - unit_log_shares(p, s, covariates), 0.0)
+        divergence = np.sum(own * logs, axis=(1, 2)) * live
+        value += float(scale @ divergence) - alpha * float(p.sum()) + 0.5 * ridge * float(np.sum(s**2))
+        new = logit_step(sizes[:, :, None] * b + pull, sizes, p, s, covariates, alpha, ridge)
+        return np.vstack(new), value, divergence
+
+    first_shares = _normalised(np.log(np.maximum(start, 1e-7)))
+    here = np.vstack([first_shares, np.zeros((k, n_cols)) if slopes is None else slopes])
+    safe, best, longest, taken_back = here, np.inf, 4.0, False
+    objectives, changes, converged = [], [], False
+    for _ in range(max_iter):
+        first, value, _ = em(here)
+        if value > best + 1e-6 * abs(best) and not taken_back:
+            here, longest, taken_back = safe, max(longest / 4, 1.0), True
+            continue
+        taken_back, best = False, value
+        objectives.append(value)
+        changes.append(_moved(first, here, n_rows))
+        if changes[-1] < tol or _settled(objectives):
+            here, converged = first, True
+            break
+        second, between, _ = em(first)
+        safe = second
+        if between > value + 1e-6 * abs(value):
+            here = second
+            continue
+        here, longest = _ahead(here, first, second, longest, n_rows)
+    _, _, divergence = em(here, 50.0)
+    return CovariateSolution(
+        here[:n_rows], here[n_rows:], divergence, np.asarray(objectives), np.asarray(changes), converged
+    )
+
+
+def _moved(new: np.ndarray, old: np.ndarray, n_rows: int) -> float:
+    """The largest change of a share, or of a slope on the scale of shares."""
+    shares = np.abs(np.exp(new[:n_rows]) - np.exp(old[:n_rows])).max()
+    return float(max(shares, 0.25 * np.abs(new[n_rows:] - old[n_rows:]).max()))
+
+
+def _ahead(here, first, second, longest, n_rows):
+    step, bent = first - here, second - 2 * first + here
+    mass = np.exp(first)
+    mass[n_rows:] = 0.25
+    length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * bent**2)), 1e-300))
+    length = max(length, 1.0)
+    if length > longest:
+        length, longest = longest, min(2 * longest, 64.0)
+    new = here + 2 * length * step + length**2 * bent
+    new[:n_rows] = _normalised(new[:n_rows])
+    return new, longest
