@@ -34,7 +34,7 @@ class CovariateSolution(NamedTuple):
 
 @njit(cache=True)
 def _tables(rows, cols, weight, log_shares, tilts, options, b, pull):
-    """Rake every unit: row shares into b (n, R, C), its determinant's pull into pull (n, R, C); the log determinants."""
+    """Rake every unit: row shares into b (n, R, C), the determinants' pulls into pull (n, R, C); log determinants."""
     gamma, newton, tol = options[0], int(options[1]), options[2]
     n_cols = log_shares.shape[1]
     work = np.zeros((2 * n_cols + 3, n_cols))
