@@ -2,7 +2,8 @@
 
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
-                                                          # two_by_two, turnout, many, robust
+                                                          # two_by_two, turnout, many, robust, pooled, covariates,
+                                                          # power
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
@@ -31,6 +32,7 @@ from sumwise.ecological import (
     Goodman,
     King,
     MultinomialDirichlet,
+    aggregation_bias_test,
     decisive_groups,
     district_performance,
     error_index,
@@ -150,7 +152,8 @@ def units(_):
         m = election.margins
         size = np.broadcast_to(m.rows[:, :, None], election.cells.shape)
         truth = np.divide(election.cells, size, out=np.zeros_like(size), where=size > 0)
-        methods = [EcologicalEM(), Goodman(constrained=True)] + ([King()] if truth.shape[1:] == (2, 2) else [])
+        methods = [EcologicalEM(), Goodman(constrained=True), King(n_draws=500)]
+        methods += [MultinomialDirichlet()] if m.totals.max() > 1 else []  # a model of counts: 1930 has shares only
         for method in methods:
             low, high = method.fit(m).unit_interval(m, 0.95)
             inside = ((low <= truth + 1e-9) & (truth <= high + 1e-9))[size > 0]
@@ -160,11 +163,11 @@ def units(_):
     return show("units", rows)
 
 
-def two_by_two(_):
+def two_by_two(_, seed=0):
     """Which method for 2 x 2 tables: contests folded to a party and a candidate, each against the rest."""
-    rng, scores = np.random.default_rng(0), []
+    rng, scores = np.random.default_rng(seed), []
     everything = datasets.contests()
-    for i in rng.choice(len(everything), 60, replace=False):
+    for i in rng.choice(len(everything), 30, replace=False):
         c = everything[i]
         r = int(np.argsort(-c.total.sum(axis=1))[rng.integers(min(3, len(c.total)))])
         j = int(np.argmax(c.total[r]))
@@ -173,7 +176,7 @@ def two_by_two(_):
         rest = c.total.sum(axis=0) - c.total[r]
         truth = np.array([*keep, [rest[j], rest.sum() - rest[j]]])
         true = truth / truth.sum(axis=1, keepdims=True)
-        for method in (EcologicalEM(), King(n_draws=300), Goodman(constrained=True)):
+        for method in (EcologicalEM(), King(n_draws=300), Goodman(constrained=True), MultinomialDirichlet()):
             est = method.fit(Margins(*sides))
             low, high = est.interval(0.95)
             row = {"contest": int(i), "method": type(method).__name__, "index": error_index(est.total_, truth)}
@@ -182,15 +185,20 @@ def two_by_two(_):
     wide = frame.pivot_table(index="contest", columns="method", values="index")
     rows = frame.groupby("method")[["index", "covered", "width"]].mean().reset_index().to_dict("records")
     for name, election in (("matproii", datasets.matproii()), ("1930", datasets.foreign_illiteracy_1930())):
-        for method in (EcologicalEM(), King(n_draws=300)):
+        methods = [EcologicalEM(), King(n_draws=300), Goodman(constrained=True)]
+        methods += [MultinomialDirichlet()] if election.margins.totals.max() > 1 else []
+        for method in methods if seed == 0 else ():
             est = method.fit(election.margins)
             low, high = est.interval(0.95)
             true = election.cells.sum(axis=0) / election.cells.sum(axis=(0, 2))[:, None]
             covered = ((low <= true) & (true <= high)).mean()
             found = {"method": f"{type(method).__name__} on {name}", "covered": covered, "width": (high - low).mean()}
             rows.append(found | {"index": error_index(est.total_, election.cells.sum(axis=0))})
-    better = float((wide["EcologicalEM"] < wide["King"]).mean())
-    rows.append({"method": "share of contests where EcologicalEM has the smaller error than King", "index": better})
+    for other in ("King", "Goodman", "MultinomialDirichlet"):
+        better = float((wide["EcologicalEM"] < wide[other]).mean())
+        rows.append(
+            {"method": f"share of contests where EcologicalEM has the smaller error than {other}", "index": better}
+        )
     return show("two_by_two", rows)
 
 
@@ -264,6 +272,62 @@ def robust(every):
     return show("robust", table.to_dict("records"))
 
 
+def with_bias(seed, bias, n_units=300, n_rows=3, n_cols=3):
+    """Units whose shares depend on a covariate that composition is correlated with; margins, and the true table."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(n_units)
+    lean = np.log(rng.dirichlet([1.5] * n_rows)) + 0.8 * rng.standard_normal((n_units, n_rows))
+    lean[:, 0] += z
+    composition = np.exp(lean) / np.exp(lean).sum(axis=1, keepdims=True)
+    rows = np.array([rng.multinomial(n, c) for n, c in zip(rng.integers(300, 1500, n_units), composition)])
+    logits = np.log(rng.dirichlet([2] * n_cols, n_rows))[None] + z[:, None, None] * bias * np.linspace(
+        -0.6, 0.6, n_cols
+    )
+    shares = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    cells = [[rng.multinomial(x, rng.dirichlet(60 * p)) for x, p in zip(row, unit)] for row, unit in zip(rows, shares)]
+    cells = np.array(cells)
+    return Margins(cells.sum(axis=2), cells.sum(axis=1), covariates=z[:, None]), cells.sum(axis=0)
+
+
+def covariates(_):
+    """Aggregation bias that a covariate explains: without and with it, 20 draws each."""
+    rows = []
+    for bias in (0.0, 0.5, 1.0):
+        for seed in range(20):
+            m, total = with_bias(seed, bias)
+            true = total / total.sum(axis=1, keepdims=True)
+            for used in (None, "all"):
+                begin = time.process_time()
+                est = EcologicalEM(covariates=used).fit(m)
+                low, high = est.interval(0.95)
+                row = {"bias": bias, "covariates": str(used), "index": error_index(est.total_, total)}
+                row |= {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()}
+                rows.append(row | {"CPU seconds": time.process_time() - begin})
+    table = pd.DataFrame(rows).groupby(["bias", "covariates"]).mean().reset_index()
+    return show("covariates", table.to_dict("records"))
+
+
+def power(_):
+    """How often the test of aggregation bias rejects, beside the power that it states; 300 draws each."""
+    rows = []
+    for effect in (0.0, 0.1, 0.2, 0.4):
+        found, stated = [], []
+        for seed in range(300):
+            rng = np.random.default_rng(seed)
+            x = rng.beta(2, 2, 80)
+            b, w = 0.6 + effect * (x - 0.5), np.full(80, 0.3)  # slopes in composition that differ by `effect`
+            n = rng.integers(200, 800, 80)
+            members = rng.binomial(n, x)
+            yes = rng.binomial(members, np.clip(rng.normal(b, 0.05), 0, 1))
+            yes = yes + rng.binomial(n - members, np.clip(rng.normal(w, 0.05), 0, 1))
+            m = Margins(np.stack([members, n - members], 1), np.stack([yes, n - yes], 1))
+            row = aggregation_bias_test(m, effect=max(effect, 0.01)).iloc[0]
+            found.append(row["p value"] < 0.05)
+            stated.append(row["power"])
+        rows.append({"effect": effect, "rejected": np.mean(found), "stated power": np.mean(stated) if effect else 0.05})
+    return show("power", rows)
+
+
 def show(title, rows):
     print(f"\n{title}\n{pd.DataFrame(rows).to_string(index=False, float_format='%.4f')}")
     return rows
@@ -281,6 +345,8 @@ PARTS = {
     "many": many,
     "robust": robust,
     "pooled": pooled,
+    "covariates": covariates,
+    "power": power,
 }
 
 
@@ -288,6 +354,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--every", type=int, default=1, help="take every k-th contest")
+    parser.add_argument("--seed", type=int, default=0, help="of the contests that two_by_two draws")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
@@ -297,8 +364,9 @@ def main():
     ).stdout.strip()
     for name in asked.parts:
         begin = time.process_time()
-        found = PARTS[name](asked.every)
-        facts = {"command": f"benchmarks/ecological.py {name} --every {asked.every}", "commit": commit}
+        found = two_by_two(asked.every, asked.seed) if name == "two_by_two" else PARTS[name](asked.every)
+        command = f"benchmarks/ecological.py {name} --every {asked.every} --seed {asked.seed}"
+        facts = {"command": command, "commit": commit}
         known[name] = facts | {"CPU seconds": time.process_time() - begin, "result": found}
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(known, indent=1, default=float) + "\n")

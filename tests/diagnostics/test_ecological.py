@@ -5,7 +5,6 @@ import pytest
 
 from sumwise import Margins, synthetic
 from sumwise.diagnostics import (
-    contextual,
     interval_numbers,
     method_numbers,
     polarisation_numbers,
@@ -77,16 +76,6 @@ def test_a_share_known_exactly_has_all_its_mass_at_one_point():
 
     numbers = share_density(Known(), "yes")
     assert (numbers["density"] > 0).sum() == 1
-
-
-def test_contextual_finds_curvature_and_no_more():
-    x = np.linspace(0.05, 0.95, 60)
-    for bend, found in ((0.0, False), (0.4, True)):
-        t = 0.7 - 0.3 * x + bend * x * (1 - x) + np.random.default_rng(0).normal(0, 0.01, 60)
-        sides = [np.stack([s, 1 - s], axis=1) * 500 for s in (x, t)]
-        (told,) = contextual(Margins(*sides, row_names=["a", "b"], col_names=["yes", "no"]))
-        assert (told["p value"] < 0.01) is found
-        assert (told["group"], told["outcome"]) == ("a", "yes")
 
 
 def test_method_numbers_stack_shares_and_keep_the_first_interval():

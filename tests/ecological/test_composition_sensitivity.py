@@ -73,3 +73,13 @@ def test_adjusted_p_values_are_not_smaller_and_few_units_have_no_power():
     assert (table["adjusted p"] >= table["p value"]).all()
     few = aggregation_bias_test(Margins([[5, 5], [6, 4]], [[5, 5], [5, 5]]))
     assert few["power"][0] == 0.0
+
+
+def test_aggregation_bias_test_finds_curvature_and_no_more():
+    x = np.linspace(0.05, 0.95, 60)
+    for curve, found in ((0.0, False), (0.4, True)):
+        t = 0.7 - 0.3 * x + curve * x * (1 - x) + np.random.default_rng(0).normal(0, 0.01, 60)
+        sides = [np.stack([s, 1 - s], axis=1) * 500 for s in (x, t)]
+        row = aggregation_bias_test(Margins(*sides, row_names=["a", "b"], col_names=["yes", "no"])).iloc[0]
+        assert (row["p value"] < 0.01) == found
+        assert (row["group"], row["outcome"]) == ("a", "yes")

@@ -168,3 +168,30 @@ def test_a_contest_of_the_reporting_half_beats_the_published_mean():
         est = EcologicalEM(n_groups=0).fit(contest.margins)
         errors.append(50 * np.abs(est.total_ - contest.total).sum() / contest.total.sum())
     assert np.mean(errors) < 7.0
+
+
+def test_covariates_remove_aggregation_bias_that_they_explain():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(200)
+    share = 1 / (1 + np.exp(-z - 0.5 * rng.standard_normal(200)))
+    rows = np.array([rng.multinomial(600, [s, 1 - s]) for s in share])
+    lean = 1 / (1 + np.exp(-(np.array([0.4, -0.4])[None] + 0.8 * z[:, None])))
+    yes = rng.binomial(rows, lean)
+    true = yes.sum(axis=0) / rows.sum(axis=0)
+    m = Margins(rows, np.stack([yes.sum(axis=1), (rows - yes).sum(axis=1)], 1), covariates=z[:, None])
+    plain, better = (EcologicalEM(n_groups=0, covariates=used).fit(m) for used in (None, "all"))
+    assert np.abs(plain.shares_[:, 0] - true).max() > 0.1
+    assert np.abs(better.shares_[:, 0] - true).max() < 0.04
+    assert better.slopes_[0, 0] > 0.2
+    assert better.total_.sum(axis=0) == pytest.approx(m.cols.sum(axis=0))
+
+
+def test_covariates_that_are_unknown_flat_or_for_a_classic_method_are_refused():
+    m = precincts()[0]
+    m = Margins(m.rows, m.cols, covariates=np.ones((40, 1)), covariate_names=["density"])
+    with pytest.raises(DataError, match="no covariate 'age'"):
+        EcologicalEM(covariates=["age"]).fit(m)
+    with pytest.raises(DataError, match="'density' is the same in every unit"):
+        EcologicalEM(covariates="all").fit(m)
+    with pytest.raises(DataError, match="takes no covariates"):
+        EcologicalEM(method="normal", covariates="all").fit(m)

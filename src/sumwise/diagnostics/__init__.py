@@ -4,7 +4,6 @@ from sumwise.deprecated import renamed
 from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
 from sumwise.diagnostics.distribution import similarity_numbers
 from sumwise.diagnostics.ecological import (
-    contextual,
     first_choices,
     interval_numbers,
     is_abstention,
@@ -36,7 +35,6 @@ __all__ = [
     "class_margin",
     "confusion",
     "connectivity_numbers",
-    "contextual",
     "convergence",
     "cross_predict",
     "cross_predict_shares",

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sumwise.ecological.kernels.bounds import cell_bounds
-from sumwise.ecological.kernels.king_checks import curvature_in_x
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
 from sumwise.ecological.nonvoting import is_abstention
@@ -183,31 +182,6 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
         else:  # known exactly: all mass at the nearest point
             density[r, np.argmin(np.abs(grid - draws[0, r]))] = n_grid - 1.0
     return {"grid": grid, "density": density, "groups": est.row_names_, "outcome": est.col_names_[c]}
-
-
-def contextual(margins: Margins) -> list[dict[str, Any]]:
-    """Return, for every group and outcome, how nonlinear the outcome's share is in the group's share of a unit.
-
-    If a group's shares are the same whatever its share of a unit, the outcome's share is linear in it.
-
-    Examples
-    --------
-    >>> from sumwise import synthetic
-    >>> from sumwise.diagnostics import contextual
-    >>> contextual(synthetic.precincts(40, random_state=0).margins)[0]["group"]
-    'row0'
-    """
-    full = margins[margins.totals > 0]
-    weight = full.totals * full.weights
-    rows = range(margins.n_rows if margins.n_rows > 2 else 1)  # two groups mirror each other
-    cols = range(margins.n_cols if margins.n_cols > 2 else 1)
-    found = []
-    for r in rows:
-        for c in cols:
-            curvature, p_value = curvature_in_x(full.row_shares[:, r], full.col_shares[:, c], weight / weight.mean())
-            names = {"group": margins.row_names[r], "outcome": margins.col_names[c]}
-            found.append({**names, "curvature": curvature, "p value": p_value})
-    return found
 
 
 def polarisation_numbers(findings: Any) -> dict[str, Any]:

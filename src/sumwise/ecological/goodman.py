@@ -135,6 +135,8 @@ class Goodman(EcologicalEstimator):
         shares = inside(self.shares_)
         group = np.maximum(self.group_sizes_ / self.group_sizes_.sum(), 1e-6)
         sd = calibrated_sd(shares, self.standard_errors_, np.zeros_like(shares), group)
+        low, high = -self.shares_ / sd, (1 - self.shares_) / sd  # a share at 0 or beyond would be 0 in every unit
+        shares = inside(stats.truncnorm(np.minimum(low, 8.0), np.maximum(high, -8.0)).mean() * sd + self.shares_)
         return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from sumwise.plots.map_values import plot_map_values
 from sumwise.plots.methods import plot_methods
 from sumwise.plots.polarisation import plot_polarisation
 from sumwise.plots.predicted import plot_predicted
+from sumwise.plots.sensitivity_contours import plot_sensitivity_contours
 from sumwise.plots.share_density import plot_share_density
 from sumwise.plots.share_heatmap import plot_share_heatmap
 from sumwise.plots.share_scatter import plot_share_scatter
@@ -43,6 +44,7 @@ __all__ = [
     "plot_methods",
     "plot_polarisation",
     "plot_predicted",
+    "plot_sensitivity_contours",
     "plot_share_density",
     "plot_share_heatmap",
     "plot_share_scatter",

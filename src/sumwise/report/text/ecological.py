@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.ecological import doubts
+from sumwise.ecological import aggregation_bias_test, doubts
 from sumwise.errors import DataError
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
@@ -361,7 +361,7 @@ def _certainty(context: Context, summary: Summary) -> None:
 
 
 def _sensitivity(context: Context, summary: Summary) -> None:
-    from sumwise.ecological import sensitivity
+    from sumwise.ecological import sensitivity, sensitivity_contours
 
     candidates = [name for name in context.data.col_names if not diagnostics.is_abstention(name)]
     if context.method == "Bounds" or len(candidates) < 2 or context.data.n_rows < 2:
@@ -377,6 +377,23 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     )
     frame = sensitivity(context.model, context.data)
     summary.add("certainty", table(frame, "Sensitivity to dependence on composition", kinds, about=about))
+    open_ = frame[~frame["bounds settle"]]
+    if not len(open_):
+        return
+    sizes = dict(zip(context.model.row_names_, context.model.group_sizes_))
+    group = max(open_["group"], key=lambda name: sizes[name])
+    numbers = sensitivity_contours(context.model, context.data, group)
+    caption = (
+        f"How much aggregation bias would overturn the first choice of {group}, {numbers['first']}? Colours show its "
+        f"lead over {numbers['second']} if support for the two differed by so many points between units made up of "
+        "the group and units without it. The lead vanishes at the black line."
+    )
+    axes = np.meshgrid(numbers["first_slope"], numbers["second_slope"], indexing="ij")
+    grid = pd.DataFrame(
+        {"first slope": axes[0].ravel(), "second slope": axes[1].ravel(), "lead": numbers["gap"].ravel()}
+    )
+    data = table(grid, f"Lead of {numbers['first']} by slopes", dict.fromkeys(grid.columns, "distance"))
+    summary.add("certainty", figure("sensitivity_contours", numbers, caption, data))
 
 
 def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray) -> None:
@@ -461,22 +478,25 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     m = context.data
     if min(m.n_rows, m.n_cols) < 2 or m.n_units < 8:
         return []
-    frame = pd.DataFrame(diagnostics.contextual(m))
-    p = frame["p value"].to_numpy()
+    frame = aggregation_bias_test(m)
+    p, weak = frame["p value"].to_numpy(), int((frame["power"] < 0.8).sum())
     summary.add(
         "certainty",
         table(
             frame,
             "Does behaviour vary with composition?",
-            {"p value": "p"},
+            {"p value": "p", "adjusted p": "p", "power": "chance", "detectable": "distance"},
             about="If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
             "group's share. curvature: the coefficient of the square in a regression that allows for it. "
             f"{int((p < 0.05).sum())} of {plural(len(frame), 'p value')} {'is' if len(frame) == 1 else 'are'} below "
-            f"0.05; chance alone would give about {0.05 * len(frame):.1f}. A straight line proves nothing: some "
-            "aggregation bias leaves no trace in totals.",
+            f"0.05; chance alone would give about {0.05 * len(frame):.1f}. adjusted p: for the number of tests (Holm). "
+            "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
+            "by 20 points between units with none and all of the group. detectable: the difference found with a "
+            f"probability of 80%. {weak} of {plural(len(frame), 'test')} would miss 20 points more often than one time "
+            "in five. A straight line proves nothing: some aggregation bias leaves no trace in totals.",
         ),
     )
-    if not (p < 0.01 / len(frame)).any():  # Bonferroni: pairs depend on each other
+    if not (frame["adjusted p"] < 0.01).any():
         return []
     return [
         "Read with caution: group behaviour appears to vary with the composition of units "

@@ -1,0 +1,46 @@
+"""How much dependence on composition would overturn a group's first choice, as contours of its lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plot_sensitivity_contours(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `ecological.sensitivity_contours` returns: the lead of the first choice, and the line where it is 0.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``first_slope``, ``second_slope``, ``gap``, ``group``, ``first``, ``second``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots import plot_sensitivity_contours
+    >>> numbers = {"first_slope": [0, 1], "second_slope": [0, 1], "gap": [[0.5, 0], [0, -0.5]], "group": "young"}
+    >>> plot_sensitivity_contours(numbers | {"first": "yes", "second": "no"}).get_xlabel()
+    'points more for yes where young live'
+    """
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import percent, short
+
+    gap = np.asarray(numbers["gap"], dtype=float)
+    ax = plt.subplots(figsize=(5.5, 4.2))[1] if ax is None else ax
+    x, y = (100 * np.asarray(numbers[key], dtype=float) for key in ("first_slope", "second_slope"))
+    reach = max(float(np.abs(gap).max()), 1e-6)
+    filled = ax.contourf(x, y, gap.T, cmap="RdBu", levels=np.linspace(-reach, reach, 13))
+    if gap.min() < 0 < gap.max():
+        line = ax.contour(x, y, gap.T, levels=[0], colors="#111111", linewidths=1.5)
+        ax.clabel(line, fmt="overturned beyond", fontsize="small")
+    group, first, second = (short(str(numbers[key]), 18) for key in ("group", "first", "second"))
+    ax.set(xlabel=f"points more for {first} where {group} live", ylabel=f"points less for {second} there")
+    ax.figure.colorbar(filled, ax=ax, label=f"lead of {first}", format=lambda v, _: percent(v))
+    return ax
