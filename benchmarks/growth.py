@@ -244,7 +244,7 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
 
 
 SWITCHES: dict[str, tuple[int, ...]] = {
-    "ecological": (1, 10, 200, 550, 560, 1_000, 3_900, 4_100, 10_000),
+    "ecological": (1, 10, 220, 225, 1_000, 3_900, 4_100, 10_000),
     "proportions": (90, 210, 1_900),
     "kernel_ridge": (900, 1_100, 2_000, 2_100, 3_900, 4_100, 8_100, 8_300, 16_000),
     "process": (900, 1_100, 1_990, 2_010, 3_900, 4_100, 8_100, 8_300, 16_000),

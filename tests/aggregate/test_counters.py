@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brute_aggregate import count_by_loop
-from sumwise.aggregate.counters import Counter
+from sumwise.aggregate.counters import Counter, FilledCounter
 from sumwise.aggregate.kernels import counting
 
 SIZES = [3, 4, 2]
@@ -63,3 +63,24 @@ def test_cells_from_elsewhere_are_taken_over():
     counts, sums = counter.tables()[0]
     assert counts.tolist() == [1, 0, 5]
     assert sums.tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_filled_cells_add_up_over_chunks(weighted, monkeypatch):
+    monkeypatch.setattr(FilledCounter, "LOOSE", 20)  # so that chunks are merged between
+    rng = np.random.default_rng(0)
+    codes, labels, weights = rng.integers(0, 12, (3, 600)), rng.integers(0, 3, 600), rng.integers(1, 9, 600)
+    counter = FilledCounter([(0, 2), (1,)], [12, 12, 12], n_labels=3, weighted=weighted)
+    for begin in range(0, 600, 37):
+        part = slice(begin, begin + 37)
+        counter.add(codes[:, part], labels[part], weights[part])
+    expected = np.zeros((144, 3))
+    np.add.at(expected, (12 * codes[0] + codes[2], labels), weights if weighted else 1)
+    cells, found, n = counter.filled(0)
+    assert np.array_equal(np.flatnonzero(expected), 3 * cells + found)
+    assert np.array_equal(expected[cells, found], n)
+
+
+def test_cells_beyond_whole_numbers_are_not_counted_here():
+    assert FilledCounter([(0, 1)], [2**30, 2**30]).holds()
+    assert not FilledCounter([(0, 1, 2)], [2**30, 2**30, 2**10]).holds()

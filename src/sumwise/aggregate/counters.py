@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -166,3 +167,90 @@ class JointMargins:
             axis = [a for a in self.attributes if a in wider].index(more)
             self.kept[left] = self._summed(wider).sum(axis=axis)
         return self.kept[left]
+
+
+class FilledCounter:
+    """Counts of large tables by their filled cells, chunk by chunk: the rows' cells are sorted, and equal ones added.
+
+    Parameters
+    ----------
+    subsets, sizes, weighted
+        As of `Counter`.
+    n_labels : int, default 1
+        The classes of the label, 2 for a 0/1 label, 1 for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.aggregate.counters import FilledCounter
+    >>> counter = FilledCounter([(0, 1)], sizes=[1000, 1000], n_labels=2)
+    >>> counter.add([np.array([0, 1, 1]), np.array([7, 7, 7])], label=np.array([0, 1, 0]))
+    >>> counter.filled(0)  # cells, labels, counts
+    (array([   7, 1007, 1007]), array([0, 0, 1]), array([1., 1., 1.]))
+    """
+
+    MOST = 2**62  # cells with labels that a number holds
+    LOOSE = 2**21  # cells of chunks that wait to be added up
+
+    def __init__(
+        self, subsets: Sequence[Sequence[int]], sizes: Sequence[int], n_labels: int = 1, weighted: bool = False
+    ) -> None:
+        self.subsets, self.sizes, self.n_labels, self.weighted = list(subsets), list(sizes), n_labels, weighted
+        self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in self.subsets]
+
+    def holds(self) -> bool:
+        """Whether the cells of every table have a number."""
+        most = max((math.prod(self.sizes[a] for a in s) for s in self.subsets), default=1)
+        return most * self.n_labels < self.MOST
+
+    def add(self, codes: Sequence[np.ndarray], label: Any = None, weights: Any = None) -> None:
+        """Count one chunk of rows: a column of codes per attribute, each within its size."""
+        if not len(codes[0]):
+            return
+        given = None if not self.weighted else np.asarray(weights, dtype=float)
+        for subset, parts in zip(self.subsets, self._parts):
+            places = np.zeros(len(codes[0]), dtype=np.int64)
+            for a in subset:
+                places *= self.sizes[a]
+                places += codes[a]
+            if self.n_labels > 1:
+                places *= self.n_labels
+                places += label
+            parts.append(_added_up(places, given))
+            if sum(len(cells) for cells, _ in parts[1:]) > max(self.LOOSE, len(parts[0][0])):
+                parts[:] = [_merged(parts)]
+
+    def filled(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The cells of table i that anybody is in, in order, once per label; the labels, and the counts."""
+        parts = self._parts[i]
+        places, counts = _merged(parts) if parts else (np.zeros(0, dtype=np.int64), np.zeros(0))
+        self._parts[i] = []
+        return *np.divmod(places, self.n_labels), counts
+
+
+class Several:
+    """Counters that see the same rows, so that these are read once."""
+
+    def __init__(self, *counters: Any) -> None:
+        self.counters = counters
+
+    def add(self, codes: Sequence[np.ndarray], label: Any = None, weights: Any = None) -> None:
+        """Pass a chunk on."""
+        for counter in self.counters:
+            counter.add(codes, label, weights)
+
+
+def _merged(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    if len(parts) == 1:
+        return parts[0]
+    return _added_up(np.concatenate([p for p, _ in parts]), np.concatenate([n for _, n in parts]))
+
+
+def _added_up(places: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct places in order, and how often each is there, or the sum of its weights."""
+    order = None if weights is None else np.argsort(places, kind="stable")
+    places = np.sort(places) if order is None else places[order]
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    if weights is None or order is None:
+        return places[first], np.diff(np.append(first, len(places))).astype(float)
+    return places[first], np.add.reduceat(weights[order], first)

@@ -50,6 +50,7 @@ class DuckDBEngine:
 
     dialect = DUCKDB
     OPTIONS = ("threads", "memory_limit")
+    sends_rows = True  # through a counter of this process
 
     def __init__(
         self,

@@ -45,6 +45,7 @@ class SparkEngine:
     """
 
     OPTIONS = ("master", "session")
+    sends_rows = False  # executors count them
     threads = 1  # of the driver's counter, which only holds the result
 
     def __init__(

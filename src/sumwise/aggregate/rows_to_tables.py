@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.aggregate import sql, survey
 from sumwise.aggregate.contributions import bound_rows
-from sumwise.aggregate.counters import Counter
+from sumwise.aggregate.counters import Counter, FilledCounter, Several
 from sumwise.aggregate.memory import check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.aggregate.suppression import suppressed
@@ -170,25 +170,46 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: i
     check_memory(*with_classes, [*plan.attributes, plan.label or "label"], n_rows)
     sparse = [False] * len(subsets) if ranges else filled_only(*with_classes, n_rows)  # ranges: of small tables alone
     statement = _statement(plan, encoding, classes, engine, power)
-    full = [s for s, only in zip(subsets, sparse) if not only]
-    counted: list | None = []
+    full, large = ([s for s, only in zip(subsets, sparse) if only == wanted] for wanted in (False, True))
     weighted = plan.weight is not None or power > 0
+    labels = n_classes or (1 if plan.label is None else 2)
+    streamed = FilledCounter(large, sizes, labels, weighted)
+    if plan.suppress_below or counting != "native" or not engine.sends_rows or not streamed.holds():
+        streamed = FilledCounter([], sizes)  # the engine groups them, one after the other
+    counted: list | None = []
     with Progress("Counting rows", n_rows, verbose) as progress:
-        if full:
-            counter = Counter(full, sizes, n_classes, weighted, getattr(engine, "threads", None))
+        if full or streamed.subsets:
+            counter = Counter(full, sizes, n_classes, weighted, getattr(engine, "threads", None)) if full else None
             if counting == "native":
-                counted = counter.tables() if engine.count(statement, counter, progress) else None
-            else:
+                both = Several(*filter(None, [counter]), streamed) if streamed.subsets else counter
+                seen = engine.count(statement, both, progress)
+                counted = None if not seen else counter.tables() if counter else []
+            elif counter:
                 counted = _count_by_sql(statement, counter, engine, plan.label is not None)
                 progress.step(n_rows)
-    filled = None if counted is None else _filled_tables(plan, [s for s, o in zip(subsets, sparse) if o], sizes,
-                                                         n_classes, statement, engine, weighted)  # fmt: skip
+    if counted is None:
+        filled = None
+    elif streamed.subsets:
+        filled = [_streamed_table(plan, streamed, i, n_classes) for i in range(len(large))]
+    else:
+        filled = _filled_tables(plan, large, sizes, n_classes, statement, engine, weighted)
     if counted is None or filled is None:
         survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
     if filled:
         return _tables(plan, encoding, classes, [filled.pop(0) if only else counted.pop(0) for only in sparse])
     encoding, counted = survey.without_empty_levels(encoding, ranges, plan.wanted, counted)
     return _tables(plan, encoding, classes, counted)
+
+
+def _streamed_table(plan: CountPlan, counter: FilledCounter, i: int, n_classes: int | None) -> Table:
+    """A table by its filled cells, from the rows that went by."""
+    subset = counter.subsets[i]
+    cells, labels, n = counter.filled(i)
+    sums: Any = None if plan.label is None else np.where(labels == 1, n, 0.0)
+    if n_classes is not None:
+        sums = (np.where(labels == k, n, 0.0) for k in range(n_classes))
+    shape = tuple(counter.sizes[a] for a in subset)
+    return table_of_cells([plan.attributes[a] for a in subset], shape, cells, n, sums)
 
 
 def _filled_tables(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 LONGEST = 8.0  # the largest step of a tilt
-MOST_CELLS, MOST_COLUMNS = 5_000, 6  # beyond, compiled loops over units take less than NumPy's calls
+MOST_CELLS, MOST_COLUMNS = 2_000, 6  # beyond, compiled loops over units save more than they take to compile
 
 
 def is_small(rows: np.ndarray, cols: np.ndarray) -> bool:
@@ -18,7 +18,7 @@ def is_small(rows: np.ndarray, cols: np.ndarray) -> bool:
     --------
     >>> import numpy as np
     >>> from sumwise.ecological.kernels.batched_raking import is_small
-    >>> is_small(np.ones((500, 3)), np.ones((500, 3))), is_small(np.ones((2_000, 3)), np.ones((2_000, 3)))
+    >>> is_small(np.ones((200, 3)), np.ones((200, 3))), is_small(np.ones((300, 3)), np.ones((300, 3)))
     (True, False)
     """
     return cols.shape[1] <= MOST_COLUMNS and rows.size * cols.shape[1] <= MOST_CELLS
