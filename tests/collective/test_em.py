@@ -1,16 +1,17 @@
 """Learning the individual model: known weights come back, F never increases, a killed fit goes on."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import sumwise
 from sumwise import Domain, Table, Tables, synthetic
-from sumwise.collective import CollectiveEM, Counts, FreeTables, LogLinear
+from sumwise.collective import CollectiveEM, Counts, FreeTables, LogLinear, TreeModel, transitions
 from sumwise.collective import em as module
 from sumwise.errors import NotConverged, SumwiseError
-from sumwise.noise import Poisson
+from sumwise.noise import Gaussian, Poisson
 
 YEARS = [synthetic.birds(3, 6, 1000, weights=(0.5, 1, 1, 1), random_state=year) for year in range(3)]
 FEATURES = LogLinear([y.features for y in YEARS], start=YEARS[0].log_potentials["t0"])
@@ -219,3 +220,32 @@ def test_weights_that_counts_hardly_determine_are_followed_to_the_optimum():
     np.testing.assert_allclose(em.weights_, again.weights_, atol=0.1 + 0.1 * em.standard_errors_.max())
     with pytest.raises(SumwiseError, match="start has 2 parameters"):
         fitted(kind, tables=[s.tables for s in seasons], start=[0.0, 1.0])
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "per step"])
+def test_standard_errors_of_free_tables_are_those_of_repetitions(shared):
+    """Errors over their standard errors, over repetitions, are about one."""
+    rng = np.random.default_rng(5)
+    names = ["t0", "t1", "t2"]
+    domain, edges = Domain(dict.fromkeys(names, 3)), list(pairwise(names))
+    move = np.log(rng.dirichlet(np.full(3, 3.0), size=3))
+    true = TreeModel(domain, edges, {"t0": np.log([0.5, 0.3, 0.2]), **dict.fromkeys(edges, move)})
+    wanted, off = np.stack(transitions(true.marginals())), []
+    for _ in range(4):
+        drawn = true.sample_tables(2000, random_state=rng)
+        noise = Gaussian(15.0)
+        seen = [Table(e, noise.sample(drawn.edges[e], rng), noise=noise) for e in edges]
+        em = CollectiveEM(FreeTables(shared=shared)).fit(Tables(seen, domain, n=2000))
+        errors = np.stack(list(em.transition_errors().values()))
+        off.append((np.stack(transitions(em.model().marginals())) - wanted) / errors)
+    assert 0.4 < np.mean(np.square(off)) < 2.2
+    assert em.standard_errors_.shape == em.theta_.shape
+
+
+def test_standard_errors_are_refused_where_they_cannot_be_had():
+    with pytest.raises(SumwiseError, match="need the E step 'dual'"):
+        fitted(FEATURES, e_step="nlbp", standard_errors=True, max_iter=1)
+    em = fitted(FEATURES, standard_errors=False, max_iter=1)
+    assert em.standard_errors_ is None
+    with pytest.raises(SumwiseError, match="no standard errors"):
+        em.transition_errors()

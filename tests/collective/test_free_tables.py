@@ -38,7 +38,7 @@ def test_the_m_step_is_a_maximum(shared):
     rng = np.random.default_rng(1)
     for _ in range(5):
         other = theta + 0.01 * rng.normal(size=theta.shape)
-        assert joint(kind, other if shared else kind._normalised(other, DATA)) > best - 1e-6
+        assert joint(kind, other if shared else kind.normalised(other, DATA)) > best - 1e-6
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.checkpoint import Checkpoint, fingerprint
-from sumwise.collective.free_tables import FreeTables
+from sumwise.collective.forecast import transitions
+from sumwise.collective.free_tables import FreeTables, dense_table
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import METHODS, map_counts
 from sumwise.collective.realisations import Realisations, read_realisations
@@ -31,6 +32,7 @@ E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
 FINEST = 1e-11
 NEWTON_STEPS = 20
+FEW = 100  # parameters of free tables, an E step for each of which takes seconds
 DECREMENT = 1e-3  # of F, in nats: far below what data can distinguish
 SHARE = 1e-3  # of what the last iteration gained is a fine enough gap (tables are then off by the root of it)
 
@@ -65,6 +67,9 @@ class CollectiveEM(Estimator):
         then starts from the maximum-likelihood fit that ignores the noise, and `LogLinear` from weights of zero.
     start : array, optional
         Parameters to begin the first start from, such as ``theta_`` of an earlier fit.
+    standard_errors : bool or "auto", default "auto"
+        Whether to compute the observed information, by one E step for every parameter (with the ``"dual"`` E step).
+        ``"auto"``: for the weights of `LogLinear`, and for up to 100 parameters of `FreeTables`.
     draws : int, default 200
         Draws per E step of ``"gibbs"``.
     checkpoint : path, optional
@@ -78,9 +83,10 @@ class CollectiveEM(Estimator):
         All parameters.
     weights_ : ndarray
         Weights of the features (`LogLinear`).
-    standard_errors_ : ndarray or None
-        Of the weights, from the observed information (`LogLinear` with the ``"dual"`` E step): what the counts leave
-        open about the flights is part of it.
+    standard_errors_, covariance_ : ndarrays or None
+        Of the weights (`LogLinear`) or of all parameters (`FreeTables`), from the observed information: what the counts
+        leave open about the moves is part of it. `transition_errors` has those of probabilities, which is what free
+        tables are about: some directions of shared potentials change no probability and are fixed by the penalty alone.
     decrement_ : float or None
         How much F would still fall by a Newton step with the observed information: convergence is judged by it, since
         EM creeps where counts say little.
@@ -119,6 +125,7 @@ class CollectiveEM(Estimator):
         accelerate=True,
         n_starts=1,
         start=None,
+        standard_errors="auto",
         draws=200,
         checkpoint=None,
         verbose=0,
@@ -133,6 +140,7 @@ class CollectiveEM(Estimator):
         self.accelerate = accelerate
         self.n_starts = n_starts
         self.start = start
+        self.standard_errors = standard_errors
         self.draws = draws
         self.checkpoint = checkpoint
         self.verbose = verbose
@@ -148,7 +156,9 @@ class CollectiveEM(Estimator):
         rng = checks.generator(self.random_state)
         runs = _Runs(self, kind, data, rng, self.baseline_)
         best = runs.run()
-        self.standard_errors_, self.decrement_ = runs.newton(best)
+        self.covariance_, self.decrement_ = runs.newton(best) if self._wants_errors(kind, data) else (None, None)
+        spread = None if self.covariance_ is None else np.maximum(np.diag(self.covariance_), 0.0)
+        self.standard_errors_ = None if spread is None else np.sqrt(spread)
         self.domain_ = data.domain
         self.sizes_ = np.array(data.sizes)
         self.theta_ = best.theta
@@ -179,7 +189,59 @@ class CollectiveEM(Estimator):
         shape = Realisations(self.domain_, self.sizes_)
         return _model(kind, self.theta_ if theta is None else np.asarray(theta, float), shape, realisation)
 
+    def transition_errors(self, realisation: int = 0) -> dict[tuple[str, str], np.ndarray]:
+        """Return standard errors (L, L) of the probabilities of moving, for every step (delta method).
+
+        Of ``transitions(em.model(realisation).marginals())``, in the same order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sumwise import Domain, Table, Tables
+        >>> from sumwise.collective import CollectiveEM, FreeTables
+        >>> from sumwise.noise import Gaussian
+        >>> domain = Domain({"t0": 2, "t1": 2})
+        >>> moves = Table(("t0", "t1"), [[60.0, 40.0], [20.0, 80.0]], noise=Gaussian(3.0))
+        >>> em = CollectiveEM(FreeTables(shared=False)).fit(Tables([moves], domain, n=200))
+        >>> em.transition_errors()["t0", "t1"].round(2)
+        array([[0.05, 0.05],
+               [0.05, 0.05]])
+        """
+        covariance = self._fitted("theta_").covariance_
+        if covariance is None:
+            raise DataError(
+                "This fit has no standard errors.",
+                hint="set standard_errors=True, with e_step='dual'; a LogLinear model needs its start given.",
+            )
+        edges = self.model(realisation).edges
+
+        def probabilities(theta):
+            return np.stack([dense_table(p) for p in transitions(self.model(realisation, theta).marginals())])
+
+        now, slopes = probabilities(self.theta_), []
+        for k in range(len(covariance)):
+            moved = self.theta_.copy()
+            moved[k] += 1e-5
+            slopes.append((probabilities(moved) - now) / 1e-5)
+        each = np.stack(slopes, axis=-1)
+        variance = np.einsum("...k,kl,...l->...", each, covariance, each)
+        return dict(zip(edges, np.sqrt(np.maximum(variance, 0.0))))
+
+    def _wants_errors(self, kind, data) -> bool:
+        """Whether standard errors are asked for and can be had."""
+        free = isinstance(kind, FreeTables)
+        possible = self.e_step == "dual" and (free or kind.start is not None)
+        if self.standard_errors != "auto":
+            if self.standard_errors and not possible:
+                raise DataError(
+                    "Standard errors need the E step 'dual', and LogLinear its start.",
+                    hint="set standard_errors='auto', e_step='dual', or LogLinear(..., start=...).",
+                )
+            return bool(self.standard_errors)
+        return possible and (not free or len(kind.first(data, None)) <= FEW)
+
     def _check(self):
+        checks.choice(self.standard_errors, "standard_errors", (True, False, "auto"))
         checks.choice(self.e_step, "e_step", E_STEPS)
         checks.choice(self.accelerate, "accelerate", (True, False))
         for name in ("max_iter", "n_starts"):
@@ -261,13 +323,12 @@ class _Runs:
         return _State(theta, [None] * len(self.data), float(self.em.e_tol))
 
     def newton(self, state: _State):
-        """Newton steps with the observed information, from where EM ended: standard errors and the last decrement.
+        """Newton steps with the observed information, from where EM ended: the covariance and the last decrement.
 
         The gradient of F at its most likely tables is that of the M step (envelope theorem); differences of it give the
         information, one E step per weight.
         """
-        smooth = isinstance(self.kind, LogLinear) and self.em.e_step == "dual" and self.kind.start is not None
-        if not smooth or not state.converged:
+        if not state.converged:
             return None, None
         state.e_tol = min(state.e_tol, 1e-9)
         slope, value = self._profile(state.theta, state)
@@ -278,7 +339,7 @@ class _Runs:
             inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
             step = -inverse @ slope
             decrement = 0.5 * float(-slope @ step)
-            if decrement <= DECREMENT:
+            if decrement <= DECREMENT or isinstance(self.kind, FreeTables):  # whose M step is as good as Newton's
                 break
             length = 1.0
             while length > 1e-3:
@@ -290,12 +351,14 @@ class _Runs:
                 break
             state.theta, slope, value = state.theta + length * step, moved, lower
             self._record(state, value, value, False)
-        state.converged = state.converged and decrement <= 10 * DECREMENT
-        state.change = decrement
-        return np.sqrt(np.maximum(np.diag(inverse), 0.0)), decrement
+        if isinstance(self.kind, LogLinear):
+            state.converged = state.converged and decrement <= 10 * DECREMENT
+            state.change = decrement
+        return inverse, decrement
 
     def _profile(self, theta, state):
         """Gradient and value of F at its most likely tables."""
+        theta = self.kind.normalised(theta, self.data)
         fits = self._e_step(theta, state)
         state.multipliers = _multipliers(fits)
         return self.kind.gradient(theta, self.data, fits), self._value(theta, fits)

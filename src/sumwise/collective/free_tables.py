@@ -74,7 +74,7 @@ class FreeTables:
         sizes = data.domain.shape
         n = sizes[0] + sizes[-1] + sizes[0] ** 2 if self.shared else sizes[0] + _moves(sizes)
         theta = np.zeros(n) if rng is None else 0.1 * rng.normal(size=n)
-        return theta if self.shared else self._normalised(theta, data)
+        return theta if self.shared else self.normalised(theta, data)
 
     def potentials(self, theta: np.ndarray, data: Realisations, _r: int = 0) -> dict:
         """Log-potentials of any realisation."""
@@ -97,11 +97,31 @@ class FreeTables:
     def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The M step: by L-BFGS with a shared psi, in closed form else."""
         begin = sum(np.asarray(fit.nodes[data.weeks[0]]) for fit in counts)
-        moves = [sum(_dense(fit.edges[e]) for fit in counts) for e in data.edges]
+        moves = [sum(dense_table(fit.edges[e]) for fit in counts) for e in data.edges]
         if not self.shared:
             return self._closed(begin, moves)
         end = sum(np.asarray(fit.nodes[data.weeks[-1]]) for fit in counts)
         return self._fitted(theta, data, (begin, end, sum(moves)), 60)
+
+    def normalised(self, theta: np.ndarray, data: Realisations) -> np.ndarray:
+        """The same chain in parameters whose rows sum to one; shared potentials stay as they are."""
+        if self.shared:
+            return theta
+        begin, steps = self._steps(theta, data)
+        return np.concatenate([begin - log_sum_exp(begin), *((s - log_sum_exp(s)[:, None]).ravel() for s in steps)])
+
+    def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
+        """The gradient of F in the parameters, at tables that are most likely under `theta`."""
+        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0)
+        moves = [np.sum([dense_table(fit.edges[e]) for fit in counts], axis=0) for e in data.edges]
+        if self.shared:
+            end = np.sum([fit.nodes[data.weeks[-1]] for fit in counts], axis=0)
+            given = np.concatenate([begin, end, np.sum(moves, axis=0).ravel()])
+            expected = chain_moments(*self._split(theta, data), len(data.weeks))[1:]
+            return sum(data.sizes) * np.concatenate([np.ravel(e) for e in expected]) - given + self.penalty * theta
+        logs = [row for part in (theta[None, : len(begin)], *self._steps(theta, data)[1]) for row in part]
+        rows = [row for part in (begin[None], *moves) for row in part + self.penalty]
+        return np.concatenate([np.exp(p) * n.sum() - n for p, n in zip(logs, rows)])
 
     def ignoring_noise(self, data: Realisations) -> np.ndarray | None:
         """The maximum-likelihood fit to the noisy moves as they are, negative sums as zero; None if some are hidden."""
@@ -132,10 +152,6 @@ class FreeTables:
             taken += a * b
         return theta[: sizes[0]], steps
 
-    def _normalised(self, theta, data):
-        begin, steps = self._steps(theta, data)
-        return np.concatenate([begin - log_sum_exp(begin), *((s - log_sum_exp(s)[:, None]).ravel() for s in steps)])
-
     def _closed(self, begin, moves):
         begin = begin + self.penalty
         rows = [m + self.penalty for m in moves]
@@ -147,7 +163,7 @@ def _moves(sizes):
     return sum(a * b for a, b in pairwise(sizes))
 
 
-def _dense(table):
+def dense_table(table):
     return np.asarray(table.todense() if hasattr(table, "todense") else table)
 
 

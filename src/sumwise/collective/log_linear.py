@@ -135,6 +135,10 @@ class LogLinear:
         begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST
         return np.concatenate([weights, np.log(begin / begin.sum())])
 
+    def normalised(self, theta: np.ndarray, _data: Realisations) -> np.ndarray:
+        """Weights as they are."""
+        return theta
+
     def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The gradient of F in the weights, at tables that are most likely under `theta`."""
         weights = theta[: self.n_weights]
