@@ -289,3 +289,20 @@ def test_adaptive_moves_follow_the_flows_where_many_move():
     assert sparse.issparse(wide.log_moves_[0])
     with pytest.raises(DataError, match="Adaptive moves take no tracks"):
         FlowModel(LINE, "adaptive").fit(counts, tracks=Tracks(["a"], [0], ["b"], [1]))
+
+
+def test_report_refuses_data_of_another_fit():
+    counts, _ = population()
+    frame = long_frame(counts)
+    model = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(frame, **NAMED)
+    model.check_data(frame.sample(frac=1, random_state=0))  # the order of rows doesn't matter
+    with pytest.raises(DataError, match="times and places agree, counts don't"):
+        model.report(frame.assign(abundance=frame["abundance"] + 1))
+    with pytest.raises(DataError, match="not the data that the model was fitted to.*place"):
+        model.report(frame.assign(cell=frame["cell"].str.upper()))
+    with pytest.raises(DataError, match="not the data that the model was fitted to"):
+        model.report(frame.rename(columns={"abundance": "n"}))
+    array = FlowModel(LINE, TRUE, noise=Gaussian(10.0)).fit(counts)
+    array.check_data(counts)
+    with pytest.raises(DataError, match="not the data"):
+        array.report(counts[:3])

@@ -192,3 +192,21 @@ def test_tables_that_no_move_reaches_are_refused(method, size):
         else:
             with pytest.raises(DataError, match="individuals would have to move at once"):
                 sample_counts(model, seen, draws=60, method=method, random_state=seed)
+
+
+@pytest.mark.parametrize("method", ["paths", "cycles"])
+def test_ends_of_a_chain_whose_middle_is_hidden_are_refused_where_no_move_leads_on(method):
+    size = 5
+    domain = Domain({"b": size, "a": size, "h": size})
+    ring, stay = np.full((size, size), -np.inf), np.where(np.eye(size) > 0, 0.0, -np.inf)
+    ring[np.arange(size), np.arange(size)] = ring[np.arange(size), (np.arange(size) + 1) % size] = 0.0
+    ends = Tables([Table("a", np.ones(size)), Table("b", np.ones(size))], domain, n=size)
+    stuck = TreeModel(domain, [("a", "h"), ("b", "h")], {("a", "h"): stay, ("b", "h"): ring.T})
+    for seed in range(2):
+        with pytest.raises(DataError, match="exact counts of 'a' and 'b'.*individuals would have to move at once"):
+            sample_counts(stuck, ends, draws=60, method=method, random_state=seed)
+    if method == "cycles":
+        free = TreeModel(domain, [("a", "h"), ("b", "h")], {("a", "h"): np.zeros((size, size)), ("b", "h"): ring.T})
+        stays = {"stay": {("b", "h"): np.eye(size)}}
+        sample = sample_counts(free, ends, draws=300, functions=stays, method=method, random_state=0)
+        assert 0.5 < sample.functions["stay"].mean() < 4.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from sumwise.fit import Fit
 from sumwise.memory import check_fits
 from sumwise.noise import Noise, Poisson
 from sumwise.table import Table
+from sumwise.tables import Tables
 
 __all__ = ["FlowModel"]
 
@@ -212,6 +214,8 @@ class FlowModel(FlowExchange):
         if moves is not None and len(read.counts) > 1:
             raise DataError("moves= is for one season.", hint="fit the seasons one by one where moves are known.")
         self.times_, self.places_ = read.times, read.places
+        self.read_as_ = {"time": time, "place": place, "count": count, "season": season, "absent": absent}
+        self.data_key_ = self._data_key(data)
         counts, noise, n = self._scaled(read)
         self.relative_ = self.noise is None and read.noise is None and not isinstance(noise, Poisson)
         self.n_ = float(n.mean())
@@ -224,6 +228,27 @@ class FlowModel(FlowExchange):
         self._keep(problems, learned)
         self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
         return self
+
+    def _data_key(self, data: Any) -> str:
+        """What identifies counts, read as they were by `fit`."""
+        named = {k: v for k, v in self.read_as_.items() if k != "absent"}
+        times = None if isinstance(data, Tables) else self.times_
+        read = read_counts(data, self.places_, Columns(**named), times, str(self.read_as_["absent"]))
+        return sha256(np.ascontiguousarray(read.counts).tobytes()).hexdigest()
+
+    def check_data(self, data: Any) -> None:
+        """Raise where `data` are not the counts that this model was fitted to."""
+        try:
+            same = self._fitted("data_key_")._data_key(data) == self.data_key_
+        except DataError as error:
+            raise DataError(
+                f"These are not the data that the model was fitted to. {error.message}", hint="give what fit was given."
+            ) from error
+        if not same:
+            raise DataError(
+                "These are not the counts that the model was fitted to: times and places agree, counts don't.",
+                hint="give what fit was given, or fit a model to these counts.",
+            )
 
     def _scaled(self, read: FlowData) -> tuple[np.ndarray, Noise, np.ndarray]:
         """Counts in individuals, noise and sizes, with what detection was estimated."""
@@ -397,6 +422,7 @@ class FlowModel(FlowExchange):
             one = FlowModel(**self.get_params(deep=False))
             one.times_, one.places_, one.n_, one.moves_ = self.times_, self.places_, problem.n, []
             one.weight_, one.relative_, one.seasons_ = self.weight_, self.relative_, None
+            one.read_as_, one.data_key_ = self.read_as_, self.data_key_  # its report is about the same data
             found: Any = (self.detection_, self.detection_error_)
             if self.detection == "time":
                 found = tuple(np.atleast_2d(v)[k] for v in found)

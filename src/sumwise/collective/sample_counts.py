@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,19 +210,50 @@ def _check_kinds(seen: Observed, model: Any) -> None:
 
 
 def _refuse_stuck(seen: Observed, walk: Walk, runs: list[_Run], most: int) -> None:
-    """Raise where exact counts at both ends of an edge leave tables that no move of a sampler can reach."""
-    exact = {i for i, _, t in seen.tables if isinstance(t.noise, Exact) and not np.isnan(t.counts).any()}
-    for (first, second), e in walk.layout.pairs.items():
-        if not {seen.layout.node_of((first,)), seen.layout.node_of((second,))} <= exact:
-            continue
-        at, (source, target) = walk.entries[e], walk.moves[e]
-        unchanged = np.all([r.square[at] == 0 for r in runs], axis=0)
-        if unchanged.any() and stuck_cells(source, target, runs[0].chain.counts[at], unchanged, most):
+    """Raise where exact counts at both ends of a chain leave tables that no move of a sampler can reach."""
+    exact = {t.attributes[0] for _, _, t in seen.tables if _whole_exact(t)}
+    for path, edges in _between(list(walk.layout.pairs), exact):
+        tail, head, at, base = [], [], [], 0
+        for (first, _), e in zip(path, edges):
+            ends = walk.moves[walk.layout.pairs[e]]
+            here, there = ends if e[0] == first else ends[::-1]
+            width = len(walk.layout.base[walk.layout.place[frozenset((first,))]])
+            tail.append(base + here)
+            head.append(base + width + there)
+            at.append(walk.entries[walk.layout.pairs[e]])
+            base += width
+        places = np.concatenate(at)
+        unchanged = np.all([r.square[places] == 0 for r in runs], axis=0)
+        arcs = np.concatenate(tail), np.concatenate(head)
+        if unchanged.any() and stuck_cells(*arcs, runs[0].chain.counts[places], unchanged, most):
             raise DataError(
-                f"The exact counts of {first!r} and {second!r} allow tables of moves that the sampler can't reach: "
-                f"more than {most} individuals would have to move at once.",
+                f"The exact counts of {path[0][0]!r} and {path[-1][1]!r} allow tables of moves that the sampler can't "
+                f"reach: more than {most} individuals would have to move at once.",
                 hint="use method='cycles', state a small Gaussian noise, or allow more moves in the potentials.",
             )
+
+
+def _whole_exact(table: Any) -> bool:
+    return len(table.attributes) == 1 and isinstance(table.noise, Exact) and not np.isnan(table.counts).any()
+
+
+def _between(edges: list, exact: set) -> Iterator[tuple[list, list]]:
+    """Paths between two attributes with exact counts, through others without branches: steps, and their edges."""
+    joined: dict[str, list] = {}
+    for e in edges:
+        for a, b in (e, e[::-1]):
+            joined.setdefault(a, []).append((b, e))
+    done = set()
+    for start in sorted(exact):
+        for step in joined.get(start, []):
+            path, used, (node, e) = [(start, step[0])], [step[1]], step
+            while node not in exact and len(joined[node]) == 2:
+                node, e = next(p for p in joined[node] if p[1] != e)
+                path.append((path[-1][1], node))
+                used.append(e)
+            if node in exact and frozenset(used) not in done:
+                done.add(frozenset(used))
+                yield path, used
 
 
 def _hard(seen: Observed) -> bool:

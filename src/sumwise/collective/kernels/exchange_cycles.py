@@ -1,4 +1,4 @@
-"""Exchanges between individuals that keep both margins of a table: how many must move at once to change a cell."""
+"""Exchanges between individuals that keep the counts at both ends of a chain: how many must move at once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections import deque
 import numpy as np
 
 
-def fewest_movers(source, target, counts, cell, most):
-    """The fewest individuals that must move at once to raise one cell of a table with fixed margins.
+def fewest_movers(tail, head, counts, cell, most):
+    """The fewest individuals that must move at once to raise one move between two exact sets of counts.
+
+    Times and states in between are nodes of a graph; raising a move is an arc along time, lowering one that
+    somebody makes an arc against it. An exchange is a cycle, and every run of arcs against time is one individual.
 
     Parameters
     ----------
-    source, target : (E,) int arrays
-        Rows and columns of the cells that are allowed.
+    tail, head : (E,) int arrays
+        Nodes (states of a time) that each allowed move leads from and to; those of different times differ.
     counts : (E,) array
-        Individuals in them.
+        Individuals that make it.
     cell : int
-        The cell to raise.
+        The move to raise.
     most : int
         Give up beyond this many.
 
@@ -26,30 +29,46 @@ def fewest_movers(source, target, counts, cell, most):
     int
         ``most + 1`` where more are needed, 0 where no number suffices.
     """
-    out_of = [[] for _ in range(int(source.max()) + 1)]  # columns that a row may be raised in
-    into = [[] for _ in range(int(target.max()) + 1)]  # rows from which a column may be lowered
-    for r, c, n in zip(source.tolist(), target.tolist(), np.asarray(counts).tolist()):
-        out_of[r].append(c)
-        if n > 0:
-            into[c].append(r)
-    row, column = int(source[cell]), int(target[cell])
-    # Breadth first over columns: lower a row's cell here, raise another cell of that row, and so on back to `row`.
-    steps, queue = {column: 1}, deque([column])
-    while queue:
-        c = queue.popleft()
-        for r in into[c]:
-            if c == column and r == row:
-                continue  # the cell itself
-            if r == row:
-                return min(steps[c], most + 1)
-            for other in out_of[r]:
-                if other not in steps:
-                    steps[other] = steps[c] + 1
-                    queue.append(other)
-    return 0
+    size = int(max(tail.max(), head.max())) + 1
+    ahead: list[list[int]] = [[] for _ in range(size)]
+    behind: list[list[int]] = [[] for _ in range(size)]
+    for k, (a, b, n) in enumerate(zip(tail.tolist(), head.tolist(), np.asarray(counts).tolist())):
+        ahead[a].append(b)
+        if n > 0 and k != cell:
+            behind[b].append(a)
+    goal = int(tail[cell])
+    queue, best = deque([(0, int(head[cell]), False)]), {}
+    while queue:  # fewest first: going on costs nothing, a new individual costs one
+        cost, node, back = queue.popleft()
+        if best.get((node, back), most + 1) <= cost:
+            continue
+        best[node, back] = cost
+        if node == goal and cost > 0:
+            return cost
+        for other in behind[node]:
+            if back:
+                queue.appendleft((cost, other, True))
+            else:
+                queue.append((cost + 1, other, True))
+        for other in ahead[node]:
+            queue.appendleft((cost, other, False))
+    return most + 1 if _joined(ahead, behind, int(head[cell]), goal) else 0
 
 
-def stuck_cells(source, target, counts, unchanged, most, tries=200):
-    """How many of (at most `tries`) unchanged cells need more than `most` individuals to move at once."""
+def _joined(ahead, behind, start, goal):
+    """Whether any cycle leads back, however long."""
+    seen, stack = {start}, [start]
+    while stack:
+        node = stack.pop()
+        if node == goal:
+            return True
+        new = [n for n in (*ahead[node], *behind[node]) if n not in seen]
+        seen.update(new)
+        stack.extend(new)
+    return False
+
+
+def stuck_cells(tail, head, counts, unchanged, most, tries=200):
+    """How many of (at most `tries`) unchanged moves need more than `most` individuals to move at once."""
     chosen = np.flatnonzero(unchanged)[:: max(1, int(np.sum(unchanged)) // tries)]
-    return sum(fewest_movers(source, target, counts, int(k), most) > most for k in chosen)
+    return sum(fewest_movers(tail, head, counts, int(k), most) > most for k in chosen)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.collective import CountsOverTime, FlowModel
+from sumwise.collective import FlowModel
 from sumwise.errors import DataError
 from sumwise.plots.map_frame import rings
 from sumwise.report.context import Context, plural
@@ -47,13 +47,7 @@ def write(context: Context) -> Summary:
 
         return plain.write(context)
     model = context.model
-    given = np.shape(getattr(context.data, "counts", context.data))
-    arrays = isinstance(context.data, (CountsOverTime, np.ndarray)) and model.seasons_ is None
-    if arrays and given != model.counts_.shape:
-        raise DataError(
-            f"The counts have shape {given}; the model was fitted to {model.counts_.shape}.",
-            hint="give what fit was given.",
-        )
+    model.check_data(context.data)
     flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
     steps = f"{_called(model.times_[0], 'time')} to {model.times_[-1]}"
