@@ -143,12 +143,15 @@ def main():
     add("abundance of the week alone", last)
     add("staying (.8) and abundance, share chosen on all birds", 0.8 * stays + 0.2 * last)
     add("BirdFlow's own flows", rival(tracks))
-    for kind, options in (("fixed", {}), ("varying", {"population": "varying"})):
+    kinds = {"fixed population": {}, "varying population": {"population": "varying"}}
+    for kind, options in (kinds | {"adaptive moves": {"movement": "adaptive"}}).items():
         start = process_time()
         flow = FlowModel(places, cyclic=True, **options).fit(abundance)
+        errors = flow.scores_.loc[flow.scores_["chosen"], "error"].tolist()
         more = {"movement": str(flow.movements_[0]), "gap": flow.fit_.gap / abs(flow.fit_.objective)}
+        more["error of left-out weeks"] = errors[0]
         p = flow.predict_tracks(tracks)
-        add(f"abundance alone, {kind} population", p, cpu_s=round(process_time() - start, 1), **more)
+        add(f"abundance alone, {kind}", p, cpu_s=round(process_time() - start, 1), **more)
     tables = {}
     for kind, options in (("fixed", {}), ("varying", {"population": "varying", "turnover": 0.05})):
         grid, tables[kind] = of_grid(places, abundance, tracks, **options)

@@ -103,7 +103,8 @@ class FlowExchange(FlowResults):
 
         Default: the next time, as the fitted flows have them. Later times follow the transitions.
         """
-        k = self._fitted("steps_")._time(from_time)
+        self._fitted("steps_")
+        k = self._time(from_time)
         if to_time is None:
             table = self._step(self._step_after(k, from_time))
         else:

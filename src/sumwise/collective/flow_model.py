@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,6 +42,9 @@ NOISE_WEIGHT = 3.0  # log-probabilities between which moves typically differ: a 
 SAMPLE_WEIGHT = 0.1  # of a sample of moves is what movement by distance counts for; not tuned
 PER_PAIR = 200  # bytes that a pair of moves takes, and what is computed from it
 FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
+
+
+HELD: WeakKeyDictionary[Any, FlowProblem] = WeakKeyDictionary()
 
 
 class FlowModel(FlowExchange):
@@ -224,6 +228,10 @@ class FlowModel(FlowExchange):
         problems = [
             self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
         ]
+        if len(problems) == 1:
+            HELD[self] = problems[0]  # intervals and checks ask for it again; not part of what is saved
+        else:
+            HELD.pop(self, None)
         learned = self._learn(problems, tracks, returning)
         self._keep(problems, learned)
         self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
@@ -239,7 +247,8 @@ class FlowModel(FlowExchange):
     def check_data(self, data: Any) -> None:
         """Raise where `data` are not the counts that this model was fitted to."""
         try:
-            same = self._fitted("data_key_")._data_key(data) == self.data_key_
+            self._fitted("data_key_")
+            same = self._data_key(data) == self.data_key_
         except DataError as error:
             raise DataError(
                 f"These are not the data that the model was fitted to. {error.message}", hint="give what fit was given."
@@ -295,6 +304,8 @@ class FlowModel(FlowExchange):
             raise DataError(
                 "Intervals and checks are those of a season.", hint=f"use seasons_[{next(iter(self.seasons_))!r}]."
             )
+        if self in HELD:
+            return HELD[self]
         mask = None if self.mask_ is None else self.mask_[None]
         return self._problem_of(self.counts_, self.noise_, self.n_, mask, 0)
 

@@ -64,6 +64,7 @@ class FlowProblem:
         """Attributes of the moves of every step, with memory."""
         return [f"m{k}" for k in range(len(self.names) - 1)]
 
+    @cached_property
     def domain(self) -> Domain:
         """All times, over the same places; with memory, also all steps over the same moves."""
         times = dict.fromkeys(self.names, self.n_states)
@@ -102,8 +103,18 @@ class FlowProblem:
             return [_with_outside(made[0], self.turnover)] * n_steps
         return [_with_outside(logs, self.turnover, end) for logs, end in zip(made, ends)]
 
+    @cached_property
+    def last(self) -> dict[str, Any]:
+        """The last movement and its model: left-out times and intervals ask for it again."""
+        return {"movement": None, "model": None}
+
     def model(self, movement: Any) -> TreeModel:
         """The chain of one individual."""
+        if self.last["movement"] is not movement:
+            self.last["movement"], self.last["model"] = movement, self._model(movement)
+        return self.last["model"]
+
+    def _model(self, movement: Any) -> TreeModel:
         edges = list(pairwise(self.names))
         steps = self.steps(movement)
         potentials: dict[Any, Any] = dict(zip(edges, steps))
@@ -119,7 +130,7 @@ class FlowProblem:
                 closed = np.where(self.mask[k % len(self.mask)], 0.0, -np.inf)
                 start = potentials.get(name, 0.0)
                 potentials[name] = start + np.append(closed, [0.0] * len(outside))
-        return TreeModel(self.domain(), edges, potentials)
+        return TreeModel(self.domain, edges, potentials)
 
     def _with_memory(self, steps: list[Any], movement: Movement) -> dict[Any, Any]:
         """Potentials of a tree over moves: each step's move follows the one before, and places are read off them."""
@@ -151,10 +162,19 @@ class FlowProblem:
 
     def tables(self, without: Any = ()) -> Tables:
         """What was observed, but for some times."""
+        if not without:
+            return self.all_tables
+        left = {a for k, a in enumerate(self.names) if k % len(self.counts) in without}
+        kept = [t for t in self.all_tables if t.attributes[0] not in left or len(t.attributes) > 1]
+        return Tables(kept, self.domain, n=self.all_tables.n)
+
+    @cached_property
+    def all_tables(self) -> Tables:
+        """What was observed."""
         made = []
         for k, name in enumerate(self.names):
             t = k % len(self.counts)
-            if t in without or np.isnan(self.counts[t]).all():
+            if np.isnan(self.counts[t]).all():
                 continue
             row = self.counts[t]
             padded = np.append(row, np.nan) if self.turnover is not None else row
@@ -163,7 +183,7 @@ class FlowProblem:
             made.append(self._moves_seen(k, table))
         inside = self.n * (1.0 + RESERVE) if self.turnover is not None else self.n
         weighted = made if self.weight == 1.0 else [_sharpened(t, self.weight) for t in made]
-        return Tables(weighted, self.domain(), n=inside)
+        return Tables(weighted, self.domain, n=inside)
 
     def _moves_seen(self, k: int, table: Table) -> Table:
         """Counts of moves of step k as a table of the model."""

@@ -106,7 +106,8 @@ class FlowResults(Estimator):
 
         `returning`: given also that the individual is back at its first place after a year, as for `transitions`.
         """
-        read = self._fitted("steps_")._read_tracks(tracks)
+        self._fitted("steps_")
+        read = self._read_tracks(tracks)
         self._check_returning(returning)
         if returning:
             found = [self.chain(k).returning_probabilities(read) for k in range(len(self.weights_))]
@@ -162,7 +163,8 @@ class FlowResults(Estimator):
 
         In a population that varies, the least is 0.
         """
-        k = self._step_after(self._fitted("steps_")._time(from_time), from_time)
+        self._fitted("steps_")
+        k = self._step_after(self._time(from_time), from_time)
         i, j = self.places_.index([from_place, to_place])
         here, there = self.nodes_[k, i], self.nodes_[(k + 1) % len(self.times_), j]
         low = max(here + there - self.n_, 0.0) if self.population == "fixed" else 0.0
@@ -213,7 +215,8 @@ class FlowResults(Estimator):
 
         Moves are those of the most common type at these times of the year.
         """
-        start = self._fitted("steps_")._time(from_time)
+        self._fitted("steps_")
+        start = self._time(from_time)
         chain = self.chain(int(np.argmax(self.weights_)))
         n_steps = len(chain.steps)
         checks.at_least(steps, "steps", 1)
@@ -282,7 +285,8 @@ class FlowResults(Estimator):
             time, kind, and Kullback-Leibler divergences of the observed shares from those of the model, of the mean of
             the neighbouring times ("between") and of the time before.
         """
-        problem = self._fitted("steps_")._problem()
+        self._fitted("steps_")
+        problem = self._problem()
         seen = [t for t in range(len(problem.counts)) if not np.isnan(problem.counts[t]).all()]
         tries = [("between", left_out(problem))]
         if len(seen) > 2 and not self.cyclic:
@@ -304,7 +308,8 @@ class FlowResults(Estimator):
 
         By `count_intervals`, with the most common type of movement taken as known.
         """
-        problem, n = self._fitted("steps_")._problem(), len(self.places_)
+        self._fitted("steps_")
+        problem, n = self._problem(), len(self.places_)
         best = self._best()
         asked = {}
         for name, parts in checks.mapping(functions, "functions").items():

@@ -36,6 +36,7 @@ GRADIENT = {
     "mirror": mirror_descent,
 }
 METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
+SMALL = 10_000_000  # numbers that any machine holds
 PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
 
 
@@ -159,8 +160,11 @@ def _check_size(seen: Observed, method: str) -> None:
     sizes = seen.problem.forest.sizes
     cells = PER_CELL * sum(sizes)
     moves = sum(int(np.prod(op.shape)) for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge)
+    numbers = cells + (PER_MOVE * moves if method in GRADIENT else 0)
+    if numbers < SMALL:
+        return
     check_fits(
-        8 * (cells + (PER_MOVE * moves if method in GRADIENT else 0)),
+        8 * numbers,
         f"map_counts by {method!r}",
         f"tables of {sum(sizes):,} cells, the largest of {max(sizes):,}, and {moves:,} moves between them",
         "merge levels, observe smaller tables, or use method='dual', which makes no tables of moves.",
