@@ -182,7 +182,7 @@ def exact_course(lay, problem, n_steps: int) -> np.ndarray:
         moved = ((mu, go.counts, h.counts, cost.counts, 0.2), (theta[0], go.sums[0], h.sums[0], cost.sums[0], 0.15))
         for now, step, weight, own, fast in moved:
             slow = contrastive.shared_pace(weight, own, len(lay.terms), fast)
-            now[:] -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast)
+            now[:] -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast, np.ones_like(weight))
         expected = model.sums[0, : lay.starts[1]].sum() / n
         offset += 0.15 * size * 2 * (shares[1] - expected) / (shares[0] * shares[1])
         mean += 9.0 / (9.0 + t) * (theta - mean)

@@ -61,7 +61,7 @@ def bootstrap(
     penalties = penalties_for(stats, settings, penalty_theta)
     response = LinearResponse(model, stats, rows, stats.n * weights, penalties, per_count)
     sampled = _in_parts(lambda at: _to_others(response, stats, others[at]), n, stats)
-    pulled = _in_parts(lambda at: _to_centres(response, stats, centres[at]), n, stats)
+    pulled = _in_parts(lambda at: _to_centres(response, centres[at]), n, stats)
     fewest = 0 if len(weights) != len(codes[:ROWS]) or np.ptp(weights) > 0 else FEWEST_ROWS
     counted = np.bincount(response.cells.ravel(), minlength=stats.layout.n_params) >= fewest
     kept = _replicates(model, stats, variances.sums, np.stack([c.sums for c in centres]), (sampled, pulled), counted)
@@ -91,7 +91,7 @@ def _to_others(response: LinearResponse, stats: SufficientStatistics, others: li
     return response.answers(counts, sums, totals[:, 1:] if sums.shape[1] == 1 else totals)
 
 
-def _to_centres(response: LinearResponse, stats: SufficientStatistics, centres: list[Moments]) -> Moves:
+def _to_centres(response: LinearResponse, centres: list[Moments]) -> Moves:
     counts, sums = np.stack([c.counts for c in centres]), np.stack([c.sums for c in centres])
     nothing = np.zeros((len(centres), sums.shape[1]))
     return response.answers(np.zeros_like(counts), np.zeros_like(sums), nothing, Moments(counts, sums))

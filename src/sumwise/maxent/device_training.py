@@ -57,7 +57,7 @@ class DeviceGibbs:
             generator.get_state().numpy(),
         ]
 
-    def restore(self, arrays: list, expanded: bool = False) -> None:
+    def restore(self, arrays: list, expanded: bool = False) -> None:  # noqa: ARG002 - all chains are always swept
         """Go on from a state."""
         codes, labels, generator = (np.array(a) for a in arrays)
         self.moved = gibbs_device.to_device(codes, labels, self.layout.sizes, self.device, 0)
@@ -103,7 +103,7 @@ class DeviceState(TrainingState):
             stats.layout, data, stacked(stats.seen), stacked(options.penalties),
             data.clamp(min=0.0) + 1.0 + stacked(stats.noise),
             put(stats.shares.astype(np.float32)), stats.n, lines, engine.plan.kernels,
-            None if stats.centre is None else stacked(stats.centre),
+            None if stats.centre is None else stacked(stats.centre), stats.noisy,
         )  # fmt: skip
         now, mean = start.parameters, start.mean
         offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))

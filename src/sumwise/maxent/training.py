@@ -14,6 +14,7 @@ from sumwise.maxent.engines import ExactMoments, Gibbs, Parameters
 from sumwise.maxent.kernels.contrastive import (
     Moments,
     centring,
+    counted_share,
     curvature,
     gradients,
     misfit,
@@ -187,24 +188,23 @@ def _move(stats, options, state, gradient, lines) -> None:
     The curvature comes from earlier sweeps: that of this sweep shares its error with the gradient, and their
     quotient would be off on average, most in rare cells.
     """
-    lay, size = stats.layout, 1.0 / (1.0 + options.decay * state.n_iter)
+    size = 1.0 / (1.0 + options.decay * state.n_iter)
     direction = steps(gradient, stats.data, state.usual, options.penalties, options.precondition is not None)
     mu, theta = options.step_mu * direction.counts, options.step_theta * direction.sums
     if options.precondition == "effects":
         weight = curvature(stats.data, state.usual, options.penalties)
-        pace = shared_pace(weight.counts, options.penalties.counts, lay.n_terms, options.step_mu)
-        mu = preconditioned(lay, lines, direction.counts, weight.counts, pace, options.step_mu)
-        paces = [
-            shared_pace(w, p, lay.n_terms, options.step_theta) for w, p in zip(weight.sums, options.penalties.sums)
-        ]
-        theta = np.stack(
-            [
-                preconditioned(lay, lines, d, w, pace, options.step_theta)
-                for d, w, pace in zip(direction.sums, weight.sums, paces)
-            ]
-        )
+        mu = _scaled(stats, lines, direction.counts, weight.counts, options.penalties.counts, options.step_mu)
+        every = zip(direction.sums, weight.sums, options.penalties.sums)
+        theta = np.stack([_scaled(stats, lines, d, w, p, options.step_theta) for d, w, p in every])
     state.parameters.mu[:] -= size * mu
     state.parameters.theta[:] -= size * theta
+
+
+def _scaled(stats, lines, step: np.ndarray, weight: np.ndarray, penalty: np.ndarray, fast: float) -> np.ndarray:
+    """A step (P,) by effects: see `preconditioned`."""
+    slow = shared_pace(weight, penalty, stats.layout.n_terms, fast)
+    counted = counted_share(weight, penalty) if stats.noisy else np.ones_like(weight)
+    return preconditioned(stats.layout, lines, step, weight, slow, fast, counted)
 
 
 def _remember(options: StepOptions, state: TrainingState, model: Moments) -> None:

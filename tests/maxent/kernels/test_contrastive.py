@@ -6,6 +6,7 @@ import pytest
 from sumwise.maxent.kernels.contrastive import (
     Moments,
     centring,
+    counted_share,
     curvature,
     gradients,
     misfit,
@@ -55,8 +56,8 @@ def test_rescaled_gradient_vanishes_where_shares_agree():
 )
 def test_preconditioner_is_symmetric_and_positive(tables):
     lay, rng = layout(SIZES, tables), np.random.default_rng(0)
-    lines, weight = centring(lay), rng.uniform(1, 5, lay.n_params)
-    columns = [preconditioned(lay, lines, e / weight, weight, 0.1, 0.8) for e in np.eye(lay.n_params)]
+    lines, weight, share = centring(lay), rng.uniform(1, 5, lay.n_params), rng.uniform(0.01, 1, lay.n_params)
+    columns = [preconditioned(lay, lines, e / weight, weight, 0.1, 0.8, share) for e in np.eye(lay.n_params)]
     matrix = np.stack(columns)
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
     scaled = matrix * np.sqrt(np.outer(weight, weight))
@@ -69,8 +70,27 @@ def test_main_effects_move_slowly_and_interactions_fast():
     lay = layout((2, 2), [(0, 1)])
     lines, weight = centring(lay), np.ones(4)
     rows, checker = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, -1.0, 1.0])
-    np.testing.assert_allclose(preconditioned(lay, lines, rows, weight, 0.1, 0.8), 0.1 * rows)
-    np.testing.assert_allclose(preconditioned(lay, lines, checker, weight, 0.1, 0.8), 0.8 * checker)
+    np.testing.assert_allclose(preconditioned(lay, lines, rows, weight, 0.1, 0.8, np.ones(4)), 0.1 * rows)
+    np.testing.assert_allclose(preconditioned(lay, lines, checker, weight, 0.1, 0.8, np.ones(4)), 0.8 * checker)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_penalties_do_not_make_a_main_effect_pass_for_an_interaction(seed):
+    """Noise raises penalties of rare cells by orders of magnitude; a main effect changes counts in proportion."""
+    lay, rng = layout((4, 3), [(0, 1)]), np.random.default_rng(seed)
+    counts = 0.1 + rng.gamma(0.5, 100.0, (4, 3))
+    penalty = rng.uniform(1, 1e4, (4, 3)) / counts
+    weight = (counts + 2 * penalty).ravel()
+    share = counted_share(weight, penalty.ravel())
+    np.testing.assert_allclose(share, counts.ravel() / weight)
+    step = (counts * rng.normal(size=(4, 1))).ravel() / weight
+
+    def leaked(part):
+        fast = preconditioned(lay, centring(lay), step, weight, 0.1, 0.8, part) - 0.1 * step
+        return np.linalg.norm(np.sqrt(weight) * fast) / np.linalg.norm(np.sqrt(weight) * step)
+
+    assert leaked(share) < 0.25
+    assert leaked(share) < 0.5 * leaked(np.ones(12))
 
 
 def test_steps_are_divided_by_the_curvature_and_cut():

@@ -32,7 +32,7 @@ def test_spread_and_project_agree_with_the_arrays(lay):
     np.testing.assert_allclose(device.project(lay, single(cells)), loglinear.project(lay, cells), rtol=1e-5, atol=1e-5)
 
 
-def problem_of(lay, data, penalty, n):
+def problem_of(lay, data, penalty, n, noisy=False):
     def stacked(m):
         return single(np.concatenate([m.counts[None], m.sums]))
 
@@ -40,12 +40,16 @@ def problem_of(lay, data, penalty, n):
     lines = device.centring_lines(lay, torch.as_tensor)
     shares = single([0.7, 0.3])
     known = stacked(data)
-    return device.Problem(lay, known, stacked(ones), stacked(penalty), known + 1.0, shares, n, lines, None), stacked
+    return device.Problem(
+        lay, known, stacked(ones), stacked(penalty), known + 1.0, shares, n, lines, None, noisy=noisy
+    ), stacked
 
 
-@pytest.mark.parametrize("rescale", [True, False])
-@pytest.mark.parametrize("precondition", ["effects", "diagonal", None])
-def test_a_step_is_that_of_the_arrays(lay, precondition, rescale):
+@pytest.mark.parametrize(
+    ("precondition", "rescale", "noisy"),
+    [("effects", True, False), ("effects", False, True), ("diagonal", True, False), (None, False, False)],
+)
+def test_a_step_is_that_of_the_arrays(lay, precondition, rescale, noisy):
     rng = np.random.default_rng(1)
 
     def drawn(low):
@@ -56,7 +60,7 @@ def test_a_step_is_that_of_the_arrays(lay, precondition, rescale):
     cells = [(rng.uniform(0, 9, lay.n_cells), rng.uniform(0, 3, (1, lay.n_cells))) for _ in range(2)]
     penalty = Moments(np.ones(lay.n_params), np.full((1, lay.n_params), 4.0))
     mu, theta = rng.normal(size=lay.n_params), rng.normal(size=(1, lay.n_params))
-    problem, stacked = problem_of(lay, data, penalty, 100.0)
+    problem, stacked = problem_of(lay, data, penalty, 100.0, noisy)
     begin, offsets = stacked(Moments(mu, theta)), single([0.0, 0.2])
     running = [torch.zeros((2, lay.n_params)) for _ in range(2)]
     state = device.State(begin, offsets, begin.clone(), offsets.clone(), stacked(usual), running)
@@ -74,7 +78,15 @@ def test_a_step_is_that_of_the_arrays(lay, precondition, rescale):
     if precondition == "effects":
         h, lines, k = contrastive.curvature(data, usual, penalty), contrastive.centring(lay), len(lay.terms)
         down = [
-            contrastive.preconditioned(lay, lines, d, w, contrastive.shared_pace(w, p, k, fast), fast)
+            contrastive.preconditioned(
+                lay,
+                lines,
+                d,
+                w,
+                contrastive.shared_pace(w, p, k, fast),
+                fast,
+                contrastive.counted_share(w, p) if noisy else np.ones_like(w),
+            )
             for d, w, p, fast in (
                 (go.counts, h.counts, penalty.counts, 0.2),
                 (go.sums[0], h.sums[0], penalty.sums[0], 0.15),

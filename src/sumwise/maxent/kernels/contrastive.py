@@ -13,6 +13,7 @@ import numpy as np
 from sumwise.maxent.kernels.loglinear import Layout, attributes_of
 
 CROWD = 3.0  # tables that list their cells, at one attribute, whose steps add up without harm
+LEAST_SHARE = 1e-6  # of counts in a curvature: below it a cell has a penalty alone
 LONGEST = 2.0  # no parameter moves by more than this before the step size is applied
 
 
@@ -133,7 +134,9 @@ def curvature(data: Moments, model: Moments, penalties: Moments) -> Moments:
     return Moments(np.maximum(counts, 1e-9), np.maximum(sums, 1e-9))
 
 
-def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.ndarray, slow, fast: float):
+def preconditioned(
+    lay: Layout, lines: Centring, step: np.ndarray, weight: np.ndarray, slow, fast: float, counted: np.ndarray
+) -> np.ndarray:
     """Scale a step (P,) so that what tables have in common moves slowly and what is their own fast.
 
     A level's main effect appears in every table that holds its attribute, so a step on it is taken as often as there
@@ -142,12 +145,17 @@ def preconditioned(lay: Layout, lines: Centring, step: np.ndarray, weight: np.nd
     parameters are few, move at `fast`. The operator is symmetric and positive in the metric of `weight`. Of tables over
     crossed features the means are taken along the attributes that they depend on, a parameter's weight being shared
     evenly among the cells that it applies to.
+
+    counted (P,): the share of each weight that is counts, the rest being the penalty. A main effect changes the counts
+    of cells and so moves steps in proportion to it; where noise raises the penalties of rare cells by orders of
+    magnitude, plain means would leave most of a main effect in what passes for a table's own.
     """
     n = lay.n_cells
-    own, h = step[:n].copy(), weight[:n]
+    part = np.maximum(counted[:n], LEAST_SHARE)
+    own, h = step[:n] / part, weight[:n] * part**2
     for axis in (*range(len(lines.lines)), *range(len(lines.lines) - 2, -1, -1)):
         own = _without_means(own, h, lines.lines[axis], lines.n_lines[axis])
-    out = fast * step
+    out, own = fast * step, own * part
     slow = np.broadcast_to(slow, step.shape)
     out[:n] = slow[:n] * step[:n] + (fast - slow[:n]) * lines.speed * own
     for table in lines.crossed:
@@ -174,8 +182,12 @@ def shared_pace(weight: np.ndarray, penalty: np.ndarray, n_terms: int, fast: flo
     curvature, up to `fast` where the penalty does. Steps stay stable: the tables' Hessian is at most n_terms times its
     diagonal.
     """
-    counted = np.maximum(weight - 2 * penalty, 0.0) / weight
-    return np.minimum(fast, 1.0 / (n_terms * np.maximum(counted, 1e-12)))
+    return np.minimum(fast, 1.0 / (n_terms * np.maximum(counted_share(weight, penalty), 1e-12)))
+
+
+def counted_share(weight: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """The share of a curvature that counts make up, the rest being the penalty."""
+    return np.maximum(weight - 2 * penalty, 0.0) / weight
 
 
 def _without_means(values, weight, lines, n_lines):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sumwise.maxent.kernels.contrastive import LONGEST
+from sumwise.maxent.kernels.contrastive import LEAST_SHARE, LONGEST
 from sumwise.maxent.kernels.loglinear import Layout
 
 TOGETHER = 8  # lines across contiguous cells that one program takes: a sector of memory
@@ -37,7 +37,8 @@ class Lines(NamedTuple):
 class Problem(NamedTuple):
     """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n.
 
-    centre (1 + C, P): where penalties pull to; zero if None.
+    centre (1 + C, P): where penalties pull to; zero if None. noisy: whether penalties are raised where noise hides
+    cells.
     """
 
     layout: Layout
@@ -50,6 +51,7 @@ class Problem(NamedTuple):
     lines: tuple[Lines, ...]
     kernels: Any
     centre: Tensor | None = None
+    noisy: bool = False
 
 
 class Pace(NamedTuple):
@@ -186,11 +188,17 @@ def _move(problem: Problem, state: State, slope: Tensor, pace: Pace) -> None:
         slope.div_(weight).clamp_(-LONGEST, LONGEST)
     fast = (pace.step_mu, *[pace.step_theta] * (len(slope) - 1))
     if pace.precondition == "effects":
+        counts = weight[:, : lay.n_cells]  # pyright: ignore[reportPossiblyUnboundVariable]
+        counted = (counts - 2.0 * problem.penalty[:, : lay.n_cells]).div_(counts).clamp_(min=LEAST_SHARE)
         own = slope[:, : lay.n_cells].clone()
-        without_means(own, weight[:, : lay.n_cells], problem)  # pyright: ignore[reportPossiblyUnboundVariable]
-        counted = (weight - 2.0 * problem.penalty)[:, : lay.n_cells].div_(weight[:, : lay.n_cells])  # pyright: ignore[reportPossiblyUnboundVariable]
+        if problem.noisy:  # as `contrastive.preconditioned` does
+            own /= counted
+            without_means(own, counts * counted * counted, problem)
+            own *= counted
+        else:
+            without_means(own, counts, problem)
         for row, part, share, quick in zip(slope, own, counted, fast):  # the pace of `contrastive.shared_pace`
-            slow = (1.0 / (quick * len(lay.terms))) / share.clamp_(min=1e-12)
+            slow = (1.0 / (quick * len(lay.terms))) / share
             row[: lay.n_cells].sub_(part).mul_(slow.clamp_(max=1.0)).add_(part)
     for row, now, quick in zip(slope, state.params, fast):
         now.sub_(row, alpha=pace.size * quick)

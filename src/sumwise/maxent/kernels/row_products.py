@@ -35,7 +35,7 @@ def multiply_rows(table, starts, n_rows, n_cells, out):
 
 
 @intrinsic
-def _block(typingctx, table, starts, n_rows, at, out):  # pragma: no cover - compiled
+def _block(typingctx, table, starts, n_rows, at, out):  # noqa: ARG001 - Numba's signature  # pragma: no cover
     """out[at : at + WIDTH] = product over rows of table[start + at : start + at + WIDTH]."""
 
     def generate(context, builder, signature, args):
