@@ -122,7 +122,7 @@ def lines(cells):
         )
         out.append(
             {
-                "data": cell["data"], "recommended": float(ours.mean()), "best single": best,
+                "data": cell["data"], "draws": len(ours), "recommended": float(ours.mean()), "best single": best,
                 "its score": float(full[best].mean()), "gain": float(gap.mean()), "error": error, "": verdict,
             }
         )  # fmt: skip
@@ -144,6 +144,7 @@ def main():
         cell["commit"] = commit.stdout.strip()
         kept["cells"] = [c for c in kept["cells"] if c["data"] != name] + [cell]
         kept |= {"command": "python benchmarks/distribution_recommend.py", "first_draw": FIRST, "draws": args.draws}
+        kept["summary"] = {row["data"]: row for row in lines(kept["cells"])}
         RESULTS.write_text(json.dumps(kept) + "\n")
     table("Score of the recommended method and of the best single one", lines(kept["cells"]))
 

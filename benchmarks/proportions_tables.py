@@ -81,11 +81,41 @@ def coverage(record):
     return markdown(["case", "coverage", "standard error", "simulations"], rows)
 
 
+def bundled(record):
+    """AUC of every method on scikit-learn's own data, and the paired gain."""
+    rows = []
+    names = {m: NAMES.get(m, m) for m in ("cardinality", "proportion loss", "central limit", "mean embedding")}
+    for cell in record["cells"]:
+        scores = {m: np.array(v) for m, v in cell["scores"].items()}
+        others = {m: v.mean() for m, v in scores.items() if m not in ("cardinality", "oracle")}
+        gap = scores["cardinality"] - scores[max(others, key=lambda m, others=others: others[m])]
+        setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
+        means = [shown(scores[m].mean()) if m in scores else "" for m in (*names, "oracle")]
+        rows.append([setting, *means, f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"])
+    return markdown(["test AUC", *names.values(), "labels of rows", "gain"], rows)
+
+
+def heuristics(record):
+    """What each rule is worth on every set: AUC, then log-loss."""
+    out = []
+    for which, title in enumerate(("gain in AUC", "gain in log-loss")):
+        rows = []
+        for rule in dict.fromkeys(r for cell in record["cells"] for r in cell["gains"]):
+            found = [np.array(cell["gains"].get(rule, np.zeros((0, 2))))[:, which] for cell in record["cells"]]
+            each = [f"{signed(v.mean())} ± {shown(v.std(ddof=1) / np.sqrt(len(v)))}" if len(v) else "" for v in found]
+            rows.append([rule, *each])
+        heads = [f"{cell['data']} ({len(cell['usual'])})" for cell in record["cells"]]
+        out.append(markdown([title, *heads], rows))
+    return "\n\n".join(out)
+
+
 TABLES = {
     "proportions_few_bags": few_bags,
     "proportions_recent": few_bags,
     "proportions_sums": sums,
     "proportions_coverage": coverage,
+    "proportions_bundled": bundled,
+    "cardinality_heuristics": heuristics,
 }
 
 

@@ -121,7 +121,7 @@ CASES: dict[str, Callable[[], Case]] = {
 QUICK: dict[str, dict[str, Any]] = {
     "BagBoosting": {"max_iter": 5},
     "BagLogistic": {"target": "classes", "penalty": 0.1},
-    "CardinalityNetwork": {"hidden": (8,), "n_members": 2, "max_epochs": 4, "patience": 1},
+    "CardinalityNetwork": {"hidden": (8,), "penalty": 1.0, "n_members": 2, "max_epochs": 4, "patience": 1},
     "LabelSampler": {"n_draws": 30, "n_burn": 10},
     "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},

@@ -115,3 +115,8 @@ def test_a_column_of_equal_values_is_said(weighted_bags):
 def test_bad_settings_are_refused(settings, message, weighted_bags):
     with pytest.raises(DataError, match=message):
         FourierEmbedding(**settings).fit(weighted_bags)
+
+
+def test_structured_is_another_name_of_fastfood(weighted_bags):
+    one, other = (FourierEmbedding(8, kind=kind, random_state=0) for kind in ("structured", "fastfood"))
+    assert np.array_equal(one.fit_transform(weighted_bags), other.fit_transform(weighted_bags))

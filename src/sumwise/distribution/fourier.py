@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_waves
 from sumwise.distribution.kernels.fourier_features import mean_waves
-from sumwise.distribution.kernels.frequencies import KINDS, draw_frequencies
+from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
 from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.distribution.widths import median_distance, median_distance_per_column
 from sumwise.errors import DataError
@@ -41,8 +41,8 @@ class FourierEmbedding(Embedding):
     kind : {"orthogonal", "random", "fastfood", "quadrature"}, default "orthogonal"
         How frequencies are drawn: with orthogonal directions; as independent normal vectors; as Fastfood's Hadamard
         products, which need no matrix and take m log d operations per row for m frequencies of d columns instead of
-        m d (worth it from about a hundred columns on); or as nodes of Gauss-Hermite quadrature (a full grid in few
-        dimensions, else drawn from it).
+        m d (worth it from about a hundred columns on; ``"structured"`` is another name); or as nodes of Gauss-Hermite
+        quadrature (a full grid in few dimensions, else drawn from it).
     marginal : bool, default False
         Treat each column on its own (the marginal kernel: a sum over columns); `n_frequencies` are then per column.
     standardize : bool, default True
@@ -100,14 +100,15 @@ class FourierEmbedding(Embedding):
 
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.n_frequencies, "n_frequencies", 1)
-        checks.choice(self.kind, "kind", KINDS)
+        kind = ALIASES.get(self.kind, self.kind)
+        checks.choice(kind, "kind", KINDS)
         chains = _chains(self.widths)
         rng = checks.generator(self.random_state)
         d = self.columns_.dimension
         self.unit_ = self._unit(bags, rng)
         vars(self).pop("frequencies_", None)
         vars(self).pop("fastfood_", None)
-        if self.kind == "fastfood" and not self.marginal:
+        if kind == "fastfood" and not self.marginal:
             n = int(self.n_frequencies)
             drawn = [draw_fastfood(d, n, rng=rng) for _ in chains]
             names = ("signs", "shuffle", "gauss", "lengths")

@@ -6,9 +6,10 @@ import numpy as np
 
 from sumwise.distribution.kernels.fastfood import draw_fastfood
 
-__all__ = ["KINDS", "draw_frequencies"]
+__all__ = ["ALIASES", "KINDS", "draw_frequencies"]
 
 KINDS = ("orthogonal", "random", "fastfood", "quadrature")
+ALIASES = {"structured": "fastfood"}  # what the theses call it
 
 
 def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -24,6 +25,7 @@ def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Gener
     >>> bool(abs(np.cos(waves[0] * 0.5) @ weights - np.exp(-0.125)) < 1e-9)
     True
     """
+    kind = ALIASES.get(kind, kind)
     if kind == "quadrature":
         return _quadrature(n_features, n, rng)
     if kind == "random":
