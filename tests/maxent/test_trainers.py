@@ -88,3 +88,19 @@ def test_what_memory_wont_hold_is_refused_before_anything_is_made_of_it(monkeypa
     monkeypatch.setattr("sumwise.memory.available_bytes", lambda: 2**16)
     with pytest.raises(DataError, match=words):
         MaxEntClassifier().fit(tables)
+
+
+def test_a_training_that_moves_away_starts_again_with_smaller_steps(people, monkeypatch):
+    _, _, tables = people
+    made = []
+    real = trainers._run
+    monkeypatch.setattr(trainers, "_run", lambda s, e, how, *rest: made.append(how.step_mu) or real(s, e, how, *rest))
+    options = {"engine": "gibbs", "n_chains": 300, "max_iter": 40, "random_state": 0, "step": 3.0, "step_mu": 4.0}
+    with pytest.warns(NotConverged):
+        model = classifier(**options).fit(tables)
+    assert made[:2] == [4.0, pytest.approx(4 / 3)]
+    errors = model.fit_.history["moment_error"]
+    assert not trainers.moved_away(list(errors))
+    monkeypatch.setattr(trainers, "BACK_OFF", 0)
+    with pytest.warns(NotConverged, match="farther off than they were at the start"):
+        classifier(**options).fit(tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -42,6 +43,8 @@ ARRAYS, PER_SCORE = (
     54,
     42,
 )  # numbers for every cell that training holds at its peak, and besides for every score; growth.json
+LATE, FARTHER = 20, 1.15  # steps whose mean moment error must not be this many times the first
+BACK_OFF = 2  # times that training starts again with a third of the steps where it moved away from the tables
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -213,17 +216,34 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
         state.parameters, state.mean = begin.parameters.copy(), begin.parameters.copy()
     scorer = None if held_out is None else _scorer(problem, held_out)
     kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
-    how = step_options(problem, options)
-    with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
-        state, converged = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
-        model = _model(problem, state.mean, engine)
+    how, first = step_options(problem, options), state.to_dict()
+
+    def attempt(state: TrainingState, how: StepOptions) -> tuple[TrainingState, bool, LogLinearModel, bool]:
+        with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
+            state, converged = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
+            away = begin is None and moved_away(state.history["moment_error"])
+            return state, converged, _model(problem, state.mean, engine), away
+
+    state, converged, model, farther = attempt(state, how)
+    for _ in range(BACK_OFF):
+        if not farther:
+            break
+        how = replace(how, step_mu=how.step_mu / 3, step_theta=how.step_theta / 3)
+        state, converged, model, farther = attempt(TrainingState.from_dict(deepcopy(first)), how)
+    converged = converged and not farther
     distance = state.history["misfit"][-1]
     history = {k: np.array(v) for k, v in state.history.items()}
     if not converged:
         early = f"that must last for {CALM} steps after the first {SETTLED}; raise max_iter."
         hint = early if distance < options.tol else None
+        hint = "moments are farther off than they were at the start; lower step and step_mu." if farther else hint
         warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=6)
     return replace(model, fit=Fit(objective=distance, n_iter=state.n_iter, converged=converged, history=history))
+
+
+def moved_away(errors: list[float]) -> bool:
+    """Whether moments ended up farther from the tables than they began: steps were too long."""
+    return len(errors) > LATE and float(np.mean(errors[-LATE:])) > FARTHER * errors[0]
 
 
 TRAINERS = {"lbfgs": train_by_lbfgs, "steps": train_by_steps}
