@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-EXTRAS := torch,spark,privacy,birds,geo,transport,avro,remote,serve,office,stats,docs,dev
+EXTRAS := torch,spark,privacy,birds,geo,transport,avro,remote,onnx,serve,office,stats,docs,dev
 
 # What compiles, draws, downloads or caches does so inside the repository; nothing is left elsewhere.
 CACHE := $(CURDIR)/.cache

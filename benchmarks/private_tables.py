@@ -1,7 +1,7 @@
 """Private tables of Adult: what a classifier and pair tables lose to noise, by way of release.
 
 Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
-       [--first N] [--ways ...] [--simulated]
+       [--first N] [--ways ...] [--simulated] [--merge FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
@@ -47,6 +47,7 @@ from sumwise.privacy.accounting import loose_rho, rho_of_epsilon
 DELTA = 1e-6
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
+SEEDED = RESULTS.with_name("private_tables_seeded.json")
 
 
 def former(tables: Tables, epsilon: float, pure: bool, seed: int) -> Tables:
@@ -193,8 +194,21 @@ def summary(lines: list[dict]) -> list[dict]:
     return out
 
 
+def merge(paths: list[Path]) -> None:
+    """Put runs together: by data, way of release and epsilon, means over draws with their standard deviations."""
+    draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
+    out: dict = {}
+    for row in summary(draws):
+        by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
+        by_way[f"{row.pop('epsilon'):g}"] = row
+    command = "python benchmarks/private_tables.py --simulated --draws 10, in parts; AIM without --simulated"
+    facts = {"command": command, "delta": DELTA, "seed": "the draw, of noise and fit"}
+    SEEDED.write_text(json.dumps(facts | {"data": out}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--merge", type=Path, nargs="+")
     parser.add_argument("--data", default="adult")
     parser.add_argument("--attributes", type=int)
     parser.add_argument("--columns", nargs="+")
@@ -206,6 +220,9 @@ def main() -> None:
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    if arguments.merge:
+        merge(arguments.merge)
+        return
     warnings.simplefilter("ignore", NotConverged)
     tables, test, y, codes = load(arguments.data, arguments.attributes, arguments.columns, arguments.simulated)
     kept = json.loads(arguments.out.read_text())["draws"] if arguments.out.exists() else []

@@ -11,6 +11,7 @@ from hypothesis.extra.pandas import column, data_frames
 
 from sumwise import Domain, Tables
 from sumwise.errors import DataError, SumwiseError
+from sumwise.maxent import MaxEntClassifier
 
 
 @pytest.fixture
@@ -120,3 +121,21 @@ def test_table_beyond_all_memory_is_refused():
     wide = pd.DataFrame({f"c{i}": np.arange(300) for i in range(5)})
     with pytest.raises(DataError, match="has 2,430,000,000,000 cells"):
         Tables.from_frame(wide, list(wide), order=5)
+
+
+def test_missing_values_may_be_a_level_of_their_own():
+    rows = {"a": ["p", None, "q", None, "p", "p"], "b": [1.0, 2.0, np.nan, np.nan, 1.0, 2.0], "y": [1, 0, 0, 1, 1, 0]}
+    found = Tables.from_frame(rows, ["a", "b"], label="y", missing="level")
+    table = found["a", "b"]
+    assert set(found.domain.levels("a")) == {"p", "q", None}
+    assert set(found.domain.levels("b")) == {1, 2, None}
+    at = {a: {v: i for i, v in enumerate(found.domain.levels(a))} for a in ("a", "b")}
+    for a, b, count, labels in (("p", 1, 2, 2), ("p", 2, 1, 0), (None, 2, 1, 0), ("q", None, 1, 0), (None, None, 1, 1)):
+        cell = at["a"][a], at["b"][b]
+        assert table.counts[cell] == count
+        assert table.label_sums[cell] == labels
+    assert table.counts.sum() == 6
+    model = MaxEntClassifier(random_state=0).fit(found)
+    people = {"a": ["p", None, "p"], "b": [1.0, np.nan, np.nan]}
+    assert np.array_equal(model.model_.schema.codes(people)[:, 0], [at["a"]["p"], at["a"][None], at["a"]["p"]])
+    assert np.array_equal(model.model_.schema.codes(people)[:, 1], [at["b"][1], at["b"][None], at["b"][None]])

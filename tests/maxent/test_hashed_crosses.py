@@ -136,3 +136,10 @@ def test_saved_model_and_rows_follow(tmp_path):
     drawn = SampledLogistic(MaxEntClassifier(), random_state=0).fit(hashed)
     for other in (sky, drawn):
         assert np.abs(other.predict_proba(GRID) - model.predict_proba(GRID)).mean() < 0.1
+
+
+def test_a_device_refuses_crosses():
+    pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
+    _, hashed = hashed_tables(people(200), 5, 0)
+    with pytest.raises(DataError, match="can't be trained on a device"):
+        MaxEntClassifier(device="cpu:0").fit(hashed)

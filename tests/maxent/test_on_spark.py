@@ -14,6 +14,9 @@ import pytest
 from killed import STAND_STILL
 from maxent_settings import classifier
 from sumwise import NotConverged, synthetic
+from sumwise.aggregate import aggregate
+from sumwise.encoding import Encoding
+from sumwise.encoding.rules import Cross, Levels
 from sumwise.maxent import on_spark, trainers
 from sumwise.maxent.on_spark import Sums, merge, summed
 
@@ -31,7 +34,7 @@ def tables():
 def fitted(tables, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        return classifier(**OPTIONS, **options).fit(tables)
+        return classifier(**{**OPTIONS, **options}).fit(tables)
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,18 @@ def test_merged_sums_are_those_of_all_chains(shares):
     found = merge({0: summed(parts[0].astype(float))}, {0: summed(parts[1].astype(float)), 1: Sums(parts[1])}, 200)
     assert np.array_equal(found[0].dense(200), parts[0] + parts[1])
     assert np.array_equal(found[1].values, parts[1])
+
+
+@pytest.mark.spark
+def test_hashed_crosses_are_trained_as_here(spark):
+    rows = synthetic.rows(**WORLD).frame()
+    plain = {a: Levels(a, tuple(range(k))) for a, k in zip(("f0", "f1", "f2"), WORLD["sizes"])}
+    encoding = Encoding({**plain, "both": Cross(("f0", "f1"), 7, 1)})
+    sets = [("both",), ("f0", "f2"), ("f1", "f2")]
+    crossed = aggregate(rows, ["f0", "f1", "f2", "both"], "label", encoding=encoding, subsets=sets)
+    here = fitted(crossed, engine="gibbs", max_iter=3)
+    there = fitted(crossed, engine="spark", max_iter=3, master=spark.sparkContext.master)
+    assert np.array_equal(there.theta_, here.theta_)
 
 
 class Stopped(Exception):

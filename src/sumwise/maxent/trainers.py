@@ -74,7 +74,7 @@ class Settings:
             return engines.choose(self.engine, stats.layout, len(stats.shares))
         checks.choice(self.engine, "engine on a device", ("auto", "gibbs"))
         if stats.layout.crossed:
-            raise DataError("Hashed crosses are trained with here, not on a device.", hint="use device='cpu'.")
+            raise DataError("Tables with hashed crosses can't be trained on a device.", hint="use device='cpu'.")
         find_device(self.device)
         return "gibbs"
 
