@@ -36,6 +36,8 @@ from sumwise.noise import Poisson
 RESULTS = Path(__file__).parent / "results" / "cgm_figures.json"
 SEEDS = range(2000, 2010)
 SMALL, LARGE = (0.5, 1.0, 1.0, 1.0), (5.0, 10.0, 10.0, 10.0)
+SCALES = [10.0, 40.0]  # of the noise of moves
+MOST_STEPS = 2500  # of EM; the paper ends after 250
 SHARE = 1e-4  # of the initial excess that may be left
 
 
@@ -171,12 +173,12 @@ def maes(em, morning, theta):
 def places():
     """Pairwise and node MAE, learned from noisy moves and from noisy places (sums of the noisy moves)."""
     rows = []
-    for b in (10.0, 40.0):
+    for b in SCALES:
         found = {}
         for seed in SEEDS:
             morning = synthetic.mobility((3, 3), 4, 5000, scale=b, random_state=seed)
             for kind, tables in {"moves": morning.edge_tables, "places": morning.node_tables}.items():
-                em = CollectiveEM(FreeTables(), max_iter=250, tol=1e-7, random_state=0).fit(tables)
+                em = CollectiveEM(FreeTables(), max_iter=MOST_STEPS, standard_errors=False, random_state=0).fit(tables)
                 found.setdefault(kind, []).append((*maes(em, morning, em.theta_), em.fit_.converged, em.fit_.n_iter))
                 if em.baseline_ is not None:
                     found.setdefault("moves, ignoring noise", []).append((*maes(em, morning, em.baseline_), True, 0))
@@ -233,7 +235,9 @@ PARTS = {"exact": exact, "methods": methods, "grids": grids, "places": places, "
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    parser.add_argument("--scales", nargs="*", type=float, default=SCALES, help="noise of the part `places`")
     given = parser.parse_args()
+    SCALES[:] = given.scales
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     warnings.simplefilter("ignore")
     for name in given.parts or PARTS:

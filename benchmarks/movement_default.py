@@ -1,4 +1,4 @@
-"""Which default of FlowModel's `movement`? "distance" against "adaptive" on generated populations with known paths.
+"""Which default of FlowModel's `movement`? Two ways and the choice between them, on generated populations.
 
     python benchmarks/movement_default.py --draws 10 --kinds residents wave      # three minutes of one core
 
@@ -68,6 +68,7 @@ def population(kind, places, rng):
     return np.stack([anywhere if t % 2 == 0 else work for t in range(TIMES)], axis=1)
 
 
+WAYS = ("distance", "adaptive", "auto")
 KINDS = ("residents", "wanderers", "wave", "partial", "spread", "commuters")
 
 
@@ -97,7 +98,7 @@ def draw(kind, seed):
         np.add.at(flows[t], (paths[:, t], paths[:, t + 1]), 1.0)
     seen = rng.binomial(counts, 0.5).astype(float)
     out = {"kind": kind, "seed": seed}
-    for movement in ("distance", "adaptive"):
+    for movement in WAYS:
         began = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -108,17 +109,19 @@ def draw(kind, seed):
 
 
 def summary(rows):
-    """Means and standard errors of the difference, by kind."""
+    """Means by kind, and what the others have more than "distance", with standard errors."""
     out = []
     for kind in dict.fromkeys(r["kind"] for r in rows):
         these = [r for r in rows if r["kind"] == kind]
         found = {"kind": kind, "draws": len(these)}
         for what in ("score", "movers"):
-            each = np.array([[r[m][what] for m in ("distance", "adaptive")] for r in these])
-            more = each[:, 1] - each[:, 0]
-            found[what] = dict(zip(("distance", "adaptive"), np.round(each.mean(axis=0), 4).tolist()))
-            found[what] |= {"adaptive better in": int((more > 0).sum()), "difference": round(float(more.mean()), 4)}
-            found[what]["se"] = round(float(more.std(ddof=1) / np.sqrt(len(more))), 4) if len(more) > 1 else None
+            each = np.array([[r[m][what] for m in WAYS] for r in these])
+            found[what] = dict(zip(WAYS, np.round(each.mean(axis=0), 4).tolist()))
+            for k, way in enumerate(WAYS[1:], 1):
+                more = each[:, k] - each[:, 0]
+                error = float(more.std(ddof=1) / np.sqrt(len(more))) if len(more) > 1 else None
+                found[what][f"{way} above distance"] = round(float(more.mean()), 4)
+                found[what][f"se of {way}"] = error if error is None else round(error, 4)
         out.append(found)
     return out
 

@@ -66,7 +66,7 @@ def test_missing_weeks_and_cells_are_estimated():
 
 def test_movement_is_learned_from_left_out_times_and_the_flows_are_certified():
     counts, flows = population(n=20000, times=8)
-    model = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts)
+    model = FlowModel(LINE, "distance", noise=Gaussian(20.0)).fit(counts)
     assert model.scores_["chosen"].sum() == 1
     assert 0 <= model.fit_.gap <= 1e-4 * abs(model.fit_.objective)
     # No more moves than needed, and no fewer: the net flow to the right is found.
@@ -74,7 +74,7 @@ def test_movement_is_learned_from_left_out_times_and_the_flows_are_certified():
     found = sum((net * f).sum() for f in model.steps_[0])
     assert 0.6 < found / (net * flows).sum() < 1.05
     assert np.abs(model.nodes_ - counts).mean() < 20  # within the noise, although 20,000 individuals pull
-    known = FlowModel(LINE, noise=Gaussian(20.0), weight=1.0).fit(counts)
+    known = FlowModel(LINE, "distance", noise=Gaussian(20.0), weight=1.0).fit(counts)
     assert np.abs(known.nodes_ - counts).mean() > 100
 
 
@@ -186,7 +186,7 @@ def test_seasons_share_movement_and_have_their_own_flows():
     years = {year: population(n=4000, times=5, seed=year) for year in (1, 2, 3)}
     frame = pd.concat([long_frame(counts).assign(year=year) for year, (counts, _) in years.items()])
     frame = frame[~((frame["year"] == 2) & (frame["week"] == 3))]  # a week without counts, in one year
-    model = FlowModel(LINE, noise=Gaussian(10.0)).fit(
+    model = FlowModel(LINE, "distance", noise=Gaussian(10.0)).fit(
         frame, time="week", place="cell", count="abundance", season="year"
     )
     assert list(model.seasons_) == [1, 2, 3]
@@ -306,3 +306,17 @@ def test_report_refuses_data_of_another_fit():
     array.check_data(counts)
     with pytest.raises(DataError, match="not the data"):
         array.report(counts[:3])
+
+
+def test_the_default_takes_what_predicts_left_out_times_better():
+    drifting, _ = population(n=20000, times=8)
+    moving = FlowModel(LINE, noise=Gaussian(20.0)).fit(drifting)
+    assert moving.adapted_
+    rng = np.random.default_rng(0)
+    still = np.array([500.0, 300, 100, 60, 40]) + rng.normal(0, 5, (9, 5))
+    staying = FlowModel(LINE, noise=Gaussian(5.0)).fit(still)
+    assert not staying.adapted_
+    for model, counts in ((moving, drifting), (staying, still)):
+        both = [FlowModel(LINE, kind, noise=model.noise).fit(counts) for kind in ("distance", "adaptive")]
+        better = int(np.argmin([b.scores_["error"].min() for b in both]))
+        np.testing.assert_allclose(model.nodes_, both[better].nodes_)

@@ -19,6 +19,7 @@ from sumwise.collective.movement_search import (
     Learned,
     candidates,
     from_adapting,
+    from_either,
     from_left_out_times,
     from_likelihood,
     from_tracks,
@@ -57,11 +58,12 @@ class FlowModel(FlowExchange):
     ----------
     places : Places, optional
         Where the places are. Without them, all moves other than staying are equally likely.
-    movement : {"distance", "adaptive"}, Movement or list of Movement, default "distance"
+    movement : {"auto", "distance", "adaptive"}, Movement or list of Movement, default "auto"
         ``"distance"`` learns a cost of leaving and a scale of distance; of all that predict left-out times about
         equally well it takes the one with the fewest moves. ``"adaptive"`` starts from distance and lets the moves of
-        every step follow the flows: better where many individuals move at every step. A list gives the types to choose
-        from.
+        every step follow the flows: better where many individuals move at every step, worse where most stay. ``"auto"``
+        takes the one of these two that predicts left-out times better, and distance where tracks or counts of moves
+        are given, with memory, and for fewer than five times. A list gives the types to choose from.
     noise : Noise, optional
         How counts differ from the truth (any of `sumwise.noise`). Default: Poisson for whole numbers; anything else is
         taken as relative abundance with a standard deviation of 1% of the mean of a place. With
@@ -109,6 +111,8 @@ class FlowModel(FlowExchange):
         What was estimated with ``detection=``, by time or by place, and standard errors.
     log_moves_, log_start_ : list of (L, L) arrays, array, or None
         With adaptive movement: log-probabilities of the moves of every step, and of the first places.
+    adapted_ : bool
+        Whether moves adapted to the flows.
     scores_ : DataFrame or None
         What movement was chosen by.
     n_ : float
@@ -142,7 +146,7 @@ class FlowModel(FlowExchange):
     def __init__(
         self,
         places: Places | None = None,
-        movement: Any = "distance",
+        movement: Any = "auto",
         noise: Noise | None = None,
         population: str = "fixed",
         size: float | None = None,
@@ -319,9 +323,9 @@ class FlowModel(FlowExchange):
         if self.size is not None:
             checks.positive(self.size, "size", ndim=0)
         given = self.movement if isinstance(self.movement, (list, tuple)) else [self.movement]
-        known = isinstance(self.movement, str) and self.movement in ("distance", "adaptive")
+        known = isinstance(self.movement, str) and self.movement in ("auto", "distance", "adaptive")
         if not known and not (given and all(isinstance(m, Movement) for m in given)):
-            hint = "give 'distance', 'adaptive', a Movement or a list of them."
+            hint = "give 'auto', 'distance', 'adaptive', a Movement or a list of them."
             raise DataError(f"movement is {self.movement!r}.", hint=hint)
         self._check_order(given)
         if self.detection is not None:
@@ -405,7 +409,8 @@ class FlowModel(FlowExchange):
                 f"{known} times are too few to choose among {len(grid)} movements.",
                 hint="give tracks, or one Movement.",
             )
-        return from_left_out_times(problems, grid)
+        either = isinstance(self.movement, str) and self.movement == "auto" and self.order == 1
+        return (from_either if either else from_left_out_times)(problems, grid)
 
     def _keep(self, problems: list[FlowProblem], learned: Learned) -> None:
         one = problems[0]
@@ -413,6 +418,7 @@ class FlowModel(FlowExchange):
         self.noise_, self.mask_ = one.noise, one.mask
         self.movements_, self.weights_, self.scores_ = learned.movements, learned.weights, learned.scores
         self.log_likelihood_ = learned.log_likelihood
+        self.adapted_ = learned.adapted is not None
         adapted = learned.adapted[0] if learned.adapted is not None and len(problems) == 1 else None
         self.log_moves_, self.log_start_ = (None, None) if adapted is None else (adapted.logs, adapted.start)
         self.steps_ = [mean_flows(problems, fits) for fits in learned.fits]

@@ -158,6 +158,13 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     return replace(found, adapted=[steps for steps, _ in made])
 
 
+def from_either(problems: list[FlowProblem], grid: list[Movement]) -> Learned:
+    """Movement by distance, or moves that adapt to the flows: whichever predicts left-out times better."""
+    by_distance, adapting = from_left_out_times(problems, grid), from_adapting(problems)
+    errors = [float(np.min(found.scores["error"])) for found in (by_distance, adapting) if found.scores is not None]
+    return adapting if errors[1] < errors[0] else by_distance
+
+
 def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[StepMoves, CountsFit]:
     """Moves of every step that follow the flows, starting from a movement; and the flows under them."""
     first = movement.log_moves(problem.places, problem.far)

@@ -204,28 +204,34 @@ class Sweeps:
         used, total = (self.n * self.u).sum(-1), batch.total[:, None]
         self.whole = total.maximum(used + 1e-3 * total)
         self.rest = self.whole - used
+        part, left = self.u * self.n, self.rest[..., None]
+        self.mean = point.cells / total[..., None] * (1.0 + part.sum(-1, keepdim=True) / left) - part / left
 
     def block(self, x):
         return self.diagonal * x - self.n * ((self.n * x).sum(-1, keepdim=True) / self.whole[..., None])
 
     def substitute(self, rhs, down):
-        """Solve with the lower (first time to last) or the upper triangle of blocks."""
+        """Solve with the lower (first time to last) or the upper triangle of blocks.
+
+        With r what a node receives, its part is ``inverse rhs + u (k - r)``, where k is one number: the mean of r, and
+        the rank that is taken off. All that doesn't depend on r is computed for all times at once.
+        """
         point, n_times = self.point, rhs.shape[1]
         weights, sums = (point.back, point.back_sum) if down else (point.forth, point.forth_sum)
+        own = self.inverse * rhs
+        pull = ((self.u * rhs).sum(-1) / self.rest)[..., None]
         x, received = rhs.new_empty(rhs.shape), None
-        total = self.batch.total[:, None]
         for j in range(n_times):
             t = n_times - 1 - j if down else j
-            here = rhs[:, t]
-            if received is not None:
-                mean = (point.cells[:, t] * received).sum(-1, keepdim=True) / total
-                here = here - self.n[:, t] * (received - mean)
-            pull = (self.u[:, t] * here).sum(-1, keepdim=True) / self.rest[:, t, None]
-            own = self.inverse[:, t] * here + self.u[:, t] * pull
-            x[:, t] = own
+            if received is None:
+                here = own[:, t].addcmul(self.u[:, t], pull[:, t])
+            else:
+                shift = (self.mean[:, t] * received).sum(-1, keepdim=True) + pull[:, t]
+                here = own[:, t].addcmul(self.u[:, t], shift - received)
+            x[:, t] = here
             if j < n_times - 1:
                 k = t - 1 if down else t
-                sent = own if received is None else received + own
+                sent = here if received is None else received + here
                 received = product(self.batch.links[k][0], weights[:, k] * sent, down) / sums[:, k]
         return x
 

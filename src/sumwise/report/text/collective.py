@@ -332,10 +332,8 @@ def _uncertainty(context: Context, summary: Summary) -> None:
 
 def _assumed(model: FlowModel) -> list[str]:
     varying = model.population == "varying"
-    if model.log_likelihood_ is not None:
-        moves = MOVES["tracks"]
-    else:
-        moves = MOVES[model.movement if isinstance(model.movement, str) else "given"]
+    learned = "adaptive" if model.adapted_ else "distance" if isinstance(model.movement, str) else "given"
+    moves = MOVES["tracks" if model.log_likelihood_ is not None else learned]
     out = [
         "Individuals may enter and leave at every time; few do unless counts say otherwise."
         if varying

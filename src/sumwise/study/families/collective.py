@@ -290,7 +290,7 @@ def _movement(given: dict[str, Any]) -> Any:
             hint="give movement to learn it, or stay and scale where they are known.",
         )
     if not parameters:
-        return given.get("movement", "distance")
+        return given.get("movement", "auto")
     return Movement(**parameters)
 
 
