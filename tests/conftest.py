@@ -35,7 +35,9 @@ SLOW = {
 }
 SLOW |= {"privacy", "proportions", "report", "study", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
-SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py"}
+SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "test_gallery.py", "test_server.py"}
+CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
+SLOW_FILES |= CORE_FILES
 
 UNDRAWN = {"cli", "study", "corpus"}
 
@@ -48,6 +50,8 @@ def pytest_collection_modifyitems(items):
             continue
         if place.parts[0] in SLOW or place.name in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
+        if place.name in CORE_FILES:
+            item.add_marker(pytest.mark.core)
 
 
 @pytest.hookimpl(wrapper=True)
