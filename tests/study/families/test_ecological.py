@@ -58,7 +58,7 @@ def test_shares_with_rests_and_no_total_count_units_alike(tmp_path):
     names = '[columns]\ngroups = ["x"]\nrest_group = "others"\noutcomes = ["t"]\nrest_outcome = "none"\ntotal = 1000'
     made = study(tmp_path, HEAD + f'file = "s.csv"\n{names}')
     assert made.margins.rows.tolist() == [[200, 800], [600, 400]]
-    assert "counts as 1,000 people" in " ".join(made.cautions)
+    assert "units of 1,000 people each" in " ".join(made.cautions)
 
 
 @pytest.mark.parametrize(
