@@ -8,12 +8,12 @@ from sumwise.distribution.embedding import LinearEmbedding
 from sumwise.distribution.fisher import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.gaussian_kernel import GaussianKernel, MarginalKernel
+from sumwise.distribution.gaussian_mixture import mixture_similarity
 from sumwise.distribution.gaussian_w2 import GaussianW2Kernel
 from sumwise.distribution.importance import partial_dependence, permutation_importance
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
-from sumwise.distribution.mixture_similarity import mixture_similarity
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.process import BagGaussianProcess
 from sumwise.distribution.pyramid import PyramidMatchKernel
