@@ -104,3 +104,14 @@ def test_a_training_that_moves_away_starts_again_with_smaller_steps(people, monk
     monkeypatch.setattr(trainers, "BACK_OFF", 0)
     with pytest.warns(NotConverged, match="farther off than they were at the start"):
         classifier(**options).fit(tables)
+
+
+def test_a_refit_from_the_last_one_takes_fewer_steps_to_the_same_place(people):
+    frame, names, tables = people
+    model = classifier(engine="gibbs", n_chains=1000, random_state=0, warm_start=True).fit(tables)
+    cold = model.fit_.n_iter
+    more = Tables.from_frame(frame.iloc[:19_000], names, label="label", domain=tables.domain)
+    theta = model.fit(more).theta_
+    assert model.fit_.n_iter < cold / 2
+    other = classifier(engine="gibbs", n_chains=1000, random_state=1).fit(more)
+    assert np.sqrt(np.mean((theta - other.theta_) ** 2)) < 0.05

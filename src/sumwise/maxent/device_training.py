@@ -162,7 +162,7 @@ def by_steps(
             state.history["misfit"].append(float(distance))
             state.history["moment_error"].append(float(error))
             state.history["held_out"].append(last if i == len(scores_here) else float("nan"))
-            enough = check_agreement(state, float(distance), options.tol)
+            enough = check_agreement(state, float(distance), options)
             stop = after(state) or enough or stop
         if stop:
             state.pull()

@@ -27,7 +27,7 @@ from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import CALM, SETTLED, StepOptions, TrainingState, by_lbfgs, by_steps, start
+from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, start
 from sumwise.memory import check_fits
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
@@ -217,6 +217,7 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     scorer = None if held_out is None else _scorer(problem, held_out)
     kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
     how, first = step_options(problem, options), state.to_dict()
+    how = how if begin is None else replace(how, settled=WARM)
 
     def attempt(state: TrainingState, how: StepOptions) -> tuple[TrainingState, bool, LogLinearModel, bool]:
         with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
@@ -234,7 +235,7 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     distance = state.history["misfit"][-1]
     history = {k: np.array(v) for k, v in state.history.items()}
     if not converged:
-        early = f"that must last for {CALM} steps after the first {SETTLED}; raise max_iter."
+        early = f"that must last for {CALM} steps after the first {how.settled}; raise max_iter."
         hint = early if distance < options.tol else None
         hint = "moments are farther off than they were at the start; lower step and step_mu." if farther else hint
         warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=6)
@@ -272,7 +273,7 @@ def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalt
     state = start(stats)
     state.parameters, state.mean = mean.copy(), mean.copy()
     how = replace(step_options(problem, settings.options), step_theta=0.0, tol=0.0)
-    with closing(_engine(problem, settings, model.chains)) as engine:
+    with closing(_engine(problem, settings, model.chains, fewer=False)) as engine:
         state, _ = _run(stats, engine, how, state, Checkpoint(None, key=None), settings, FOLLOW)
         return replace(_model(problem, state.mean, engine), fit=model.fit)
 
@@ -344,8 +345,8 @@ def step_options(problem: Problem, options: SolverOptions) -> StepOptions:
     )
 
 
-def _engine(problem: Problem, settings: Settings, before: dict | None) -> Any:
-    """The engine that moments come from; chains go on from those before where they are as many."""
+def _engine(problem: Problem, settings: Settings, before: dict | None, fewer: bool = True) -> Any:
+    """The engine that moments come from; chains go on from those before where they are as many, some at first."""
     stats = problem.stats
     if problem.engine not in SAMPLING:
         return engines.ExactMoments(problem.engine, stats)
@@ -356,7 +357,7 @@ def _engine(problem: Problem, settings: Settings, before: dict | None) -> Any:
     if before is not None and len(before["labels"]) >= n:
         chains.codes[:], chains.labels[:] = before["codes"][:n], before["labels"][:n]
     options = settings.options
-    active = n if before is not None or settings.brief else min(n, max(n // FEWER, FEW_CHAINS))
+    active = min(n, max(n // FEWER, FEW_CHAINS)) if fewer and not settings.brief else n
     blocks = _named_blocks(problem.schema, options.blocks) if options.blocks != "auto" else engines.strong_pairs(stats)
     if settings.on_device:
         seed = int(rng.integers(0, 2**62))

@@ -25,7 +25,7 @@ from sumwise.maxent.kernels.contrastive import (
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
-SETTLED = 80  # no test before this many steps
+SETTLED, WARM = 80, 20  # no test before this many steps; from where an earlier fit ended
 CALM = 20  # steps in a row that must pass it
 AVERAGED = 0.5  # steps made besides, as a share of those until moments agree, to average out the error of sampled ones
 RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
@@ -43,6 +43,7 @@ class StepOptions:
     decay: float = 0.0
     average: bool = True
     tol: float = 0.1
+    settled: int = SETTLED
 
 
 @dataclass
@@ -132,16 +133,16 @@ def by_steps(
         state.history["held_out"].append(float("nan") if held_out is None else held_out(state.mean))
         if not np.isfinite(state.parameters.theta).all():
             raise DataError(f"Training diverged after {state.n_iter} steps.", hint="lower step, or raise penalty_mu.")
-        enough = check_agreement(state, distance, options.tol, engine.sampled)
+        enough = check_agreement(state, distance, options, engine.sampled)
         if after(state) or enough:
             return state.agreed > 0
         if state.agreed == state.n_iter:
             engine.expand()
 
 
-def check_agreement(state: TrainingState, distance: float, tol: float, sampled: bool = True) -> bool:
+def check_agreement(state: TrainingState, distance: float, options: StepOptions, sampled: bool = True) -> bool:
     """Note whether moments agree after this step; return whether as many steps are made as are wanted."""
-    state.calm = state.calm + 1 if distance < tol and state.n_iter >= SETTLED else 0
+    state.calm = state.calm + 1 if distance < options.tol and state.n_iter >= options.settled else 0
     if state.calm >= CALM and not state.agreed:
         state.agreed = state.n_iter
     return 0 < (1 + AVERAGED * sampled) * state.agreed <= state.n_iter
