@@ -29,3 +29,9 @@ def test_links_in_code_and_to_the_outside_are_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("`[a](gone.md)` [b](https://example.org)\n\n```python\nx[0](gone.md)\n```\n", "utf-8")
     assert check_links.broken_links(page) == []
+
+
+def test_every_chapter_of_the_explanation_is_in_its_index():
+    folder = ROOT / "docs" / "explanation"
+    listed = (folder / "index.md").read_text("utf-8").splitlines()
+    assert [p.stem for p in folder.glob("*.md") if p.stem not in ("index", *listed)] == []

@@ -479,7 +479,8 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     if min(m.n_rows, m.n_cols) < 2 or m.n_units < 8:
         return []
     frame = aggregation_bias_test(m)
-    p, weak = frame["p value"].to_numpy(), int((frame["power"] < 0.8).sum())
+    p, adjusted = frame["p value"].to_numpy(), frame["adjusted p"].to_numpy()
+    weak = int((frame["power"].to_numpy() < 0.8).sum())
     summary.add(
         "certainty",
         table(
@@ -496,7 +497,7 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
             "in five. A straight line proves nothing: some aggregation bias leaves no trace in totals.",
         ),
     )
-    if not (frame["adjusted p"] < 0.01).any():
+    if not (adjusted < 0.01).any():
         return []
     return [
         "Read with caution: group behaviour appears to vary with the composition of units "
