@@ -1,6 +1,6 @@
 """Flows of a year on a fine grid with local moves: CPU seconds and memory to a certified gap.
 
-    python benchmarks/collective_large.py --side 300     # 90,000 cells x 52 weeks, about a minute and 5.5 GB
+    python benchmarks/collective_large.py --side 300     # 90,000 cells x 52 weeks, about a minute and 3 GB
 
 A population whose centre drifts by a tenth of the grid and back, Gaussian noise, moves to the eight neighbours.
 """

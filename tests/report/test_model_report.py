@@ -26,7 +26,7 @@ from sumwise.study.fitting import fit_problem, read_result
 # Functions and files of sumwise from a fitted model to its page, without the mathematics of the family (its package,
 # kernels, checks of arguments, columns made numbers).
 MOST_FUNCTIONS, MOST_FILES = 120, 25
-MORE = {"collective": (10, 3)}  # its pages have three kinds of maps
+MORE = {"collective": (6, 3)}  # its pages have three kinds of maps
 
 
 def problem(folder, family, frame, columns, method="auto", data="", options=""):
