@@ -34,9 +34,13 @@ def test_nouns_and_support_stay_light(name):
 
 
 def test_families_leave_the_optional_packages_alone():
-    for name in ("ecological", "proportions", "distribution", "collective", "maxent"):
-        optional = {"matplotlib", "duckdb", "pyspark", "torch", "opendp", "jinja2"}
-        assert not loaded(f"import sumwise.{name}") & optional, name
+    optional = ["matplotlib", "duckdb", "pyspark", "torch", "opendp", "jinja2"]
+    lines = [  # one process for all: the first family that loads one is named
+        f"import sumwise.{name}; print('{name}', *[m for m in {optional} if m in sys.modules])"
+        for name in ("ecological", "proportions", "distribution", "collective", "maxent")
+    ]
+    printed = run("; ".join(["import sys", *lines])).splitlines()
+    assert printed == ["ecological", "proportions", "distribution", "collective", "maxent"]
 
 
 def test_import_takes_under_three_times_numpy():
@@ -44,7 +48,9 @@ def test_import_takes_under_three_times_numpy():
         return min(float(run(TIMED.format(module))) for _ in range(5))
 
     best("sumwise")  # byte-compile first
-    ratios = [best("sumwise") / best("numpy") for _ in range(3)]  # a busy machine disturbs one measurement, not three
+    ratios = []
+    while len(ratios) < 3 and min(ratios, default=3.0) >= 3:  # a busy machine disturbs one measurement, not three
+        ratios.append(best("sumwise") / best("numpy"))
     assert min(ratios) < 3, ratios
 
 
