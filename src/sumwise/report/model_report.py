@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from sumwise import checks
 from sumwise.diagnostics import family_of, fit_others, other_methods
 from sumwise.errors import DataError
+from sumwise.memory import array_bytes, check_fits, in_words
 from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.summary import bullets, note
 from sumwise.storage.atomic import new_file
 
+PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
 TEXTS = ("ecological", "proportions", "distribution", "collective", "maxent")
 DETAILS = tuple(f.name for f in fields(Context) if f.name not in ("model", "data", "not_compared", "frames"))
 
@@ -198,6 +200,7 @@ def report(
     for name in details:
         checks.known(name, DETAILS, "option of report")
     check_is_fitted(model)
+    check_memory(data)
     context = Context(model, data, truth, title=title, **details)
     checks.fraction(context.level, "level")
     context.compare, context.not_compared = _compared(context, compare)
@@ -207,6 +210,17 @@ def report(
     if context.notes:
         summary.add("provenance", bullets(list(context.notes), "How the data were prepared"))
     return Report(summary.to_dict(), context.frames)
+
+
+def check_memory(data: Any) -> None:
+    """Refuse a report that free memory won't hold, with the size: figures and tables copy the data several times."""
+    held = array_bytes(data)
+    check_fits(
+        PAGE_BYTES + COPIES * held,
+        "The report",
+        f"the data, {in_words(held)}, which figures and tables copy {COPIES} times",
+        "report on fewer units or rows; the model and its estimates need no report.",
+    )
 
 
 def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> Any:
