@@ -8,6 +8,7 @@ import pytest
 from sumwise import Domain, Table, Tables
 from sumwise.aggregate import aggregate
 from sumwise.errors import DataError, MissingExtra
+from sumwise.maxent import amount_tables
 from sumwise.noise import Gaussian, Geometric, Laplace, Summed
 from sumwise.privacy import Budget, PersonBounds, mechanisms, plan_release, release
 from sumwise.provenance import Provenance
@@ -378,3 +379,20 @@ def test_counts_beyond_doubles_are_refused():
 def test_numpy_numbers_are_numbers(tables):
     assert plan_release(tables, 1.0, bounds=np.int64(3)).sensitivities == (3, 3, 3)
     assert plan_release(tables, 3.0, split=np.array([1, 1, 4])).losses == pytest.approx((0.5, 0.5, 2))
+
+
+@pytest.mark.parametrize("amounts", [[0.0, 1.0, 1.0, 0.0], [0.0, 0.5, 1.0, 0.0]])
+def test_whether_amounts_are_whole_decides_nothing(amounts):
+    rows = {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1], "y": amounts}
+    tables = amount_tables(rows, ["a", "b"], "y", 0, 1, domain=Domain({"a": 2, "b": 2}))
+    for mechanism, delta in (("laplace", 0.0), ("gaussian", 1e-6)):
+        noisy = release(tables, 1.0, delta, mechanism, budget=None)["a", "b"].label_sums
+        assert not np.array_equal(noisy, np.round(noisy))
+    with pytest.raises(DataError, match="are fractions"):
+        plan_release(tables, 1.0, mechanism="geometric")
+    assert plan_release(tables, 1.0, mechanism="laplace", bounds=2).bounds == PersonBounds(2, weight=1.0)
+    with pytest.raises(DataError, match="how large a weight"):
+        plan_release(tables, 1.0, mechanism="laplace", bounds=PersonBounds(1))
+    stated = replace(tables, provenance=Provenance(amount=(0, 1)))  # as somebody else has summed them
+    noisy = release(stated, 1.0, 1e-6, "gaussian", 1, budget=None)["a", "b"].label_sums
+    assert not np.array_equal(noisy, np.round(noisy))

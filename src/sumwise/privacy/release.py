@@ -216,7 +216,14 @@ def plan_release(
         raise DataError(f"tables is a {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
     chosen = mechanisms.mechanism(mechanism)
     total = _total_loss(chosen, epsilon, delta)
+    if chosen.whole and tables.provenance.amount is not None:  # whether they happen to be whole would show
+        raise DataError(
+            f"Sums of an amount are fractions; the {chosen.name} mechanism needs whole counts.",
+            hint="use mechanism='laplace' or 'gaussian'.",
+        )
     bounds = _bounds(bounds, tables.provenance)
+    if tables.provenance.amount is not None and bounds.weight is None:
+        bounds = replace(bounds, weight=1.0)  # a row adds 1 in fractions
     _check_levels(tables, public_levels)
     _check_delta(delta, tables.n)
     for t in tables:
