@@ -6,7 +6,7 @@ import pytest
 import sumwise
 from sumwise import Contests, Margins
 from sumwise.ecological import EcologicalEM, error_index, voting_patterns
-from sumwise.errors import DataError, ModelWarning, UnknownName
+from sumwise.errors import DataError, UnknownName
 
 
 def contest(rng, shares, n_units=40):
@@ -87,11 +87,13 @@ def test_a_fit_of_contests_is_saved_and_asked_by_id(tmp_path):
         EcologicalEM(correction="maybe").fit(Contests({0: contest(np.random.default_rng(0), np.eye(2))[0]}))
 
 
-def test_uncertain_groups_of_pooled_contests_are_named():
+def test_uncertain_groups_widen_intervals_of_pooled_contests():
     rng = np.random.default_rng(0)
     common = rng.dirichlet(np.ones(3), 3)
     made = {k: contest(rng, common)[0] for k in range(8)}
-    first = made[0]
-    made[0] = Margins(first.rows, first.cols, row_sd=np.full(first.rows.shape, 5.0))
-    with pytest.warns(ModelWarning, match="Intervals of 1 of 8 contests .first: 0. take counts by group as exact"):
-        assert EcologicalEM(n_groups=4).fit(Contests(made))[0].pooling_ == "pooled"
+    sure = EcologicalEM(n_groups=4).fit(Contests(made))
+    made[0] = Margins(made[0].rows, made[0].cols, row_sd=np.full(made[0].rows.shape, 20.0))
+    noisy = EcologicalEM(n_groups=4).fit(Contests(made))
+    assert noisy[0].pooling_ == "pooled"
+    assert (noisy[0].standard_errors_ > 1.02 * sure[0].standard_errors_).all()
+    np.testing.assert_allclose(noisy[1].standard_errors_, sure[1].standard_errors_)

@@ -48,6 +48,8 @@ class Bounds(EcologicalEstimator):
     3     b      no        0.462        0.692
     """
 
+    can_sample = False
+
     def fit(self, margins: Margins, y: Any = None) -> Bounds:
         """Compute the bounds of `margins`; `y` is ignored."""
         low, high = cell_bounds(margins.rows, margins.cols)
@@ -64,5 +66,5 @@ class Bounds(EcologicalEstimator):
         """What `interval` allows for."""
         return "bounds"
 
-    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+    def _interval(self, _level: float) -> tuple[np.ndarray, np.ndarray]:
         return self.lower_bound_.copy(), self.upper_bound_.copy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
 from sumwise.ecological.result import EcologicalEstimator, fresh
-from sumwise.errors import DataError, ModelWarning, UnknownName
+from sumwise.errors import DataError, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
@@ -204,8 +203,7 @@ class EcologicalEM(EcologicalEstimator):
         fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
         pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
         for key, part in pooled.items():
-            fits[key]._take(contests[key], part, self.n_groups)
-        _warn_of_uncertain_groups(contests, [key for key, part in pooled.items() if part.method != ALONE])
+            EcologicalEM._take(fits[key], contests[key], part, self.n_groups)
         self.contests_ = fits
         unconverged = [key for key, est in fits.items() if not est.fit_.converged]
         steps = sum(est.fit_.n_iter for est in fits.values())
@@ -222,7 +220,9 @@ class EcologicalEM(EcologicalEstimator):
             self._store_errors(self._data(margins))
             return
         self._store(margins, cells_of_table(np.array(margins.rows), np.array(margins.cols), part.table))
-        self.standard_errors_ = part.sd if n_groups else np.full(self.shares_.shape, np.nan)
+        self.standard_errors_ = np.full(self.shares_.shape, np.nan)
+        if n_groups:  # what noisy groups change in the contest alone: at least as much as they change the pooled shares
+            self.standard_errors_ = np.sqrt(part.sd**2 + self._measurement_variance(self._data(margins)))
 
     def _check(self) -> None:
         if self.correction not in ("auto", True, False):
@@ -264,7 +264,7 @@ class EcologicalEM(EcologicalEstimator):
         guess = GUESS if self.dispersion is None else float(self.dispersion)
         part = data
         if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
-            some = checks.generator(self.random_state).choice(len(data.rows), MANY, replace=False)
+            some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
             part = data.some(some)
         first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
@@ -408,17 +408,6 @@ class EcologicalEM(EcologicalEstimator):
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():
             raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
-
-
-def _warn_of_uncertain_groups(contests: Contests, pooled: list) -> None:
-    uncertain = [key for key in pooled if (sd := contests[key].row_sd) is not None and sd.any()]
-    if uncertain:
-        warnings.warn(
-            f"Intervals of {len(uncertain)} of {len(contests)} contests (first: {uncertain[0]!r}) take counts by group "
-            "as exact: pooling doesn't include row_sd. Hint: fit such a contest by itself, which does.",
-            ModelWarning,
-            stacklevel=4,
-        )
 
 
 def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:

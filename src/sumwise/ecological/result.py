@@ -48,6 +48,7 @@ class EcologicalEstimator(Estimator):
     """
 
     uses_row_sd = False
+    can_sample = True  # whether there is a probability model to draw from
 
     cells_: np.ndarray
     total_: np.ndarray
@@ -132,7 +133,7 @@ class EcologicalEstimator(Estimator):
         cells, sd = self._unit_parts(margins)
         return unit_intervals(margins, cells, sd, self.dispersion_, level)
 
-    def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray]:
+    def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray]:
         """Row shares of every unit that reproduce its columns, and the standard deviation of the overall shares."""
         low, high = self.interval(0.95)
         return self.cells_, (high - low) / 3.92
@@ -185,7 +186,7 @@ class EcologicalEstimator(Estimator):
         shares = inside(self.shares_)
         within = (rows @ (shares * (1 - shares))) * (1 + self.dispersion_ * np.maximum(whole - 1, 0))
         between: Any = 0.0
-        if type(self)._sample is not EcologicalEstimator._sample:  # methods without a probability model have no draws
+        if self.can_sample:
             between = np.einsum("ir,drc->dic", rows, self.sample(400, random_state)).var(axis=0)
         wide = norm.ppf((1 + checks.fraction(level, "level")) / 2) * np.sqrt(within + between) / whole
         mean = self.predict(rows)
@@ -204,7 +205,7 @@ class EcologicalEstimator(Estimator):
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
-    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    def _sample(self, _n_draws: int, _rng: np.random.Generator, /) -> np.ndarray:
         raise DataError(f"{type(self).__name__} has no probability model to draw from.", hint="use EcologicalEM().")
 
     def _store(self, margins: Margins, cells: np.ndarray) -> None:

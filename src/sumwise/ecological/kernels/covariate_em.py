@@ -195,7 +195,7 @@ def covariate_shares(
         taken_back, best = False, value
         objectives.append(value)
         changes.append(_moved(first, here, n_rows))
-        if changes[-1] < tol or _settled(objectives):
+        if changes[-1] < tol or _settled(objectives, n):
             here, converged = first, True
             break
         second, between, _ = em(first)

@@ -169,7 +169,8 @@ def common_shares(
     """Minimise F over the shares, by EM steps accelerated by squared extrapolation (Varadhan and Roland 2008).
 
     An extrapolation that makes F worse is taken back. It stops when no share moves by more than `tol` in an EM step, or
-    when F, a log-likelihood, moves by less than 1e-3 over four steps (a step can circle round a flat optimum).
+    when F, a log-likelihood, moves by less than 1e-3 (per thousand units, if there are more) over four steps: it may
+    circle round a flat optimum.
     rows (n, R), cols (n, C), weight (n,), start (R, C) shares.
 
     Examples
@@ -204,7 +205,7 @@ def common_shares(
         taken_back, best = False, value
         objectives.append(value)
         changes.append(float(np.abs(np.exp(first) - np.exp(here)).max()))
-        if changes[-1] < tol or _settled(objectives):
+        if changes[-1] < tol or _settled(objectives, n):
             here, converged = first, True
             break
         second, between = em(first)
@@ -217,9 +218,10 @@ def common_shares(
     return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
 
 
-def _settled(objectives: list[float]) -> bool:
+def _settled(objectives: list[float], n_units: int) -> bool:
+    """Whether F moved by less than 1e-3 over four steps; in large data by less than that per thousand units."""
     last = objectives[-5:]
-    return len(last) == 5 and max(last) - min(last) < 1e-3
+    return len(last) == 5 and max(last) - min(last) < 1e-3 * max(1.0, n_units / 1000)
 
 
 def _extrapolate(here, first, second, longest):

@@ -348,16 +348,30 @@ def _certainty(context: Context, summary: Summary) -> None:
     if context.truth is not None:
         _truth(context, summary, low, high)
     _other_methods(context, summary)
-    if context.method in STABLE and m.n_units >= 4 * m.n_rows * m.n_cols:
+    alone = getattr(est, "pooling_", "alone") == "alone"  # halves would not borrow from the other contests
+    if alone and context.method in STABLE and m.n_units >= 4 * m.n_rows * m.n_cols:
         _halves(context, summary)
     context.convergence(summary)
     if context.method == "EcologicalEM":
+        if hasattr(est, "slopes_"):
+            _slopes(context, summary)
         summary.add("certainty", text(CALIBRATION))
         if hasattr(est, "pooling_"):
             summary.add("certainty", text(POOLING[est.pooling_]))
     _unit_figures(context, summary)
     _maps(context, summary)
     _sensitivity(context, summary)
+
+
+def _slopes(context: Context, summary: Summary) -> None:
+    est = context.model
+    frame = pd.DataFrame(est.slopes_, columns=list(map(str, est.col_names_)))
+    frame.insert(0, "covariate", list(est.covariate_names_))
+    about = (
+        "The change of the log share of each outcome, less the mean over outcomes, per standard deviation of a "
+        "covariate; it is the same for all groups. Dependence on other things remains possible."
+    )
+    summary.add("certainty", table(frame, "Shares depend on covariates", {}, about=about))
 
 
 def _sensitivity(context: Context, summary: Summary) -> None:
