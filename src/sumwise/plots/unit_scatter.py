@@ -16,7 +16,8 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     Parameters
     ----------
     numbers : mapping
-        ``x``, ``t``, ``size``, ``line``, ``lower``, ``upper``, ``group``, ``outcome``.
+        ``x``, ``t``, ``size``, ``line``, ``lower``, ``upper``, ``group``, ``outcome``; ``head_counts`` is False where
+        sizes are no numbers of people.
     ax : matplotlib axes, optional
     bounds : bool, default True
         Draw each unit's bounds of the group's share as a thin upright line.
@@ -54,7 +55,8 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     dots = ax.scatter(numbers["x"], numbers["t"], s=area, alpha=0.6, zorder=2, label="units")
     if np.size(numbers["x"]) <= 2000:
         rows = zip(numbers["x"], numbers["t"], numbers["size"])
-        tips(dots, [f"group {percent(x)}, outcome {percent(t)}, {n:,.0f} people" for x, t, n in rows])
+        people = ", {:,.0f} people" if numbers.get("head_counts", True) else ""
+        tips(dots, [f"group {percent(x)}, outcome {percent(t)}{people.format(n)}" for x, t, n in rows])
     ax.plot([0, 1], numbers["line"], color="#D55E00", label="Goodman's regression", zorder=3)
     ax.set(
         xlim=fitted(numbers["x"], least=(0, 1), pad=0.02),

@@ -59,6 +59,13 @@ def test_shares_with_rests_and_no_total_count_units_alike(tmp_path):
     made = study(tmp_path, HEAD + f'file = "s.csv"\n{names}')
     assert made.margins.rows.tolist() == [[200, 800], [600, 400]]
     assert "units of 1,000 people each" in " ".join(made.cautions)
+    made.fit()
+    page = made.report()
+    assert page.summary["record"]["people"] is None
+    assert "people)" not in page.summary["lead"][0]
+    assert not {"count", "people"} & set(page.frames["estimates"].columns) | (
+        {"count"} & set(page.frames["units"].columns)
+    )
 
 
 @pytest.mark.parametrize(

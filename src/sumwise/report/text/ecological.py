@@ -547,7 +547,7 @@ def _unit_figures(context: Context, summary: Summary) -> None:
     if min(m.n_rows, m.n_cols) < 2 or m.n_units > 5000:
         return
     r, c = int(m.rows.sum(axis=0).argmax()), int(m.cols.sum(axis=0).argmax())
-    numbers = diagnostics.unit_scatter(m, r, c)
+    numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
     frame = pd.DataFrame({"group share": numbers["x"], "outcome share": numbers["t"]})
     if context.head_counts:
         frame["people"] = numbers["size"]

@@ -61,7 +61,9 @@ def test_shares_with_and_without_totals(tmp_path):
     found = guessed(tmp_path, frame)
     assert found.columns["total"] == "n"
     assert (found.columns["rest_group"], found.columns["rest_outcome"]) == ("all others", "none of these")
-    assert guessed(tmp_path, frame.drop(columns="n")).columns["total"] == 1000
+    refusal = guessed(tmp_path, frame.drop(columns="n")).refusal
+    assert "are shares, and no column says of how many people" in str(refusal)
+    assert "--total 1000" in str(refusal)
 
 
 def test_two_files_with_the_same_units(tmp_path):
