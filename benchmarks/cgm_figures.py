@@ -37,7 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "cgm_figures.json"
 SEEDS = range(2000, 2010)
 SMALL, LARGE = (0.5, 1.0, 1.0, 1.0), (5.0, 10.0, 10.0, 10.0)
 SCALES = [10.0, 40.0]  # of the noise of moves
-MOST_STEPS = 2500  # of EM; the paper ends after 250
+MOST_STEPS = 250  # of EM, as in the paper
 SHARE = 1e-4  # of the initial excess that may be left
 
 

@@ -133,18 +133,16 @@ def main():
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="results of other runs to add")
     parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "movement_default.json", type=Path)
     given = parser.parse_args()
-    rows = [r for path in given.merge for r in json.loads(path.read_text("utf-8"))["rows"]]
-    for kind in [] if given.merge else given.kinds:
-        for seed in range(given.draws):
-            rows.append(draw(kind, seed))
-            print(rows[-1], flush=True)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()
-    found = {"command": "python benchmarks/movement_default.py", "commit": commit, "kinds": summary(rows), "rows": rows}
-    given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    for line in found["kinds"]:
-        print(line)
+    rows = [r for path in given.merge for r in json.loads(path.read_text("utf-8"))["rows"]]
+    for kind in [None] if given.merge else given.kinds:
+        rows += [] if kind is None else [draw(kind, seed) for seed in range(given.draws)]
+        found = {"command": "python benchmarks/movement_default.py", "commit": commit}
+        found |= {"kinds": summary(rows), "rows": rows}
+        given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        print(found["kinds"][-1], flush=True)
 
 
 if __name__ == "__main__":
