@@ -114,8 +114,13 @@ class Domain:
 
         from sumwise import frames
 
-        column = pd.Series(checks.listing(values, f"The values of {attribute!r}"))
-        return frames.codes_and_levels(column, attribute, self.levels(attribute))[0]
+        listed = checks.listing(values, f"The values of {attribute!r}")
+        try:
+            return frames.codes_and_levels(pd.Series(listed), attribute, self.levels(attribute))[0]
+        except OverflowError:  # pandas 2.2
+            raise DataError(
+                f"The values of {attribute!r} hold whole numbers beyond any double.", hint="give them as text."
+            ) from None
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: attributes, their sizes, the number of cells."""

@@ -49,17 +49,17 @@ def _encode_values(encoder: Encoder, values: Any, where: str) -> Any:
     import pandas as pd
 
     dtype = values.dtype
-    if isinstance(dtype, np.dtype) or isinstance(values, pd.arrays.NumpyExtensionArray):
-        return encoder.encode(np.asarray(values), where)
-    if isinstance(dtype, pd.CategoricalDtype):
-        body = {"categories": dtype.categories, "codes": values.codes, "ordered": bool(dtype.ordered)}
-        return {"values": {"sort": "category", **encoder.named(body, where)}}
-    if isinstance(dtype, pd.StringDtype):
+    if isinstance(dtype, pd.StringDtype):  # before NumPy's: pandas 2.2 derives it from there
         missing = np.asarray(values.isna())
         text = np.array(values.to_numpy(dtype=object), dtype=object)
         text[missing] = None
         body = {"storage": dtype.storage, "na": "NA" if dtype.na_value is pd.NA else "nan", "text": text}
         return {"values": {"sort": "string", **encoder.named(body, where)}}
+    if isinstance(dtype, np.dtype) or isinstance(values, pd.arrays.NumpyExtensionArray):
+        return encoder.encode(np.asarray(values), where)
+    if isinstance(dtype, pd.CategoricalDtype):
+        body = {"categories": dtype.categories, "codes": values.codes, "ordered": bool(dtype.ordered)}
+        return {"values": {"sort": "category", **encoder.named(body, where)}}
     if isinstance(dtype, pd.DatetimeTZDtype) and _zone_is_kept(dtype):
         body = {"utc": values.asi8.view(f"M8[{dtype.unit}]"), "zone": str(dtype.tz)}
         return {"values": {"sort": "zoned", **encoder.named(body, where)}}
