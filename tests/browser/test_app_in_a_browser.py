@@ -172,8 +172,9 @@ def test_a_wrong_file_says_what_is_wrong(page, address, tmp_path):
     assert "odd.csv" in page.inner_text("#message")
 
 
-def test_cancel_and_reload_in_mid_run(page, address, votes, browser):
-    uploaded(page, address, votes)
+def test_cancel_and_reload_in_mid_run(page, address, tmp_path, browser):
+    write_margins(synthetic.precincts(600, 4, 4, random_state=0).margins, tmp_path / "large.csv")
+    uploaded(page, address, tmp_path / "large.csv")  # its run takes minutes: it can't end before a slow browser cancels
     page.select_option("#method", "MultinomialDirichlet")
     page.click("#run")
     page.wait_for_selector("#cancel:not([hidden])")
