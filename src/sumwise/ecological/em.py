@@ -42,7 +42,8 @@ class _Data(NamedTuple):
 
     def some(self, chosen: np.ndarray) -> _Data:
         """Some of the units."""
-        return _Data(*(None if part is None else part[chosen] for part in self))
+        parts: Any = (None if part is None else part[chosen] for part in self)
+        return _Data(*parts)
 
 
 class EcologicalEM(EcologicalEstimator):
@@ -250,7 +251,8 @@ class EcologicalEM(EcologicalEstimator):
                 "These margins have no covariates.", hint="Margins(..., covariates=...), or covariates=None."
             )
         self.covariate_names_ = names
-        z = margins.covariates[:, [list(margins.covariate_names or ()).index(name) for name in names]]
+        known = list(map(str, margins.covariate_names or ()))
+        z = margins.covariates[:, [known.index(name) for name in names]]
         size = np.maximum(margins.totals, 1e-300)
         z = z - np.average(z, axis=0, weights=size)
         spread = np.sqrt(np.average(z**2, axis=0, weights=size))
@@ -286,7 +288,7 @@ class EcologicalEM(EcologicalEstimator):
         )
         return np.exp(done.log_shares), done.converged, change
 
-    def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None):
+    def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None) -> Any:
         mean_size = float(data.rows.sum()) / max(len(data.rows), 1)
         sides = data.rows, data.cols, data.weight if weight is None else weight, start
         options: dict[str, Any] = {"rho": rho, "gamma": float(gamma), "alpha": self.prior * (1 + rho * mean_size)}
