@@ -6,12 +6,15 @@ from sumwise.ecological.nonvoting import is_nonvoting
 
 
 @pytest.mark.parametrize(
-    "name", ["NoVote", "novote", "no vote", "No_Vote", "Abstain", "abstention", "non", "noturnout", "Did not vote"]
+    "name",
+    ["NoVote", "novote", "no vote", "No_Vote", "Abstain", "abstention", "nonvoters", "noturnout", "Did not vote"],
 )
 def test_not_voting_is_known_by_its_names(name):
     assert is_nonvoting(name)
 
 
-@pytest.mark.parametrize("name", ["No", "Norton", "Voter choice", "NDP", "Nonpartisan", "Blank votes", 7, ""])
+@pytest.mark.parametrize(
+    "name", ["No", "Norton", "Voter choice", "NDP", "Nonpartisan", "Blank votes", "non", "None", 7, ""]
+)
 def test_choices_are_choices(name):
     assert not is_nonvoting(name)

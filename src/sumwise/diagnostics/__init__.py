@@ -4,6 +4,7 @@ from sumwise.deprecated import renamed
 from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
 from sumwise.diagnostics.distribution import similarity_numbers
 from sumwise.diagnostics.ecological import (
+    contextual,  # noqa: F401 (deprecated)
     first_choices,
     interval_numbers,
     is_abstention,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from sumwise.ecological.composition_sensitivity import aggregation_bias_test
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
@@ -182,6 +184,17 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
         else:  # known exactly: all mass at the nearest point
             density[r, np.argmin(np.abs(grid - draws[0, r]))] = n_grid - 1.0
     return {"grid": grid, "density": density, "groups": est.row_names_, "outcome": est.col_names_[c]}
+
+
+def contextual(margins: Margins) -> list[dict[str, Any]]:
+    """Curvature and p-value per group and outcome; now part of `sumwise.ecological.aggregation_bias_test`."""
+    warnings.warn(
+        "sumwise.diagnostics.contextual is now sumwise.ecological.aggregation_bias_test, which returns a frame; the old "
+        "name goes in version 0.3.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return aggregation_bias_test(margins)[["group", "outcome", "curvature", "p value"]].to_dict("records")
 
 
 def polarisation_numbers(findings: Any) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 WHOLE = {
-    "non",
-    "none",
     "novote",
     "novotes",
     "abs",
@@ -62,6 +60,8 @@ def is_nonvoting(name: object) -> bool:
     >>> from sumwise.ecological.nonvoting import is_nonvoting
     >>> [is_nonvoting(name) for name in ("NoVote", "no vote", "pres_abs", "Norton", "Blank votes")]
     [True, True, True, False, False]
+
+    A bare "non" or "none" may be people without a party, so it is taken for a choice like any other.
     """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
     words = re.findall(r"[^\W_]+", spaced.lower())

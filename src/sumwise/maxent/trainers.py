@@ -292,6 +292,8 @@ def _run(
     saved = kept.load()
     if saved is not None:
         state = TrainingState.from_dict(saved["state"])
+        step_mu, step_theta = saved["steps"]
+        how = replace(how, step_mu=step_mu, step_theta=step_theta)  # those of a training that had started again
         engine.restore(saved["chains"], state.agreed > 0)
     run: Any = by_steps
     if settings.on_device:
@@ -303,7 +305,8 @@ def _run(
         def after(now: TrainingState) -> bool:
             progress.step(misfit=now.history["misfit"][-1])
             if kept.due(now.n_iter):
-                kept.save({"state": now.to_dict(), "chains": engine.state()})
+                steps = [how.step_mu, how.step_theta]
+                kept.save({"state": now.to_dict(), "chains": engine.state(), "steps": steps})
             return now.n_iter >= max_iter
 
         converged = state.n_iter < max_iter and run(stats, engine, how, state, after, scorer)
