@@ -66,5 +66,5 @@ class Bounds(EcologicalEstimator):
         """What `interval` allows for."""
         return "bounds"
 
-    def _interval(self, _level: float) -> tuple[np.ndarray, np.ndarray]:
+    def _interval(self, _level: float, /) -> tuple[np.ndarray, np.ndarray]:
         return self.lower_bound_.copy(), self.upper_bound_.copy()

@@ -202,7 +202,7 @@ class EcologicalEstimator(Estimator):
             )
         return rows
 
-    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+    def _interval(self, level: float, /) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
     def _sample(self, _n_draws: int, _rng: np.random.Generator, /) -> np.ndarray:
