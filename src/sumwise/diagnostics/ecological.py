@@ -189,8 +189,8 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
 def contextual(margins: Margins) -> list[dict[str, Any]]:
     """Curvature and p-value per group and outcome; now part of `sumwise.ecological.aggregation_bias_test`."""
     warnings.warn(
-        "sumwise.diagnostics.contextual is now sumwise.ecological.aggregation_bias_test, which returns a frame; the old "
-        "name goes in version 0.3.",
+        "sumwise.diagnostics.contextual is now sumwise.ecological.aggregation_bias_test, which returns a frame; the "
+        "old name goes in version 0.3.",
         DeprecationWarning,
         stacklevel=2,
     )
