@@ -104,3 +104,11 @@ def test_senc_has_the_truth_inside_narrow_intervals():
     estimate = est.estimate()
     assert estimate.covers(senc.shares).sum() >= 8
     assert np.diff(estimate.interval, axis=0).mean() < 0.08
+
+
+def test_units_of_one_person_are_refused():
+    rng = np.random.default_rng(0)
+    x, t = rng.uniform(0.2, 0.8, (2, 40))
+    margins = Margins(np.column_stack([x, 1 - x]), np.column_stack([t, 1 - t]))
+    with pytest.raises(DataError, match="Rounding to whole people would move .* a unit has 1 of them"):
+        MultinomialDirichlet(random_state=0).fit(margins)

@@ -23,6 +23,7 @@ from sumwise.progress import track
 
 __all__ = ["MultinomialDirichlet"]
 
+MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
 MOST_PEOPLE = 1e9  # a sweep passes over all of them
 
 
@@ -216,6 +217,13 @@ def _whole(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
         total = np.maximum(side.sum(axis=1, keepdims=True), 1e-300)
         sides.append(kernel.largest_remainder(side * (totals[:, None] / total), totals))
     moved = max(float(np.abs(a - b).max()) for a, b in zip(sides, (margins.rows, margins.cols)))
+    apart = np.abs(sides[0] - margins.rows).sum(axis=1) / (2 * np.maximum(margins.totals, 1e-300))
+    if float(np.median(apart)) > MOST_ROUNDED:
+        raise DataError(
+            f"Rounding to whole people would move {np.median(apart):.0%} of the people of a typical unit to another "
+            f"group; a unit has {np.median(margins.totals):.3g} of them.",
+            hint="give counts of people, not shares.",
+        )
     if moved > 1e-6:
         changed = int((np.abs(sides[0] - margins.rows).max(axis=1) > 1e-6).sum())
         warnings.warn(
