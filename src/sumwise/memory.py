@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sumwise.errors import DataError
 
-__all__ = ["array_bytes", "available_bytes", "check_fits", "in_words", "one_line"]
+__all__ = ["available_bytes", "check_fits", "in_words", "one_line"]
 
 ASKED_FOR = re.compile(r"Unable to allocate ([\d.]+ [KMGTPE]iB)")
 
@@ -59,32 +58,6 @@ def available_bytes() -> int | None:
     """
     known = [found for found in (_meminfo(), _cgroup(), _rlimit()) if found is not None]
     return min(known) if known else None
-
-
-def array_bytes(data: Any) -> int:
-    """Bytes of all arrays and frames that data hold: a container, a frame, or several of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise import Bags
-    >>> from sumwise.memory import array_bytes
-    >>> array_bytes((np.zeros(100), {"more": np.zeros(50)}))
-    1200
-    >>> array_bytes(Bags.from_arrays([np.ones((500, 2))])) >= 8_000
-    True
-    """
-    if hasattr(data, "nbytes"):
-        return int(data.nbytes)
-    if hasattr(data, "memory_usage"):
-        return int(data.memory_usage().sum())
-    if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        return sum(array_bytes(getattr(data, field.name)) for field in dataclasses.fields(data))
-    if isinstance(data, Mapping):
-        return sum(array_bytes(value) for value in data.values())
-    if isinstance(data, (list, tuple)):
-        return sum(array_bytes(value) for value in data)
-    return 0
 
 
 def in_words(n_bytes: float) -> str:

@@ -52,7 +52,7 @@ def test_release_states_sensitivity_one_and_keeps_the_range(tmp_path):
     assert noisy["a", "b"].by_class
     sumwise.save(noisy, tmp_path / "t.sumwise")
     assert sumwise.load(tmp_path / "t.sumwise").provenance.amount == (0.0, 100.0)
-    with pytest.raises(DataError, match="not whole"):
+    with pytest.raises(DataError, match="Sums of an amount are fractions"):
         release(tables, 1.0, mechanism="geometric", budget=None)
 
 

@@ -17,6 +17,7 @@ from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 from sumwise.readers.files import arrow_batches
+from sumwise.readers.text import single_quoted
 from sumwise.storage.remote import is_remote
 
 CHUNK_ROWS = 1_000_000
@@ -210,13 +211,20 @@ class DuckDBEngine:
         return ["VARCHAR" if found.get(f"t{i}") else t for i, t in enumerate(types)]
 
     def _sniff(self, path: str, n_rows: int) -> dict[str, Any]:
+        """What DuckDB makes of a CSV file, quoted as `readers.text` says."""
         try:
-            options = f"sample_size = {int(n_rows)}, quote = '\"', escape = '\"'"  # as sheets are read: RFC 4180
-            found = self.connection.execute(f"FROM sniff_csv(?, {options})", [as_pattern(path)])
-            names = [d[0] for d in found.description]
-            return dict(zip(names, found.fetchall()[0]))
+            found = self._sniffed(path, n_rows, '"')
+            if single_quoted([c["name"] for c in found["Columns"]]):
+                found = self._sniffed(path, n_rows, "'")
+            return found
         except self._errors as error:
             raise self._failure(error) from None
+
+    def _sniffed(self, path: str, n_rows: int, quote: str) -> dict[str, Any]:
+        given = [as_pattern(path), int(n_rows), quote, quote]
+        found = self.connection.execute("FROM sniff_csv(?, sample_size = ?, quote = ?, escape = ?)", given)
+        names = [d[0] for d in found.description]
+        return dict(zip(names, found.fetchall()[0]))
 
     def _arrow_file(self, path: str) -> Any:
         import pyarrow as pa

@@ -141,7 +141,7 @@ def inspect_text(
     lines = lines[skip:]
     if separator is None:
         separator = _separator(path, lines)
-    quote = "'" if _single_quoted(_first(lines, separator)) else '"'
+    quote = "'" if single_quoted(_first(lines, separator)) else '"'
     first = next((fields for _, fields in _numbered(iter(lines), separator, 0, quote)), [])
     columns = column_names(repr(str(path)), first, skip + 1) if header else _numbered_names(len(first))
     newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
@@ -272,7 +272,7 @@ def _separator(path: Path, lines: list[str]) -> str:
     raise DataError(f"{str(path)!r} may be separated by {possible}.", hint="say which: separator=';'.")
 
 
-def _single_quoted(fields: Sequence[str]) -> bool:
+def single_quoted(fields: Sequence[str]) -> bool:
     """Whether every field of the first record stands in single quotes, as all fields of such files do."""
     return len(fields) > 1 and all(len(f) > 2 and f[0] == f[-1] == "'" for f in map(str.strip, fields))
 

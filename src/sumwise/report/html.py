@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from importlib.resources import files
 from typing import Any
 
@@ -23,6 +24,7 @@ FAMILIES = {
     "privacy": "Privacy",
 }
 
+FEW_PICTURES = 15  # are drawn before anybody would ask how long it takes
 MOST_TWICE = 24  # frames of a figure that are drawn for desktops and for phones
 
 
@@ -60,7 +62,7 @@ def page(
     (True, True)
     """
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
-    drawings = _Drawings(sum(block["kind"] == "figure" for block in blocks))
+    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"])
     environment = templates()
     environment.filters["cell"] = _typographic(cell)
     environment.globals |= {
@@ -73,7 +75,7 @@ def page(
         "families": FAMILIES,
     }
     template = environment.get_template("report.html")
-    with drawings.progress:
+    with drawings.progress or nullcontext():
         return template.render(
             title=title or summaries[0]["title"],
             intro=intro or [],
@@ -106,9 +108,10 @@ def templates() -> Any:
 class _Drawings:
     """Pictures of the figures, numbered so that their ids differ."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, figures: list[Any]) -> None:
         self.count = 0
-        self.progress = Progress("Figures", total)
+        pictures = sum(len(numbers) if isinstance(numbers, list) else 1 for numbers in figures)
+        self.progress = Progress("Figures", len(figures)) if pictures > FEW_PICTURES else None
 
     def draw(self, block: dict[str, Any]) -> list[dict[str, Any]]:
         """The frames of a figure: label and picture; most figures have one."""
@@ -128,7 +131,8 @@ class _Drawings:
                 picture = draw(block["plot"], numbers, block["caption"], self.count, width)
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
             out.append({"label": label, "pictures": pictures})
-        self.progress.step()
+        if self.progress:
+            self.progress.step()
         return out
 
 

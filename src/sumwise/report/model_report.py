@@ -6,7 +6,7 @@ import html
 import importlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sumwise import checks
 from sumwise.diagnostics import family_of, fit_others, other_methods
 from sumwise.errors import DataError
-from sumwise.memory import array_bytes, check_fits, in_words
+from sumwise.memory import check_fits, in_words
 from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
@@ -214,7 +214,19 @@ def report(
 
 def check_memory(data: Any) -> None:
     """Refuse a report that free memory won't hold, with the size: figures and tables copy the data several times."""
-    held = array_bytes(data)
+    held, rest = 0, [data]
+    while rest:  # arrays and frames, in containers and in what holds them
+        part = rest.pop()
+        if hasattr(part, "nbytes"):
+            held += int(part.nbytes)
+        elif hasattr(part, "memory_usage"):
+            held += int(part.memory_usage().sum())
+        elif is_dataclass(part) and not isinstance(part, type):
+            rest += [getattr(part, f.name) for f in fields(part)]
+        elif isinstance(part, (Mapping, list, tuple)):
+            rest += list(part.values() if isinstance(part, Mapping) else part)
+    if COPIES * held < PAGE_BYTES:
+        return  # it hardly matters beside the page itself
     check_fits(
         PAGE_BYTES + COPIES * held,
         "The report",

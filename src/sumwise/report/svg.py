@@ -115,17 +115,17 @@ def _element(svg: str, caption: str) -> str:
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     start = f'<svg {spaces} viewBox="{box[1] if box else ""}"'
     rest = re.sub(r"(stroke|fill): #000000", r"\1: currentColor", rest.strip())
-    rest = re.sub(r"(stroke|fill): (#0072b2|#d55e00|#b9b9b9)", _of_the_page, rest)
+    rest = re.sub(
+        r"(stroke|fill): (#0072b2|#d55e00|#b9b9b9)",
+        lambda found: f"{found[1]}: var({PAGE_COLOURS[found[2]]}, {found[2]})",
+        rest,
+    )
     rest = with_tips(rest)
     look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
 
 PAGE_COLOURS = {"#0072b2": "--blue", "#d55e00": "--orange", "#b9b9b9": "--bar"}  # lighter ones in the dark
-
-
-def _of_the_page(found: re.Match[str]) -> str:
-    return f"{found[1]}: var({PAGE_COLOURS[found[2]]}, {found[2]})"
 
 
 def with_tips(svg: str) -> str:

@@ -178,7 +178,7 @@ class MaxEnt(Study):
         if method == "MaxEntClassifier":
             made.set_params(verbose=1)
         if method == "MaxEntRegressor" and "family" not in self.problem.options:
-            low = (self.tables.provenance.amount or (0.0,))[0]
+            low = (self.tables.provenance.amount or (0.0,))[0] if hasattr(self, "tables") else 0.0
             made.set_params(family="poisson" if low >= 0 else "gaussian")
         return made
 
