@@ -174,7 +174,7 @@ def test_two_processes_on_one_folder_leave_one_whole_result(commands, place):
 
 def test_out_of_memory_is_one_line_and_no_defect(commands, place):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({f"x{i}": rng.random(200_000) for i in range(12)})
+    frame = pd.DataFrame({f"x{i}": rng.random(60_000) for i in range(12)})
     frame["y"] = rng.integers(0, 2, len(frame))
     frame.to_parquet(place / "rows.parquet")
     code, _ = commands.run("init", "rows.parquet", memory=2**20 * 400)
