@@ -21,8 +21,8 @@ export npm_config_cache := $(CACHE)/npm
 export PRE_COMMIT_HOME := $(CACHE)/pre-commit
 $(shell mkdir -p $(TMPDIR))
 # Two workers test at once; BLAS and torch with threads of their own would wait for each other's.
-test quick fuzz matrix dist: export OMP_NUM_THREADS := 1
-test quick fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
+test quick check fuzz matrix dist: export OMP_NUM_THREADS := 1
+test quick check fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: help demo test check format bench book browser pyspark-env cluster docs clean
 help:  ## list the commands
@@ -45,8 +45,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
 	$(BIN)/sumwise demo
 
-test: $(VENV)/.dev  ## every test and every documented example
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long and not check"
+# Three workers on two cores: some tests wait for processes that they started.
+test: $(VENV)/.dev  ## every test, and every example of a docstring and of the README
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile -m "not long and not check"
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments, and the commands without disk, memory or permission
 	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/app/test_jobs.py
@@ -57,14 +58,14 @@ long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long and not check" tests
 
-check: $(VENV)/.dev  ## lint, format, types, the spelling and links of pages, and the documentation built without a warning
+check: $(VENV)/.dev  ## lint, format, types, spelling and links of pages; pages run block by block, and are built without a warning
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pyright -p .ci/strict.json
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
-	$(BIN)/python -m pytest -q -m check tests/test_documentation.py
+	$(BIN)/python -m pytest -q -n 2 -m check tests/test_documentation.py
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
