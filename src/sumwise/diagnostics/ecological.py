@@ -194,7 +194,8 @@ def contextual(margins: Margins) -> list[dict[str, Any]]:
         DeprecationWarning,
         stacklevel=2,
     )
-    return aggregation_bias_test(margins)[["group", "outcome", "curvature", "p value"]].to_dict("records")
+    found: Any = aggregation_bias_test(margins)
+    return found[["group", "outcome", "curvature", "p value"]].to_dict("records")
 
 
 def polarisation_numbers(findings: Any) -> dict[str, Any]:
