@@ -42,6 +42,8 @@ PARTS = {
     "count": "count",
     "x": "x",
     "y": "y",
+    "lon": "longitude",
+    "lat": "latitude",
     "features": "feature",
 }
 

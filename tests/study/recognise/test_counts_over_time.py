@@ -53,6 +53,14 @@ def test_relative_abundance_is_no_number_of_individuals(tmp_path):
     assert any("relative abundance" in line for line in found.ask)
 
 
+def test_places_called_otherwise_are_known_where_every_one_has_a_row_at_every_time(tmp_path):
+    towers = flocks().rename(columns={"site": "tower", "x": "lon", "y": "lat", "birds": "devices"})
+    assert guessed(tmp_path, towers).columns["place"] == "tower"
+    farms = flocks().rename(columns={"site": "farm"}).assign(farm=lambda f: "farm " + f["farm"].astype(str))
+    assert guessed(tmp_path, farms).columns["place"] == "farm"
+    assert guessed(tmp_path, farms.iloc[1:]) is None
+
+
 def test_other_files_are_no_counts(tmp_path):
     assert guessed(tmp_path, flocks().rename(columns={"week": "a", "site": "b"})) is None
 

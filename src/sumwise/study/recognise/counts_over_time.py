@@ -13,6 +13,19 @@ from sumwise.study.recognise.margins.words import is_total_row
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
+PLACES += (
+    "tower*",
+    "antenna*",
+    "sensor*",
+    "stop*",
+    "airport*",
+    "grid*",
+    "hex*",
+    "plot*",
+    "transect*",
+    "colony*",
+    "trap*",
+)
 COUNTS = (
     "count*",
     "n",
@@ -42,13 +55,20 @@ def guess(profiles: list[FileProfile]) -> Guess | None:
 
 def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
     for time in (c for c in profile.columns if profile.is_called(c, TIMES) and 2 <= c.distinct <= 1000):
-        for place in (c for c in profile.columns if c is not time and profile.is_called(c, PLACES) and c.distinct >= 2):
+        others = [c for c in profile.columns if c is not time and c.distinct >= 2]
+        for place in (c for c in others if profile.is_called(c, PLACES)):
             pairs = set(zip(time.codes.tolist(), place.codes.tolist()))
             whole = time.distinct * place.distinct
             count = _count(profile, (time, place))
             nearly = len(pairs) >= 0.9 * profile.n_rows  # the reader names rows that repeat a time and place
             if nearly and count is not None and profile.n_rows >= 0.2 * whole:
                 return _finished(profile, other, (time, place, count), len(pairs) < whole)
+        texts = [c for c in others if c.texts is not None and c.amounts is None]
+        for place in texts if len(texts) == 1 else ():  # called otherwise, but every name has one row at every time
+            pairs, count = set(zip(time.codes.tolist(), place.codes.tolist())), _count(profile, (time, place))
+            full = len(pairs) == profile.n_rows == time.distinct * place.distinct
+            if full and count is not None and profile.is_called(count, COUNTS):
+                return _finished(profile, other, (time, place, count), gaps=False)
     return None
 
 
