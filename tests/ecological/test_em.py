@@ -186,6 +186,16 @@ def test_covariates_remove_aggregation_bias_that_they_explain():
     assert better.total_.sum(axis=0) == pytest.approx(m.cols.sum(axis=0))
 
 
+def test_a_second_fit_with_covariates_owes_nothing_to_the_first():
+    rng, m = np.random.default_rng(0), precincts()[0]
+    one, two = (Margins(m.rows, m.cols, covariates=rng.standard_normal((40, k))) for k in (1, 2))
+    est = EcologicalEM(n_groups=0, covariates="all").fit(one)
+    again, alone = est.fit(two).slopes_, EcologicalEM(n_groups=0, covariates="all").fit(two).slopes_
+    np.testing.assert_array_equal(again, alone)
+    with pytest.raises(DataError, match="These margins have no covariates"):
+        est.fit(m)
+
+
 def test_covariates_that_are_unknown_flat_or_for_a_classic_method_are_refused():
     m = precincts()[0]
     m = Margins(m.rows, m.cols, covariates=np.ones((40, 1)), covariate_names=["density"])

@@ -170,6 +170,7 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
+        vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
         if self.method == "entropic":
             shares, converged, change = self._fit_entropic(data)
@@ -243,13 +244,13 @@ class EcologicalEM(EcologicalEstimator):
 
     def _data(self, margins: Margins) -> _Data:
         sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)
-        names = None if self.covariates is None else chosen_covariates(margins, self.covariates)
-        if not names:
-            return _Data(*sides, margins.row_sd)
-        if margins.covariates is None:
+        if self.covariates is not None and margins.covariates is None:
             raise DataError(
                 "These margins have no covariates.", hint="Margins(..., covariates=...), or covariates=None."
             )
+        names = None if self.covariates is None else chosen_covariates(margins, self.covariates)
+        if not names or margins.covariates is None:
+            return _Data(*sides, margins.row_sd)
         self.covariate_names_ = names
         known = list(map(str, margins.covariate_names or ()))
         z = margins.covariates[:, [known.index(name) for name in names]]
