@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from sumwise.cli import output
+from sumwise.cli.limited import in_a_child, memory_is_limited
 from sumwise.errors import SumwiseError
 
 __all__ = ["BAD_INPUT", "DEFECT", "INTERRUPTED", "main"]
@@ -42,6 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     arguments, debug = without_debug(sys.argv[1:] if arguments is None else arguments)
+    if not memory_is_limited():
+        return answer(arguments, debug)
+    code = in_a_child(lambda: answer(arguments, debug))
+    return explain(MemoryError()) if code is None else code
+
+
+def answer(arguments: Sequence[str], debug: bool) -> int:
+    """Run the application; say in one line what went wrong, if anything did."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: output.warn(message)
@@ -118,6 +127,7 @@ def out_of_memory(error: BaseException) -> bool:
         or type(e).__name__ in ("OutOfMemoryError", "OutOfMemoryException")
         or (isinstance(e, OSError) and e.errno == errno.ENOMEM)
         or (isinstance(e, RuntimeError) and "can't start new thread" in str(e))
+        or (isinstance(e, ImportError) and "failed to map segment" in str(e))
         for e in chain
     )
 

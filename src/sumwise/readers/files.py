@@ -370,4 +370,6 @@ def _foreign(path: Any) -> Iterator[None]:
     except (SumwiseError, MemoryError):
         raise
     except Exception as error:  # what DuckDB and pyarrow say of damaged bytes is of many kinds
+        if type(error).__name__ == "OutOfMemoryException":  # DuckDB's is no MemoryError
+            raise MemoryError(str(error)) from error
         raise DataError(f"{_shown(path)} can't be read: {reason(error)}") from error
