@@ -1,60 +1,26 @@
 """The app's server: who may ask, and a person's way from a file to a report."""
 
-import http.client
 import io
-import json
-import socket
 import threading
 import time
 import zipfile
 
 import pytest
 
+from app_client import running
 from sumwise import synthetic
 from sumwise.app import server as served
 from sumwise.app.workspace import Workspace
 from sumwise.readers import write_margins
 
 pytest.importorskip("starlette", reason="the extra 'serve' isn't installed")
-uvicorn = pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
-
-
-class Client:
-    """A browser without a page."""
-
-    def __init__(self, app, port):
-        self.app, self.port = app, port
-
-    def __call__(self, path, method="GET", body=None, token=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        place = f"/{self.app.token if token is None else token}{path}"
-        headers = {"Host": f"127.0.0.1:{self.port}", **headers}
-        connection.request(method, place, body, headers)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer, content
-
-    def json(self, path, method="GET", body=None):
-        raw = json.dumps(body).encode() if isinstance(body, dict) else body
-        return json.loads(self(path, method, raw)[1])
+pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    app = served.App(Workspace(tmp_path_factory.mktemp("ws") / "studies"))
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(128)
-    config = uvicorn.Config(app.asgi(), log_level="error", lifespan="off", server_header=False)
-    running = uvicorn.Server(config)
-    app.stop = lambda: setattr(running, "should_exit", True)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield Client(app, listener.getsockname()[1])
-    running.should_exit = True
-    thread.join(60)
-    app.jobs.close()
+    with running(served.App(Workspace(tmp_path_factory.mktemp("ws") / "studies"))) as found:
+        yield found
 
 
 def test_the_page_comes_with_its_policy(client):
@@ -130,6 +96,9 @@ def test_bad_requests_are_answered_in_words(client):
     assert "ending" in client.json("/api/upload/x.exe", "PUT", b"MZ")["error"]
     assert "no JSON" in client.json("/api/studies/few/problem", "POST", b"{")["error"]
     assert "no file" in client.json("/api/studies/few/tables", "POST", {"file": "../../secret"})["error"]
+    assert "no JSON" in client.json("/api/studies/few/problem", "POST", b'{"values":' + b"[" * 100_000)["error"]
+    assert "can't be read" in client.json("/api/studies/few/problem", "POST", {"text": ["family"]})["error"]
+    assert "can't be read" in client.json("/api/studies/few/problem", "POST", {})["error"]
     assert "no mechanism" in client.json("/api/studies/few/release", "POST", {"mechanism": "--out"})["error"]
     assert client("/files/few/../../x")[0].status in (400, 404)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
+from sumwise.app.timeouts import Limits, patient_receive, protocol
 from sumwise.app.workspace import Workspace, read_json
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
@@ -53,10 +54,15 @@ class App:
     token : str, optional
         What every address begins with; drawn at random by default.
     jobs : Jobs, optional
+    limits : Limits
+        What a slow client may take.
     """
 
-    def __init__(self, workspace: Workspace, token: str | None = None, jobs: Jobs | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, token: str | None = None, jobs: Jobs | None = None, limits: Limits | None = None
+    ) -> None:
         self.workspace = workspace
+        self.limits = Limits() if limits is None else limits
         self.token = secrets.token_urlsafe(24) if token is None else token
         self.jobs = Jobs(workspace) if jobs is None else jobs
         self.stop: Callable[[], None] = lambda: None  # set by `serve`
@@ -87,11 +93,23 @@ class App:
         routes = [
             routing.Route(f"/{self.token}{place}", self._guarded(do), methods=[verb]) for place, do, verb in table
         ]
-        return _Checked(applications.Starlette(routes=routes))
+        return _Checked(applications.Starlette(routes=routes), self.limits)
+
+    def server(self) -> Any:
+        """The server library's object that runs the application, with its limits."""
+        uvicorn = require("uvicorn", extra="serve")
+        config = uvicorn.Config(
+            self.asgi(), http=protocol(self.limits), ws="none", log_level="error", access_log=False, lifespan="off",
+            timeout_keep_alive=10, limit_concurrency=self.limits.connections + 1, backlog=128, server_header=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        self.stop = lambda: setattr(server, "should_exit", True)
+        return server
 
     def _guarded(self, do: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
         """The handler with errors of the input as JSON in place of a trace."""
         responses = require("starlette.responses", extra="serve")
+        gone = require("starlette.requests", extra="serve").ClientDisconnect
 
         async def answer(request: Any) -> Any:
             try:
@@ -99,6 +117,11 @@ class App:
             except SumwiseError as error:
                 body = {"error": error.message, "hint": error.hint or ""}
                 return responses.JSONResponse(body, 404 if "no study" in error.message else 400)
+            except (KeyError, TypeError, ValueError) as error:  # of the wrong kind in a request that is JSON
+                body = {"error": f"The request can't be read: {error!r:.200}.", "hint": "reload the page."}
+                return responses.JSONResponse(body, 400)
+            except gone:
+                return responses.Response(status_code=400)  # nobody reads it
             return responses.JSONResponse(found) if isinstance(found, dict | list) else found
 
         return answer
@@ -273,8 +296,9 @@ def _of_contests(result: Path) -> dict[str, str]:
 class _Checked:
     """The application behind checks of Host, Origin and size, with headers on every answer."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, limits: Limits) -> None:
         self.inner = inner
+        self.limits = limits
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -289,7 +313,7 @@ class _Checked:
             response = require("starlette.responses", extra="serve").PlainTextResponse("Forbidden", 403)
             await response(scope, receive, _with_headers(send))
             return
-        await self.inner(scope, receive, _with_headers(send))
+        await self.inner(scope, patient_receive(receive, self.limits), _with_headers(send))
 
 
 def _with_headers(send: Any) -> Any:
@@ -313,7 +337,7 @@ async def _body(request: Any) -> dict[str, Any]:
             raise DataError("The request is too large.")
     try:
         found = json.loads(raw or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError("The request is no JSON.") from None
     if not isinstance(found, dict):
         raise DataError("The request is no JSON object.")
@@ -375,8 +399,8 @@ def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print) -> N
     """
     import socket
 
-    uvicorn = require("uvicorn", extra="serve")
     app = App(Workspace(folder))
+    server = app.server()
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -385,12 +409,6 @@ def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print) -> N
     except OSError as error:
         listener.close()
         raise DataError(f"Port {port} can't be used: {error.strerror}.", hint="--port 0 takes a free one.") from None
-    config = uvicorn.Config(
-        app.asgi(), log_level="error", access_log=False, timeout_keep_alive=10, limit_concurrency=100, backlog=128,
-        server_header=False, lifespan="off",
-    )  # fmt: skip
-    server = uvicorn.Server(config)
-    app.stop = lambda: setattr(server, "should_exit", True)
     with listener:
         ready(f"http://{ADDRESS}:{listener.getsockname()[1]}/{app.token}/")
         server.run(sockets=[listener])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ class Workspace:
         safe = safe_filename(filename)
         name = self.new(safe.split(".")[0]) if study is None else study
         folder = self.study(name)
-        partial, size = folder / f".{safe}.partial", 0
+        partial, size = folder / f".{safe}.{secrets.token_hex(4)}.partial", 0  # two may send a file of one name
         try:
             with partial.open("wb") as out:
                 async for chunk in chunks:
