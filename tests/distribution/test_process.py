@@ -113,13 +113,13 @@ def test_intervals_over_places_cover_as_they_say():
 def test_intervals_of_small_and_large_bags_cover_alike():
     inside = {5: [], 20: [], 100: [], 200: []}
     for seed in range(3):
-        data = synthetic.gamma(600, 200, small=0.25, random_state=seed)
-        model = BagGaussianProcess().fit(data.bags[:300], data.response[:300])
+        data = synthetic.gamma(500, 200, small=0.25, random_state=seed)
+        model = BagGaussianProcess().fit(data.bags[:200], data.response[:200])
         assert model.rows_[0] > 0
-        low, high = model.predict_interval(data.bags[300:], 0.9)
+        low, high = model.predict_interval(data.bags[200:], 0.9)
         for size, found in inside.items():
-            here = data.bags[300:].sizes == size
-            found.extend(((low <= data.response[300:]) & (data.response[300:] <= high))[here])
+            here = data.bags[200:].sizes == size
+            found.extend(((low <= data.response[200:]) & (data.response[200:] <= high))[here])
     assert [np.mean(found) for found in inside.values()] == pytest.approx([0.9] * 4, abs=0.07)
 
 

@@ -38,7 +38,7 @@ def test_many_sizes_become_a_grid_that_ends_where_bags_do():
 
 
 def test_variable_sizes_gain_by_matching():
-    train, test = (synthetic.gamma(300, 300, small=0.25, random_state=s) for s in (5, 6))
+    train, test = (synthetic.gamma(200, 200, small=0.25, random_state=s) for s in (5, 6))
     errors = [
         np.mean((model.fit(train.bags, train.response).predict(test.bags) - test.response) ** 2)
         for model in (BagKernelRidge(), SizeMatched(n_copies=3, random_state=0))

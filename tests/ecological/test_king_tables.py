@@ -69,8 +69,8 @@ def test_a_full_covariance_finds_what_one_correlation_cannot():
     rng = np.random.default_rng(1)
     sd = np.array([0.15, 0.12, 0.15])
     cov = np.array([[1, 0.75, -0.5], [0.75, 1, -0.2], [-0.5, -0.2, 1]]) * np.outer(sd, sd)
-    shares = rng.multivariate_normal([0.6, 0.4, 0.3], cov, 600)
-    shares = shares[((shares > 0) & (shares < 1)).all(axis=1)][:400]
+    shares = rng.multivariate_normal([0.6, 0.4, 0.3], cov, 300)
+    shares = shares[((shares > 0) & (shares < 1)).all(axis=1)][:200]
     x = rng.dirichlet([1.2] * 3, len(shares))
     t = (x * shares).sum(axis=1)
     m = Margins(1000 * x, 1000 * np.column_stack([t, 1 - t]))

@@ -305,7 +305,8 @@ def test_duckdb_is_opened_in_one_place_only():
     """Every other module asks `connect`; `duckdb.sql` and friends would use a connection that nobody closed."""
     calls = []
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text if "duckdb" in text else "")):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "duckdb":
                 calls += [(path.relative_to(SOURCE).as_posix(), node.attr)]
     assert {c for c in calls if c[1] != "Error"} == {("readers/connection.py", "connect")}

@@ -54,9 +54,9 @@ class SizeMatched(BagRegressor):
     --------
     >>> from sumwise import synthetic
     >>> from sumwise.distribution import SizeMatched
-    >>> train = synthetic.gamma(200, 100, small=0.25, random_state=0)
+    >>> train = synthetic.gamma(60, 50, small=0.25, random_state=0)
     >>> SizeMatched(random_state=0).fit(train.bags, train.response).sizes_
-    array([  5,  20, 100])
+    array([  5,  20,  50, 100])
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -32,6 +33,12 @@ def junction_tree(sets, sizes):
     >>> junction_tree([(0, 1), (1, 2), (2, 3), (3, 0)], [2, 2, 2, 2])
     ([(0, 1, 3), (1, 2, 3)], [(0, 1, (1, 3))])
     """
+    cliques, links = _tree(tuple(map(tuple, sets)), tuple(map(int, sizes)))
+    return list(cliques), list(links)
+
+
+@lru_cache(maxsize=32)  # a trainer asks for the same tree at every step
+def _tree(sets, sizes):
     n = len(sizes)
     neighbours = [set() for _ in range(n)]
     for group in sets:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +133,15 @@ def name_parts(name: str) -> list[str]:
 
 def has_word(name: str, word: str) -> bool:
     """Whether a name has a word: as a whole, or as its beginning if the word ends in a star."""
-    parts = [*name_parts(name), *re.findall(r"[^\W_]+", name.lower())]
+    parts = _all_parts(name)
     if word.endswith("*"):
         return any(part.startswith(word[:-1]) for part in parts)
     return word in parts or name.lower() == word
+
+
+@lru_cache(maxsize=4096)  # every column is asked about hundreds of words
+def _all_parts(name: str) -> tuple[str, ...]:
+    return (*name_parts(name), *re.findall(r"[^\W_]+", name.lower()))
 
 
 def profile_file(path: Any, **opening: Any) -> FileProfile:
