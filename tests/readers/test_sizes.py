@@ -3,6 +3,7 @@
 import gzip
 import zlib
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -71,3 +72,62 @@ def test_rows_that_no_memory_holds_are_refused(tmp_path, monkeypatch):
     for name in ("x.parquet", "x.arrow"):
         with pytest.raises(DataError, match="more than fit in memory"):
             open_sheet(tmp_path / name)
+
+
+LONG = "x" * 10_000
+
+
+def text_views():
+    """Five hundred views of one text, as Arrow's newer type of text allows."""
+    pytest.importorskip("pyarrow", "18", reason="older ones build no view of a text by hand")
+    heads = np.tile(np.array([len(LONG), int.from_bytes(b"xxxx", "little"), 0, 0], dtype=np.int32), (500, 1))
+    return pa.Array.from_buffers(pa.string_view(), 500, [None, pa.py_buffer(heads), pa.py_buffer(LONG.encode())])
+
+
+def union():
+    return pa.UnionArray.from_dense(pa.array([0] * 9, pa.int8()), pa.array([0] * 9, pa.int32()), [pa.array([1])])
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("one text for every row", lambda: pa.array([LONG] * 500)),
+        ("one list for every row", lambda: pa.array([[7] * 1000] * 400)),
+        ("bytes", lambda: pa.array([LONG.encode()] * 500)),
+        ("struct", lambda: pa.array([{"a": LONG}] * 500)),
+    ],
+)
+def test_parquet_whose_values_come_to_far_more_is_refused(tmp_path, monkeypatch, name, make):
+    pq.write_table(pa.table({"it's": [1] * len(make()), "b": make()}), tmp_path / "x.parquet", compression="zstd")
+    assert len(open_sheet(tmp_path / "x.parquet")) == len(make())
+    monkeypatch.setattr(sizes, "FREE_SIZE", 2**20)
+    with pytest.raises(DataError, match="come to more than"):
+        open_sheet(tmp_path / "x.parquet")
+    assert len(open_sheet(tmp_path / "x.parquet", columns=["it's"])) == len(make())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (text_views, "come to more than"),
+        (lambda: pa.nulls(10**6), "come to more than"),
+        (lambda: pa.FixedSizeListArray.from_arrays(pa.nulls(10**6), 10**4), "come to more than"),
+        (lambda: pa.Array.from_buffers(pa.binary(0), 10**6, [None, pa.py_buffer(b"")]), "come to more than"),
+        (lambda: pa.RunEndEncodedArray.from_arrays([10**6], ["x"]), "isn't read|come to more than"),
+        (lambda: pa.ListViewArray.from_arrays([0] * 99, [5] * 99, pa.array(range(5))), "isn't read"),
+        (union, "isn't read"),
+    ],
+)
+def test_arrow_whose_values_come_to_far_more_is_refused(tmp_path, small, make, words):
+    batch = pa.record_batch({"a": make()})
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as out:
+        out.write_batch(batch)
+    with pytest.raises(DataError, match=words):
+        open_sheet(tmp_path / "x.arrow")
+
+
+def test_the_same_text_in_a_dictionary_stays_one(tmp_path, small):
+    batch = pa.record_batch({"a": pa.array([LONG] * 500).dictionary_encode(), "b": range(500)})
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as out:
+        out.write_batch(batch)
+    assert len(open_sheet(tmp_path / "x.arrow")) == 500

@@ -22,7 +22,7 @@ from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_g
 from sumwise.readers.grid import blank_remark
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
-from sumwise.readers.sizes import check_rows
+from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit
 from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
 from sumwise.storage.remote import RemoteFile, is_remote
@@ -267,11 +267,26 @@ def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
         check_rows(path, facts.num_rows, len(wanted))
         alias = ", ".join(f"c{i}" for i in range(len(names)))
         picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
+        rows = f"read_parquet(?, hive_partitioning=false) AS t({alias})"
         with connect([path]) as con:
-            query = f"SELECT {picks} FROM read_parquet(?, hive_partitioning=false) AS t({alias})"  # noqa: S608
+            query = f"SELECT {picks} FROM {rows}"  # noqa: S608
+            _check_texts(con, path, query, rows, facts)
             frame = con.execute(query, [as_pattern(path)]).df()
         frame.columns = wanted or ["c"]
     return Sheet(repr(str(path)), names, frame, _numbered_row)
+
+
+def _check_texts(con: Any, path: Path, query: str, rows: str, facts: Any) -> None:
+    """Refuse a Parquet file whose texts and lists come to far more than its size; the metadata clears most files."""
+    groups = (facts.row_group(i) for i in range(facts.num_row_groups))
+    if facts.num_rows * max((g.total_byte_size for g in groups), default=0) <= decoded_limit(path):
+        return
+    length = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
+    for name, kind, *_ in con.execute(f"DESCRIBE {query}", [as_pattern(path)]).fetchall():
+        if kind in length or kind.startswith(("STRUCT", "MAP", "UNION")) or kind.endswith("]"):
+            text = length.get(kind, "strlen(CAST({} AS VARCHAR))").format(name)
+            found = con.execute(f"SELECT sum({text}) FROM {rows}", [as_pattern(path)]).fetchone()[0]  # noqa: S608
+            check_decoded(path, int(found or 0))
 
 
 def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
@@ -286,11 +301,13 @@ def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
         names = tuple(reader.schema.names)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
-        batches, n_rows = [], 0
+        batches, n_rows, size = [], 0, 0
         for batch in arrow_batches(reader):
             n_rows += batch.num_rows
             check_rows(path, n_rows, len(wanted))
             batches.append(batch.select(wanted))
+            size += sum(map(arrow_size, batches[-1].columns))
+            check_decoded(path, size)
         empty = pa.schema([reader.schema.field(c) for c in wanted])
         frame = pa.Table.from_batches(batches, schema=None if batches else empty).to_pandas(ignore_metadata=True)
     return Sheet(repr(str(path)), names, frame, _numbered_row)
