@@ -277,13 +277,13 @@ def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
 
 
 def _check_texts(con: Any, path: Path, query: str, rows: str, facts: Any) -> None:
-    """Refuse a Parquet file whose texts and lists come to far more than its size; the metadata clears most files."""
+    """Refuse a Parquet file whose texts and lists come to far more than its size; the metadata clears most texts."""
     groups = (facts.row_group(i) for i in range(facts.num_row_groups))
-    if facts.num_rows * max((g.total_byte_size for g in groups), default=0) <= decoded_limit(path):
-        return
+    clear = facts.num_rows * max((g.total_byte_size for g in groups), default=0) <= decoded_limit(path)
     length = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
     for name, kind, *_ in con.execute(f"DESCRIBE {query}", [as_pattern(path)]).fetchall():
-        if kind in length or kind.startswith(("STRUCT", "MAP", "UNION")) or kind.endswith("]"):
+        nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION"))
+        if nested or (kind in length and not clear):
             text = length.get(kind, "strlen(CAST({} AS VARCHAR))").format(name)
             found = con.execute(f"SELECT sum({text}) FROM {rows}", [as_pattern(path)]).fetchone()[0]  # noqa: S608
             check_decoded(path, int(found or 0))
