@@ -93,3 +93,33 @@ def test_bad_efforts_and_masks_are_refused(columns, words):
 def test_a_mask_must_leave_a_place():
     with pytest.raises(DataError, match="leaves no place at time 1"):
         read_counts(np.array([[3.0, 4.0], [0.0, 0.0]]), None, Columns(mask=[[1, 1], [0, 0]]), None, "unobserved")
+
+
+def test_coordinates_may_stand_for_places():
+    frame = {"t": [1, 1, 2], "latitude": [1.0, 2.0, 1.0], "lon": [5.0, 5.0, 5.0], "n": [1, 2, 3]}
+    read = read_counts(frame, None, Columns("t", ("lon", "latitude"), "n"), None, "unobserved")
+    assert read.places.names == ("5, 1", "5, 2")
+    assert (read.places.lon.tolist(), read.places.lat.tolist()) == ([5, 5], [1, 2])
+    swapped = read_counts(frame, None, Columns("t", ("latitude", "lon"), "n"), None, "unobserved").places
+    assert swapped.lat.tolist() == [1, 2]
+    again = read_counts(frame, read.places, Columns("t", ["lon", "latitude"], "n"), None, "unobserved")
+    np.testing.assert_array_equal(again.counts, read.counts)
+    with pytest.raises(DataError, match="names 3 columns"):
+        read_counts(frame, None, Columns("t", ("lon", "lon", "lon"), "n"), None, "unobserved")
+    with pytest.raises(DataError, match="Only a frame has columns of coordinates"):
+        read_counts(np.ones((2, 2)), None, Columns("t", ("lon", "lat"), "n"), None, "unobserved")
+
+
+def test_dates_as_texts_are_ordered_and_missing_ones_are_estimated():
+    days = ["2021-02-01", "2021-01-04", "2021-01-11"]
+    frame = {"t": days, "p": ["a"] * 3, "n": [1, 2, 3]}
+    with pytest.warns(UserWarning, match="from 2021-01-11 to 2021-02-01"):
+        assert read_counts(frame, None, NAMED, None, "zero").times == sorted(days)
+    read = read_counts(frame, None, NAMED, "regular", "zero")
+    assert read.times == ["2021-01-04", "2021-01-11", "2021-01-18", "2021-01-25", "2021-02-01"]
+    np.testing.assert_array_equal(read.counts[0, :, 0], [2, 3, np.nan, np.nan, 1])  # nobody looked in those weeks
+    words = {**frame, "t": ["late", "early", "mid"]}
+    with pytest.warns(UserWarning, match="alphabetical order: early, late, mid"):
+        assert read_counts(words, None, NAMED, None, "zero").times == ["early", "late", "mid"]
+    with pytest.raises(DataError, match="no dates and no numbers"):
+        read_counts(words, None, NAMED, "regular", "zero")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.collective.counts_over_time import CountsOverTime
 from sumwise.collective.places import Places
+from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
 from sumwise.frames import is_frame, to_pandas
 from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
@@ -21,6 +22,7 @@ ABSENT = ("unobserved", "zero")
 RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance
 RELATIVE_NOISE = 0.01  # standard deviation of relative abundance, as a share of the mean of a place
 REGULAR = "regular"
+PLACE = "place of these coordinates"  # a column that no file has
 GAP = 1.5  # a step this much longer than the shortest one leaves out a time
 
 
@@ -42,7 +44,7 @@ class Columns:
     """The columns of a frame."""
 
     time: str = "time"
-    place: str = "place"
+    place: Any = "place"  # a column, or two of coordinates
     count: str = "count"
     season: str | None = None
     effort: Any = None  # a column, or an array
@@ -54,6 +56,10 @@ def read_counts(data: Any, places: Places | None, columns: Columns, times: Any, 
     checks.choice(absent, "absent", ABSENT)
     if hasattr(data, "dims") and hasattr(data, "coords"):
         data, places, columns = _from_xarray(data, places, columns)
+    if hasattr(data, "distr") and hasattr(data, "geom"):
+        return _without_impossible(_from_birdflow(data, places))
+    if not isinstance(columns.place, str) and not (is_frame(data) or isinstance(data, dict)):
+        raise DataError("Only a frame has columns of coordinates.", hint="give places= with the coordinates.")
     if is_frame(data) or isinstance(data, dict):
         read = _from_frame(data, places, columns, times, absent)
     else:
@@ -123,7 +129,27 @@ def _places_of(data: CountsOverTime) -> Places:
     return Places(x=data.positions[:, 0], y=data.positions[:, 1], names=data.places)
 
 
+def places_of_columns(frame: Any, pair: Any) -> tuple[list[str], Places]:
+    """The place of every row, called by its two coordinates, and all places."""
+    names = checks.listing(pair, "place")
+    if len(names) != 2:
+        raise DataError(f"place names {len(names)} columns.", hint='give one, or two of coordinates: ("lon", "lat").')
+    data = to_pandas(frame, names, "the frame of counts")
+    values = np.column_stack([checks.finite(data[c].to_numpy(), str(c), ndim=1) for c in names])
+    called = [f"{a:.10g}, {b:.10g}" for a, b in values.tolist()]
+    first = ~pd.Series(called).duplicated().to_numpy()
+    swapped = str(names[0]).lower().startswith("lat")
+    degrees = swapped or str(names[0]).lower().startswith(("lon", "lng"))
+    a, b = values[first].T[::-1] if swapped else values[first].T
+    kept = [name for name, new in zip(called, first) if new]
+    return called, Places(names=kept, **({"lon": a, "lat": b} if degrees else {"x": a, "y": b}))
+
+
 def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any, absent: str) -> FlowData:
+    if not isinstance(columns.place, str):
+        called, found = places_of_columns(frame, columns.place)
+        frame = to_pandas(frame, None, "the frame of counts").assign(**{PLACE: called})
+        places, columns = found if places is None else places, replace(columns, place=PLACE)
     wanted = [columns.time, columns.place, columns.count, columns.season]
     more = [c for c in (columns.effort, columns.mask) if isinstance(c, str)]
     named = [c for c in wanted if c is not None]
@@ -137,7 +163,7 @@ def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any,
             f"{first[columns.place]!r}.",
             hint="add them up, name the right columns, or name the column of seasons (or days) with season=.",
         )
-    listed = _times(data[columns.time], times)
+    listed = times_in_order(data[columns.time], times)
     made = _default_places(places, list(dict.fromkeys(data[columns.place].tolist())))
     seasons = None if columns.season is None else sorted(data[columns.season].unique().tolist())
     rows = pd.Index(listed).get_indexer(data[columns.time])
@@ -153,22 +179,53 @@ def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any,
         out[at] = checks.finite(values, column, ndim=1, allow_nan=column == columns.count, allow_bool=True)
         return out
 
-    counts = spread(columns.count, 0.0 if absent == "zero" else np.nan)
+    counts = spread(columns.count, np.nan)
+    if absent == "zero":  # a time without any row wasn't looked at
+        filled = np.zeros(shape[:2], dtype=bool)
+        filled[at[:2]] = True
+        rowless = np.ones(shape, dtype=bool)
+        rowless[at] = False
+        counts[filled[:, :, None] & rowless] = 0.0
     found = FlowData(listed, made, counts, seasons=seasons)
     found.effort = spread(columns.effort, 1.0) if isinstance(columns.effort, str) else None
     found.mask = spread(columns.mask, 1.0) if isinstance(columns.mask, str) else None
     return found
 
 
-def _times(column: Any, given: Any) -> list:
-    """The times in order: given, all of a regular series, or those of the column."""
+def times_in_order(column: Any, given: Any = None) -> list:
+    """The times in order: given, all of a regular series, or those of the column.
+
+    Texts are dates, hours, months or numbered words; other texts are taken in alphabetical order, with a warning where
+    that isn't the order of the rows.
+    """
     if given is not None and not (isinstance(given, str) and given == REGULAR):
         return checks.listing(given, "times")
-    seen = sorted(column.unique().tolist())
-    return _regular(seen, fill=given is not None)
+    listed = column.unique().tolist()
+    texts = all(isinstance(t, str) for t in listed)
+    scale = time_scale([t.strip() for t in listed]) if texts else None
+    if scale is not None:
+        order = sorted(range(len(listed)), key=scale.position.__getitem__)
+        at = [scale.position[k] for k in order]
+        filled = _regular(at, given is not None, [listed[k] for k in order])
+        known = dict(zip(at, (listed[k] for k in order)))
+        return [known[v] if v in known else scale.called(v) for v in filled]
+    seen = sorted(listed)
+    if texts and given is not None:
+        raise DataError(
+            f"Times such as {seen[0]!r} are no dates and no numbers: which ones are missing is not known.",
+            hint="give times= with all times in order.",
+        )
+    if texts and seen != listed:
+        warnings.warn(
+            f"Times are texts and are taken in alphabetical order: {', '.join(seen[:4])}"
+            f"{', ...' if len(seen) > 4 else ''}. Hint: fit(..., times=[...]) gives another order.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return _regular(seen, given is not None, seen)
 
 
-def _regular(seen: list, fill: bool) -> list:
+def _regular(seen: list, fill: bool, names: list) -> list:
     """Times with the missing ones of a regular series filled in, or warned about."""
     series = pd.Series(seen)
     dated = pd.api.types.is_datetime64_any_dtype(series)
@@ -188,12 +245,26 @@ def _regular(seen: list, fill: bool) -> list:
         whole = all(isinstance(v, int) for v in seen)
         return [int(v) if whole and float(v).is_integer() else v for v in filled]
     warnings.warn(
-        f"{len(long)} steps between times are longer than the shortest; the first is from {seen[long[0]]} to "
-        f"{seen[long[0] + 1]}. Each counts as one step. Hint: fit(..., times='regular') estimates the missing times.",
+        f"{len(long)} steps between times are longer than the shortest; the first is from {names[long[0]]} to "
+        f"{names[long[0] + 1]}. Each counts as one step. Hint: fit(..., times='regular') estimates the missing times.",
         UserWarning,
         stacklevel=5,
     )
     return seen
+
+
+def _from_birdflow(model: Any, places: Places | None) -> FlowData:
+    """Weekly shares of a `BirdFlow` model; cells that aren't in use in a week are masked."""
+    if places is None:
+        x, y = model.positions.T
+        crs = str(model.geom["crs"] or "").strip()
+        places = Places.from_projected(x, y, crs) if crs else Places(x=x, y=y)
+    counts = np.asarray(model.distr, dtype=float).T
+    if len(places) != counts.shape[1]:
+        raise DataError(f"There are {len(places)} places; the model has {counts.shape[1]} cells.")
+    read = FlowData(list(range(1, len(counts) + 1)), places, counts[None])
+    read.mask = None if model.dynamic_mask is None else np.asarray(model.dynamic_mask).T[None]
+    return read
 
 
 def _from_tables(tables: Tables, places: Places | None) -> FlowData:

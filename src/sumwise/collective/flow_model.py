@@ -174,7 +174,7 @@ class FlowModel(FlowExchange):
         data: Any,
         *,
         time: str = "time",
-        place: str = "place",
+        place: Any = "place",
         count: str = "count",
         season: str | None = None,
         times: Any = None,
@@ -189,11 +189,12 @@ class FlowModel(FlowExchange):
 
         Parameters
         ----------
-        data : frame, (T, L) array, CountsOverTime, Tables or xarray.DataArray
+        data : frame, (T, L) array, CountsOverTime, Tables, xarray.DataArray or BirdFlow
             A row per time and place with its count; or counts by time and place; or one table per time; or an array
-            over `time` and places, or over `time` and a grid.
+            over `time` and places, or over `time` and a grid; or what `sumwise.readers.read_birdflow` returns.
         time, place, count : str
-            Columns of the frame.
+            Columns of the frame. Where places have no name, give their coordinates, ``place=("lon", "lat")`` (degrees,
+            by their names) or ``place=("x", "y")``; `places` is then made of them.
         season : str, optional
             A column of years, days or other repetitions. Seasons share their movement; each has flows of its own.
         times : sequence or "regular", optional
@@ -222,7 +223,8 @@ class FlowModel(FlowExchange):
         if moves is not None and len(read.counts) > 1:
             raise DataError("moves= is for one season.", hint="fit the seasons one by one where moves are known.")
         self.times_, self.places_ = read.times, read.places
-        self.read_as_ = {"time": time, "place": place, "count": count, "season": season, "absent": absent}
+        named = place if isinstance(place, str) else list(place)
+        self.read_as_ = {"time": time, "place": named, "count": count, "season": season, "absent": absent}
         self.data_key_ = self._data_key(data)
         counts, noise, n = self._scaled(read)
         self.relative_ = self.noise is None and read.noise is None and not isinstance(noise, Poisson)

@@ -17,6 +17,7 @@ from sumwise.collective.observations import observe
 from sumwise.collective.overdispersed import gaussian_twin, is_overdispersed
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
+from sumwise.progress import track
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -73,7 +74,7 @@ def count_intervals(
         raise DataError("There are no functions.", hint="give {'flow': {('t0', 't1'): weights}}.")
     if is_overdispersed(tables):
         tables = gaussian_twin(tables, map_counts(model, tables, n, tol=max(tol, 1e-8)))
-    seen = observe(model, _with_places(model, tables, asked), _size(tables, n))
+    seen = observe(model, tables, _size(tables, n))
     if seen.extras:
         raise DataError("count_intervals takes the noise models of sumwise only; there is a noise of your own.")
     result = maximise_dual(seen.problem, tol, 1000)
@@ -85,10 +86,15 @@ def count_intervals(
             f"First: in the table over {first}.",
             hint="use sample_counts(model, tables, functions=...).interval().",
         )
-    weights = np.stack([_flat(seen, parts) for parts in asked.values()])
-    variance = function_variances(seen.problem, result.beliefs, result.cells, weights)
-    values = weights @ result.cells
-    square = (weights**2) @ result.cells
+    wide, beliefs, cells = seen, result.beliefs, result.cells
+    if any(len(k) > 1 for parts in asked.values() for k in parts):  # cells of moves, for what sums them
+        wide = observe(model, _with_places(model, tables, asked), _size(tables, n))
+        beliefs, cells, _ = wide.problem.infer(-wide.problem.observations.spread(result.g, wide.problem.n_cells))
+    weights = np.stack([_flat(wide, parts) for parts in asked.values()])
+    each = track(weights, "Intervals")
+    variance = function_variances(seen.problem, result.beliefs, result.cells, each, (wide.problem, beliefs, cells))
+    values = weights @ cells
+    square = (weights**2) @ cells
     jump = np.where(
         (weights >= 0).all(axis=1), np.divide(square, values, where=values > 0, out=np.ones_like(values)), np.nan
     )
@@ -106,7 +112,7 @@ def _with_places(model, tables, asked):
     empty = [Table(k, np.full([model.domain[a] for a in k], np.nan)) for k in keys if len(k) > 1]
     given = [] if tables is None else list(tables)
     domain = tables.domain if isinstance(tables, Tables) else model.domain
-    return Tables([*given, *empty], domain) if empty else tables
+    return Tables([*given, *empty], domain)
 
 
 def _flat(seen, parts):

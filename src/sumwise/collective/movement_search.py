@@ -28,6 +28,7 @@ LEAST_WEIGHT = 0.02  # types of movement below it are dropped
 ADAPTIVE_SCALES = (0.5, 1.0, 2.0, 4.0)  # in the same unit, where moves adapt to the flows
 ROUNDS = 8  # of adapting
 MEMORIES = (0.0, 1.0, 2.0, 4.0)  # of direction, tried at the chosen stay and scale
+ROUGH = 1e-3  # gap of flows that are only compared; left-out weeks of the blackbirds are predicted alike to 3 digits
 TINY = 1e-6  # of an individual, so that no move becomes impossible
 
 
@@ -79,8 +80,9 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
         scores["chosen"] = np.arange(len(tried)) == int(np.argmin(errors))
         return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
     rows = []
+    rough = [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
     for movement in track(grid, "Movements"):
-        fits = [(p, p.solve(movement, left_out(p))) for p in problems]
+        fits = [(p, p.solve(movement, left_out(p))) for p in rough]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
         rows.append((movement.stay, movement.scale, *_mean_error(errors), stays))
@@ -143,10 +145,10 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     A fixed movement pulls the counts towards itself; moves that follow the flows agree with the counts, and stay as
     near to the distance as those allow.
     """
-    unit = problems[0].places.unit
+    unit, rough = problems[0].places.unit, [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
     rows = []
     for scale in track([k * unit for k in ADAPTIVE_SCALES], "Movements"):
-        fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in problems if len(p.counts) > 2]
+        fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in rough if len(p.counts) > 2]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
     scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
@@ -170,7 +172,7 @@ def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[
     first = movement.log_moves(problem.places, problem.far)
     there = np.maximum(np.nanmean(problem.counts, axis=0), 0.0) + 0.5
     moves = StepMoves([first] * (len(problem.names) - 1), np.log(there / there.sum()))
-    rough = replace(problem, tol=1e-3)
+    rough = replace(problem, tol=max(problem.tol, ROUGH))
     for _ in range(ROUNDS - 1):
         fit = rough.solve(moves, without)
         start = problem.inside(fit)[0] + TINY

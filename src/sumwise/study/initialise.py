@@ -15,12 +15,14 @@ from sumwise import checks
 from sumwise.errors import DataError, SumwiseError
 from sumwise.study.contests import contest_problems
 from sumwise.study.families import FAMILIES, study_of
+from sumwise.study.flow_files import is_birdflow
 from sumwise.study.problem import Problem
 from sumwise.study.profile_file import FileProfile, profile_file
 from sumwise.study.recognise import Guess, recognise
 from sumwise.study.recognise.tables import METHODS
 from sumwise.study.sources import all_met
 
+SHOWN = 4  # columns of times or places that are shown
 MOST_READ = 1000  # contests that are read as a check
 PARTS = {
     "unit": "unit",
@@ -38,7 +40,9 @@ PARTS = {
     "attributes": "attribute",
     "label_sum": "label sum",
     "time": "time",
+    "times": "time",
     "place": "place",
+    "places": "place",
     "count": "count",
     "x": "x",
     "y": "y",
@@ -206,7 +210,8 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
     shown = []
     for contest, columns in given:
         for key, names in columns.items():
-            for name in names if isinstance(names, list) else [names]:
+            few = SHOWN if key in ("times", "places") else None
+            for name in names[:few] if isinstance(names, list) else [names]:
                 column = next((c for p in profiles for c in p.columns if c.name == name), None)
                 if key not in PARTS or column is None:
                     continue
@@ -220,7 +225,12 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
 
 
 def _folder(path: Path) -> Guess | None:
-    """A folder of tables that sumwise itself wrote."""
+    """A folder of tables that sumwise itself wrote, or a BirdFlow model."""
+    if path.is_file() and is_birdflow(path):
+        ask = ["whether the last week leads to the first: cyclic in [options]."]
+        options = {"noise": "relative", "cyclic": True}
+        found: dict[str, Any] = {"data": {"file": str(path)}, "options": options, "ask": ask}
+        return Guess("collective", 1.0, "a BirdFlow model: weekly shares of a population", **found)
     if not path.is_dir():
         return None
     if not (path / "tables.sumwise").exists():

@@ -58,7 +58,9 @@ def test_places_called_otherwise_are_known_where_every_one_has_a_row_at_every_ti
     assert guessed(tmp_path, towers).columns["place"] == "tower"
     farms = flocks().rename(columns={"site": "farm"}).assign(farm=lambda f: "farm " + f["farm"].astype(str))
     assert guessed(tmp_path, farms).columns["place"] == "farm"
-    assert guessed(tmp_path, farms.iloc[1:]) is None
+    gaps = farms.iloc[1:]  # one name for each pair of coordinates
+    assert guessed(tmp_path, gaps).columns["place"] == "farm"
+    assert guessed(tmp_path, gaps.drop(columns=["x", "y"])) is None
 
 
 def test_other_files_are_no_counts(tmp_path):

@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sumwise.collective.kernels.path_sweeps import PathSystem
+
+TOL = 1e-6  # residual of a system, relative
+MOST_PRODUCTS = 500
+
 
 def at_kink(problem, g, share=1e-6):
     """Which observed cells with two-sided noise have a multiplier inside its box: their count is at the kink."""
@@ -25,28 +30,42 @@ def at_kink(problem, g, share=1e-6):
     return out
 
 
-def function_variances(problem, beliefs, cells, weights, tol=1e-10, max_iter=500):
-    """Posterior variances of ``weights @ cells`` for every row of weights (n_functions, n_cells)."""
-    observations = problem.observations
+def function_variances(problem, beliefs, cells, weights, tables=None):
+    """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
+
+    Where weights are of more cells, `tables` is the problem with those, its beliefs and its cells: systems are solved
+    on the smaller problem, which has all that was observed.
+    """
     noise, curved = _noise(problem, cells)
-    index = observations.index[curved]
-    noise = noise[curved]
+    wide, wide_beliefs, wide_cells = (problem, beliefs, cells) if tables is None else tables
+    index, noise = problem.observations.index[curved], noise[curved]
+    seen_at = wide.observations.index[curved]
+    solve = _solver(problem, beliefs, cells, index, noise)
+    out = []
+    for a in weights:
+        moved = wide.covariance_product(wide_beliefs, wide_cells, a)
+        known = moved[seen_at] @ solve(moved[seen_at]) if len(index) else 0.0
+        out.append(a @ moved - known)
+    return np.maximum(out, 0.0)
 
-    def product(v):
-        return problem.covariance_product(beliefs, cells, v)
 
-    def system(x):
-        return noise * x + product(np.bincount(index, x, problem.n_cells))[index]
+def _solver(problem, beliefs, cells, index, noise):
+    """What solves ``(noise + S_oo) x = r``: sweeps on chains whose cells all have noise, else conjugate gradients.
+
+    A variance is wrong by the square of the residual's size.
+    """
+    if problem.paths is not None and len(noise) and (noise > 0).all():
+        free, curvature = np.zeros(problem.n_cells, dtype=bool), np.zeros(problem.n_cells)
+        free[index], curvature[index] = True, noise
+        system = PathSystem(problem, beliefs, cells, curvature, free)
+        return lambda rhs: system.solve(np.bincount(index, rhs, problem.n_cells), TOL, MOST_PRODUCTS)[index]
+
+    def product(x):
+        spread = np.bincount(index, x, problem.n_cells)
+        return noise * x + problem.covariance_product(beliefs, cells, spread)[index]
 
     scale = noise + np.maximum(cells[index], 1e-12 * problem.total)
-    out = np.empty(len(weights))
-    for k, a in enumerate(weights):
-        moved = product(a)
-        out[k] = a @ moved
-        if len(index):
-            seen = moved[index]
-            out[k] -= seen @ _solve(system, scale, seen, tol, max_iter)
-    return np.maximum(out, 0.0)
+    return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
 
 
 def _noise(problem, cells):

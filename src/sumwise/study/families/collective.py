@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,19 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.collective import FlowModel, Movement, Places, Tracks
+from sumwise.collective.flow_data import times_in_order
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 from sumwise.plots.map_frame import rings
 from sumwise.study.families.base import Study
+from sumwise.study.flow_files import birdflow_rows, counted_rows, is_birdflow
 from sumwise.study.sources import open_source
 
 __all__ = ["STUDY"]
 
 NOISES = ("auto", "poisson", "negative-binomial", "exact", "gaussian", "laplace", "geometric", "relative")
 NEGATIVE = ("gaussian", "laplace", "geometric")  # kinds of noise that can make a count negative
+MOVED = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")
 OF_MOVEMENT = ("movement", "stay", "scale", "attraction")
 OF_MODEL = ("population", "size", "turnover", "cyclic", "detection", "weight", "tol")
@@ -31,7 +35,7 @@ class Collective(Study):
 
     family = "collective"
     data_keys = {  # noqa: RUF012
-        "file": "one row per time and place, with its count",
+        "file": "one row per time and place, with its count; times or places in columns; or a BirdFlow model (.hdf5)",
         "places_file": "one row per place, with its coordinates",
         "distances_file": "one row per pair of places: origin, destination, distance",
         "tracks_file": "one row per individual that was seen twice: from_place, from_time, to_place, to_time",
@@ -40,8 +44,10 @@ class Collective(Study):
         "times": "regular: times that are missing from a regular series are estimated",
     }
     column_keys = {  # noqa: RUF012
-        "time": "the column of times, in the order in which they sort",
-        "place": "the column of places",
+        "time": "the column of times: numbers, dates, hours, months",
+        "times": "the columns of counts, one per time, in order, where each place has one row",
+        "place": "the column of places; default: places are known by their coordinates",
+        "places": "the columns of counts, one per place, where each time has one row",
         "count": "the column of counts; empty: not observed",
         "season": "the column of years, days or other repetitions that share their movement",
         "effort": "the column of the share of individuals that is counted",
@@ -64,48 +70,58 @@ class Collective(Study):
 
     def read(self) -> None:
         """Read counts by time and place, and where the places are."""
-        p = self.problem
-        names = [str(p.column(key, needed=True)) for key in ("time", "place", "count")]
+        p, path = self.problem, self.problem.file()
         with p.blamed():
-            sheet = open_source(p, p.file(), None, names[:2])
-            sheet.known(*names)
-            made = {"time": _in_order(sheet.ids(names[0])), "place": sheet.ids(names[1]).astype(str).str.strip()}
-            values = sheet.numbers([names[2]], missing=True, negative=True)[:, 0]
-            hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
-            noisy = p.options.get("noise") in NEGATIVE
-            sheet.refuse((values < 0) & (not noisy), f"column {names[2]!r} is negative", hint)
-            frame = pd.DataFrame({k: v.to_numpy() for k, v in made.items()} | {"count": values})
-            self._more_columns(sheet, frame)
-            keys = [k for k in ("season", "time", "place") if k in frame]
-            twice = frame.duplicated(keys).to_numpy()
-            advice = "add them up, or name the right columns (season = ... for years or days)."
-            sheet.refuse(twice, "a time and place has two rows", advice)
-            self._check_absent(sheet, frame, keys)
-            self.places = self._places(sheet, names[1], frame)
-            self.tracks = self._tracks(frame)
+            if path is not None and is_birdflow(path):
+                self.data, self.places = birdflow_rows(path)
+            else:
+                self.data = self._counted()
+            self.tracks = self._tracks(self.data)
             self._outlines()
-        self.times = sorted(frame["time"].unique().tolist())
+        frame = self.data
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit warns of missing times
+            listed = list(dict.fromkeys(frame["time"])) if p.columns.get("times") else None
+            self.times = times_in_order(frame["time"], listed)
         if len(self.times) < 2:
             raise DataError(
                 f"{p.place(('columns', 'time'))}: there is one time; flows need two.", hint="is time the right column?"
             )
-        self.data = frame
-        seen = int(np.isfinite(values).sum())
+        seen = int(np.isfinite(frame["count"]).sum())
         self.notes.append(
             f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
         )
 
-    def _more_columns(self, sheet: Any, frame: pd.DataFrame) -> None:
+    def _counted(self) -> pd.DataFrame:
+        """The rows of a file of counts, checked; and where its places are."""
+        sheet, frame, rows = counted_rows(self.problem)
+
+        def refuse(bad: Any, what: str, hint: str) -> None:
+            sheet.refuse(np.bincount(rows, np.asarray(bad), len(sheet)) > 0, what, hint)
+
+        frame["time"] = _in_order(frame["time"])
+        hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
+        noisy = self.problem.options.get("noise") in NEGATIVE
+        refuse((frame["count"] < 0) & (not noisy), f"{_counts_of(self.problem)} is negative", hint)
+        self._more_columns(sheet, frame, rows)
+        keys = [k for k in ("season", "time", "place") if k in frame]
+        advice = "add them up, or name the right columns (season = ... for years or days)."
+        refuse(frame.duplicated(keys), "a time and place has two rows", advice)
+        self._check_absent(sheet, frame, keys)
+        self.places = self._places(sheet, frame, rows)
+        return frame
+
+    def _more_columns(self, sheet: Any, frame: pd.DataFrame, rows: np.ndarray) -> None:
         p = self.problem
         season = p.column("season")
         if season is not None:
             sheet.known(season)
-            frame["season"] = _in_order(sheet.ids(season)).to_numpy()
+            frame["season"] = _in_order(sheet.ids(season)).to_numpy()[rows]
         for key in ("effort", "mask"):
             column = p.column(key)
             if column is not None:
                 sheet.known(column)
-                frame[key] = sheet.numbers([column])[:, 0]
+                frame[key] = sheet.numbers([column])[rows, 0]
 
     def _check_absent(self, sheet: Any, frame: pd.DataFrame, keys: list[str]) -> None:
         absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ("raise", "zero", "unobserved"))
@@ -121,7 +137,7 @@ class Collective(Study):
             hint='set absent = "zero" or "unobserved" in [data].',
         )
 
-    def _places(self, sheet: Any, place: str, frame: pd.DataFrame) -> Places | None:
+    def _places(self, sheet: Any, frame: pd.DataFrame, rows: np.ndarray) -> Places | None:
         p, listed = self.problem, list(dict.fromkeys(frame["place"]))
         reach = p.options.get("reach")
         if "distances_file" in p.data:
@@ -129,9 +145,14 @@ class Collective(Study):
         pair = next((k for k in (("lon", "lat"), ("x", "y")) if all(p.column(c) for c in k)), None)
         path = p.file("places_file", needed=False)
         if path is not None:
+            place = p.column("place") or "place"
             sheet = open_source(p, path, None, [place])
-        sheet.known(place)
-        names = sheet.ids(place).astype(str).str.strip().to_numpy()
+            sheet.known(place)
+            names = sheet.ids(place).astype(str).str.strip().to_numpy()
+        elif p.columns.get("places"):  # a row per time: places have no rows of their own
+            names, pair = np.array([]), None
+        else:
+            names = frame["place"].groupby(rows).first().to_numpy()  # by row of the file
         region = p.column("region")
         if region is not None:
             sheet.known(region)
@@ -142,15 +163,7 @@ class Collective(Study):
             self.notes.append("No coordinates are given: all moves other than staying are equally likely a priori.")
             return None
         columns = {k: str(p.column(k)) for k in (*pair, *(("area",) if p.column("area") else ()))}
-        sheet.known(*columns.values())
-        where = pd.DataFrame(sheet.numbers(list(columns.values()), negative=True), columns=list(columns))
-        one = where.groupby(names, sort=False).first()
-        lone = [name for name in listed if name not in one.index]
-        if lone:
-            shown = ", ".join(map(repr, lone[:5]))
-            raise DataError(f"{sheet.name}: {len(lone)} places have no coordinates ({shown}).", hint="add them.")
-        kept: Any = one.loc[listed]
-        return Places(names=listed, reach=reach, **{k: kept[k].to_numpy(dtype=float) for k in columns})
+        return Places(names=listed, reach=reach, **_positions(sheet, names, listed, columns))
 
     def _distances(self, listed: list[str]) -> np.ndarray:
         sheet = open_source(self.problem, self.problem.file("distances_file"), None, ["origin", "destination"])
@@ -217,7 +230,8 @@ class Collective(Study):
         """Fit; an option that makes no sense is blamed on its line."""
         absent = self.problem.data.get("absent", "raise")
         named = {k: k for k in ("season", "effort", "mask") if k in self.data}
-        times = "regular" if self.problem.data.get("times") == "regular" else None
+        wide = self.times if self.problem.columns.get("times") else None  # columns are in order
+        times = "regular" if self.problem.data.get("times") == "regular" else wide
         with self.problem.blamed():
             return estimator.fit(
                 self.data,
@@ -232,7 +246,7 @@ class Collective(Study):
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Where those who are counted now are one step later: a file with places and counts."""
         p = self.problem
-        place, count = str(p.column("place", needed=True)), str(p.column("count", needed=True))
+        place, count = p.column("place") or "place", p.column("count") or "count"
         known = list(model.places_.names)
         with p.blamed():
             sheet = open_source(p, source, None, [place])
@@ -245,6 +259,30 @@ class Collective(Study):
         np.add.at(now, [known.index(name) for name in names], values)
         low, high = model.predict_interval(now, level=p.level)
         return pd.DataFrame({"place": known, "now": now, "next": model.predict(now), "low": low, "high": high})
+
+
+def _counts_of(problem: Any) -> str:
+    """Words for the columns of counts."""
+    wide = problem.column_list("times") or problem.column_list("places")
+    return f"column {problem.column('count')!r}" if wide is None else f"one of the {len(wide)} columns of counts"
+
+
+def _positions(sheet: Any, names: Any, listed: list[str], columns: dict[str, str]) -> dict[str, np.ndarray]:
+    """Coordinates (and sizes) of the places, which are the same in all rows of a place."""
+    sheet.known(*columns.values())
+    where = pd.DataFrame(sheet.numbers(list(columns.values()), negative=True), columns=list(columns))
+    lone = [name for name in listed if name not in set(names)]
+    if lone:
+        shown = ", ".join(map(repr, lone[:5]))
+        raise DataError(f"{sheet.name}: {len(lone)} places have no coordinates ({shown}).", hint="add them.")
+    kept: Any = where.groupby(names, sort=False).first().loc[listed]
+    apart = (where - kept.loc[names].to_numpy()).abs().max(axis=1).to_numpy()
+    sheet.refuse(
+        apart > MOVED * np.abs(where).max().max(),
+        "a place has other coordinates than before",
+        "name the right column of places, or correct the coordinates.",
+    )
+    return {k: kept[k].to_numpy(dtype=float) for k in columns}
 
 
 def _in_order(texts: Any) -> pd.Series:

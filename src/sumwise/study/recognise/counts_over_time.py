@@ -1,4 +1,4 @@
-"""Counts over time: one row per time and place, with its count."""
+"""Counts over time: one row per time and place, with its count; or times, or places, in columns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise.collective.time_order import time_scale
+from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins.words import is_total_row
 
-TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*")
+TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
 PLACES += (
     "tower*",
@@ -34,11 +36,13 @@ COUNTS = (
     "number*",
     "devices",
     "visitors",
-    "abundance*",
+    "abund*",
     "density",
     "noisy*",
     "value*",
 )
+LEAST_TIMES = 3  # columns of times, from which on they are taken for such
+YEARS = (12, 24, 36, 48, 52, 365)  # times of a year
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
 
 
@@ -47,14 +51,33 @@ def guess(profiles: list[FileProfile]) -> Guess | None:
     if len(profiles) not in (1, 2):
         return None
     for profile, other in ((profiles[0], profiles[-1]), (profiles[-1], profiles[0])):
-        found = _counts(profile, other if len(profiles) == 2 else None)
+        second = other if len(profiles) == 2 else None
+        found = _counts(profile, second) or _by_position(profile, second) or _wide(profile, second)
         if found is not None:
             return found
     return None
 
 
+def _times(profile: FileProfile) -> list[Column]:
+    """Columns that may hold times: by their names, or because they hold dates or hours."""
+    return [c for c in profile.columns if 2 <= c.distinct <= 1000 and (profile.is_called(c, TIMES) or _dates(c))]
+
+
+def _dates(column: Column) -> bool:
+    texts = [] if column.texts is None else column.texts.dropna().unique().tolist()
+    return not any(t.isdigit() for t in texts[:1]) and _on_a_scale(texts)
+
+
+def _on_a_scale(texts: list[str]) -> bool:
+    """Whether texts are times; dates of two readings are refused when they are read."""
+    try:
+        return len(texts) > 1 and any(c in "-/:. " for c in texts[0]) and time_scale(texts) is not None
+    except DataError:
+        return True
+
+
 def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
-    for time in (c for c in profile.columns if profile.is_called(c, TIMES) and 2 <= c.distinct <= 1000):
+    for time in _times(profile):
         others = [c for c in profile.columns if c is not time and c.distinct >= 2]
         for place in (c for c in others if profile.is_called(c, PLACES)):
             pairs = set(zip(time.codes.tolist(), place.codes.tolist()))
@@ -72,6 +95,77 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
     return None
 
 
+def _position(profile: FileProfile) -> list[Column]:
+    """The columns of coordinates, degrees before projected ones; none unless there are two."""
+    for first, second in ((FIRST[1:3], SECOND[1:2]), (FIRST, SECOND)):
+        found = [next((c for c in profile.columns if profile.is_called(c, words)), None) for words in (first, second)]
+        if None not in found:
+            return [c for c in found if c is not None]
+    return []
+
+
+def _by_position(profile: FileProfile, other: FileProfile | None) -> Guess | None:
+    """Counts at coordinates, where places have no names."""
+    pair = _position(profile)
+    if other is not None or not pair:
+        return None
+    spots = pd.factorize(pd.MultiIndex.from_arrays([c.codes for c in pair]))[0]
+    for time in _times(profile):
+        count, once = _count(profile, (time, *pair)), set(zip(time.codes.tolist(), spots.tolist()))
+        whole = time.distinct * (int(spots.max()) + 1)
+        if count is not None and len(once) >= 0.9 * profile.n_rows and profile.n_rows >= 0.2 * whole:
+            used = {c.name for c in (time, count, *pair)}
+            place = next((c for c in profile.columns if c.name not in used and _same(c.codes, spots)), None)
+            return _finished(profile, None, (time, place, count), len(once) < whole)
+    return None
+
+
+def _same(codes: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two columns group the rows alike."""
+    pairs = set(zip(codes.tolist(), others.tolist()))
+    return len(pairs) == len(set(codes.tolist())) == len(set(others.tolist()))
+
+
+def _wide(profile: FileProfile, other: FileProfile | None) -> Guess | None:
+    """A row per place with its times in columns; or a row per time, with columns that a second file calls places."""
+    numeric = [c for c in profile.columns if c.amounts is not None]
+    dated = [c for c in numeric if (profile.is_called(c, TIMES) and time_scale([c.name])) or _dated(c.name)]
+    place = next((c for c in profile.columns if c not in dated and c.distinct == profile.n_rows), None)
+    if len(dated) >= LEAST_TIMES and place is not None and time_scale([c.name for c in dated]) is not None:
+        return _spread(profile, other, {"place": place.name, "times": [c.name for c in dated]})
+    listed = {} if other is None else {c.name: set(_values(c)) for c in other.columns if c.distinct == other.n_rows}
+    for time in _times(profile) if profile.n_rows >= 2 else []:
+        names = [c.name for c in numeric if c is not time]
+        key = next((k for k, held in listed.items() if len(names) >= 2 and set(names) <= held), None)
+        if key is not None and time.distinct == profile.n_rows:
+            return _spread(profile, other, {"time": time.name, "place": key, "places": names})
+    return None
+
+
+def _dated(name: str) -> bool:
+    """Whether a column is called by a date."""
+    return any(c in name for c in "-/.") and _on_a_scale([name, name])
+
+
+def _values(column: Column) -> list[str]:
+    return [column.value(i) for i in range(len(column.codes))]
+
+
+def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, Any]) -> Guess:
+    """The problem of a file with times or places in columns."""
+    counted = columns.get("times") or columns["places"]
+    values = np.concatenate([np.asarray(profile[name].amounts, dtype=float) for name in counted])
+    count = Column("each of these columns", values, None, 2, int(np.isnan(values).sum()))
+    data, comments = profile.opening()
+    ask = ["how counts come about: noise, rate and population in [options]."]
+    _add_position(profile, other, data, columns, ask)
+    sites, times = (profile.n_rows, len(counted)) if "times" in columns else (len(counted), profile.n_rows)
+    seen = f"{sites:,} places counted at {times:,} times, {'times' if 'times' in columns else 'places'} in columns"
+    options = _options(count, comments, ask)
+    _ask_about_the_year(times, ask)
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("FlowModel",))
+
+
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
     free = [c for c in profile.columns if c not in used and c.amounts is not None]
     free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND))]
@@ -79,35 +173,60 @@ def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
 
 
 def _finished(
-    profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], gaps: bool
+    profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column | None, Column], gaps: bool
 ) -> Guess:
     time, place, count = found
     data, comments = profile.opening()
-    columns: dict[str, Any] = {"time": time.name, "place": place.name, "count": count.name}
+    columns: dict[str, Any] = {"time": time.name, "place": place and place.name, "count": count.name}
     ask = ["how counts come about: noise, rate and population in [options]."]
     if gaps:
-        data["absent"] = "unobserved"
-        comments["data", "absent"] = "some times and places have no row; zero would mean that nobody was there"
-    source = profile if other is None else other
-    x, y = (next((c.name for c in source.columns if source.is_called(c, words)), None) for words in (FIRST, SECOND))
-    if x is not None and y is not None:
-        degrees = x.lower().startswith(("lon", "lng")) and y.lower().startswith("lat")
-        columns |= {"lon": x, "lat": y} if degrees else {"x": x, "y": y}
-        if other is not None:
-            data["places_file"] = str(other.path)
-    else:
-        ask.append("there are no coordinates: every move but staying is taken as likely as any other.")
-    _leave_out_totals(found, data, comments, ask)
-    if count.numbers is not None and ((count.numbers < 0).any() or not count.whole):
-        return _noisy(count, profile, found, (data, columns, comments, ask))
-    options = {"noise": "poisson", "rate": 1.0}
-    comments["options", "noise"] = (
-        "how counts differ from the truth: poisson, negative-binomial (with dispersion), exact, or gaussian, laplace, "
-        "geometric with sd"
-    )
-    comments["options", "rate"] = "the share of individuals that is counted"
-    seen = f"{place.distinct:,} places counted at {time.distinct:,} times"
+        none = count.numbers is not None and bool((count.numbers > 0).all())
+        data["absent"] = "zero" if none else "unobserved"
+        comments["data", "absent"] = (
+            "times and places without individuals have no row; unobserved would mean that nobody looked"
+            if none
+            else "some times and places have no row; zero would mean that nobody was there"
+        )
+    if _has_missing_times(time):
+        data["times"] = "regular"
+        comments["data", "times"] = "some times have no rows: they are estimated; listed takes the times as they are"
+        ask.append("times are missing from the series; they are estimated.")
+    if place is None:
+        columns.pop("place")
+        ask.append("places have no names: they are called by their coordinates.")
+    _add_position(profile, other, data, columns, ask)
+    if place is not None:
+        _leave_out_totals((time, place, count), data, comments, ask)
+    options = _options(count, comments, ask)
+    _ask_about_the_year(time.distinct, ask)
+    sites = f"{place.distinct:,} places" if place is not None else "places"
+    seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("FlowModel",))
+
+
+def _has_missing_times(time: Column) -> bool:
+    """Whether a series of dates or numbers has steps of twice the shortest, or more of them."""
+    texts = [time.value(i) for i in np.unique(time.codes, return_index=True)[1]] if time.missing == 0 else []
+    try:
+        scale = time_scale(texts)
+    except DataError:
+        return False
+    steps = np.diff(np.sort(scale.position)) if scale is not None and len(texts) > 2 else np.zeros(1)
+    ratio = steps / steps.min() if steps.min() > 0 else np.ones(1)
+    return bool((ratio > 1.5).any() and (np.abs(ratio - np.round(ratio)) < 0.1).all())
+
+
+def _add_position(profile: FileProfile, other: FileProfile | None, data: dict, columns: dict, ask: list[str]) -> None:
+    """Coordinates of the places, in the same file or in a second one."""
+    pair = _position(profile if other is None else other)
+    if not pair:
+        ask.append("there are no coordinates: every move but staying is taken as likely as any other.")
+        return
+    x, y = (c.name for c in pair)
+    degrees = x.lower().startswith(("lon", "lng")) and y.lower().startswith("lat")
+    columns |= {"lon": x, "lat": y} if degrees else {"x": x, "y": y}
+    if other is not None:
+        data["places_file"] = str(other.path)
 
 
 def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments: dict, ask: list[str]) -> None:
@@ -126,27 +245,31 @@ def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments
             ask.append(f"left out: the place {name!r}, which is the sum of all others.")
 
 
-def _noisy(count: Column, profile: FileProfile, found: tuple[Column, Column, Column], parts: tuple) -> Guess:
-    """Counts that are negative or no whole numbers: noise with a standard deviation, which has to be guessed here."""
-    data, columns, comments, ask = parts
-    below = count.numbers[count.numbers < 0]
+def _options(count: Column, comments: dict, ask: list[str]) -> dict[str, Any]:
+    """How counts come about, as far as they show it."""
+    amounts = np.asarray(count.amounts)
+    below = amounts[amounts < 0]
     if len(below):
-        noise, sd = "laplace", float(np.sqrt(np.mean(below**2)))  # of cells with nobody, half fall below 0
+        sd = float(np.sqrt(np.mean(below**2)))  # of cells with nobody, half fall below 0
         ask.append(
             f"{len(below):,} counts are negative, as noise for privacy makes them: noise = laplace with sd = {sd:.3g}, "
             "from the negative ones; give the sd that was used (Laplace: its scale times 1.414)."
         )
-    else:
-        ask.append(f"{count.name} holds no whole numbers: it is taken as relative abundance, not as individuals.")
+        comments["options", "noise"] = "how counts differ from the truth: gaussian, laplace or geometric, with sd"
+        comments["options", "sd"] = "the standard deviation of a count; guessed"
+        return {"noise": "laplace", "sd": float(f"{sd:.3g}")}
+    if not count.whole:
+        ask.append(f"{count.name} holds numbers that aren't whole: relative abundance, not individuals.")
         comments["options", "noise"] = "relative abundance; or gaussian, laplace, geometric with sd, in its unit"
-        return _guessed(found, profile, (data, columns, {"noise": "relative"}, comments, ask))
-    options = {"noise": noise, "sd": float(f"{sd:.3g}")}
-    comments["options", "noise"] = "how counts differ from the truth: gaussian, laplace or geometric, with sd"
-    comments["options", "sd"] = "the standard deviation of a count; guessed"
-    return _guessed(found, profile, (data, columns, options, comments, ask))
+        return {"noise": "relative"}
+    comments["options", "noise"] = (
+        "how counts differ from the truth: poisson, negative-binomial (with dispersion), exact, or gaussian, laplace, "
+        "geometric with sd"
+    )
+    comments["options", "rate"] = "the share of individuals that is counted"
+    return {"noise": "poisson", "rate": 1.0}
 
 
-def _guessed(found: tuple[Column, Column, Column], profile: FileProfile, parts: tuple) -> Guess:
-    time, place, _ = found
-    seen = f"{place.distinct:,} places counted at {time.distinct:,} times; {profile.n_rows:,} rows"
-    return Guess("collective", 0.95, seen, *parts, methods=("FlowModel",))
+def _ask_about_the_year(n_times: int, ask: list[str]) -> None:
+    if n_times in YEARS:
+        ask.append("these may be the times of one year: cyclic = true in [options] lets the last lead to the first.")

@@ -1,0 +1,111 @@
+"""The order of times that are texts: dates, hours, months, or a word with a number; and the distances between them."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sumwise.errors import DataError
+
+FORMATS = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%Y-%m",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %Y",
+    "%B %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%dT%H:%M:%S",
+    "%H:%M",
+    "%H:%M:%S",
+)
+NAMES = tuple(
+    [name.lower() for name in listed]
+    for listed in (
+        calendar.month_name[1:],
+        calendar.month_abbr[1:],
+        calendar.day_name,
+        calendar.day_abbr,
+        ("january", "february", "march", "april", "may", "june", "july", "aug", "sept", "oct", "nov", "dec"),
+    )
+)
+START = datetime(1900, 1, 1)
+
+
+class TimeScale(NamedTuple):
+    """Where texts lie on a scale, and what a time at another place of it is called."""
+
+    position: list[float]
+    called: Callable[[float], str]
+
+
+def time_scale(texts: Sequence[str]) -> TimeScale | None:
+    """Positions of times that are texts, or None where they are no dates, hours, months, days or numbered words.
+
+    Dates that may be day and month, or month and day, are refused where the two differ in order.
+
+    Examples
+    --------
+    >>> from sumwise.collective.time_order import time_scale
+    >>> time_scale(["9:00", "10:00"]).position
+    [540.0, 600.0]
+    >>> time_scale(["week9", "week10"]).called(11)
+    'week11'
+    """
+    return _numbered(texts) or _named(texts) or _dated(texts)
+
+
+def _numbered(texts: Sequence[str]) -> TimeScale | None:
+    found = [re.fullmatch(r"([^\d]*?)(\d+)", text) for text in texts]
+    if not texts or any(m is None for m in found) or len({m[1] for m in found if m}) > 1:
+        return None
+    word, widths = next(m[1] for m in found if m), {len(m[2]) for m in found if m}
+    width = widths.pop() if len(widths) == 1 else 0
+    return TimeScale([float(m[2]) for m in found if m], lambda at: f"{word}{round(at):0{width}d}")
+
+
+def _named(texts: Sequence[str]) -> TimeScale | None:
+    low = [text.lower().rstrip(".") for text in texts]
+    for names in NAMES:
+        if texts and all(text in names for text in low):
+            return TimeScale([float(names.index(t)) for t in low], lambda at, n=names: n[round(at) % len(n)].title())
+    return None
+
+
+def _dated(texts: Sequence[str]) -> TimeScale | None:
+    found = {}
+    for form in FORMATS:
+        read = [_parsed(text, form) for text in texts]
+        if texts and None not in read:
+            found[form] = [(when - START) / timedelta(minutes=1) for when in read if when is not None]
+    if not found:
+        return None
+    orders = {tuple(sorted(range(len(texts)), key=at.__getitem__)) for at in found.values()}
+    if len(orders) > 1:
+        raise DataError(
+            f"Times such as {texts[0]!r} may be day and month, or month and day.",
+            hint="write them as 2021-12-31.",
+        )
+    form, at = next(iter(found.items()))
+    return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form))
+
+
+def _parsed(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)
+    except ValueError:
+        return None

@@ -1,0 +1,44 @@
+"""Times that are texts: their order and distances."""
+
+import pytest
+
+from sumwise.collective.time_order import time_scale
+from sumwise.errors import DataError
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["week9", "week10", "week11"],
+        ["9:00", "10:00", "11:00"],
+        ["Feb", "Mar", "Apr"],
+        ["Monday", "Tuesday", "Wednesday"],
+        ["31.1.2021", "28.2.2021", "1.4.2021"],
+        ["1/31/2021", "2/28/2021", "4/1/2021"],
+        ["2021-12-31", "2022-01-07"],
+        ["2021-12-31 23:00", "2022-01-01 00:00"],
+    ],
+)
+def test_texts_are_put_in_the_order_of_time(texts):
+    position = time_scale(texts).position
+    assert position == sorted(position)
+    assert len(set(position)) == len(texts)
+
+
+def test_a_time_between_is_called_as_the_others_are():
+    scale = time_scale(["2021-01-04", "2021-01-18"])
+    assert scale.called(sum(scale.position) / 2) == "2021-01-11"
+    assert time_scale(["w08", "w10"]).called(9) == "w09"
+    assert time_scale(["jan", "mar"]).called(1) == "Feb"
+
+
+def test_dates_of_two_readings_are_refused_where_they_differ():
+    with pytest.raises(DataError, match="day and month"):
+        time_scale(["1/4/2021", "2/3/2021"])
+    assert time_scale(["3/3/2021", "3/4/2021"]) is not None  # in either reading in this order
+
+
+def test_other_texts_have_no_scale():
+    assert time_scale(["early", "late"]) is None
+    assert time_scale(["a1", "b2"]) is None
+    assert time_scale([]) is None
