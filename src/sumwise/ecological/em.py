@@ -13,6 +13,7 @@ from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.newton_em import newton_inverse, newton_shares
 from sumwise.ecological.kernels.pooling import cells_of_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
@@ -40,10 +41,11 @@ class _Data(NamedTuple):
     row_sd: np.ndarray | None = None
     covariates: np.ndarray | None = None  # standardised
 
-    def some(self, chosen: np.ndarray) -> _Data:
-        """Some of the units."""
+    def some(self, chosen: np.ndarray, as_all: bool = False) -> _Data:
+        """Some of the units; they weigh as much as all where asked to, so that the prior doesn't weigh more."""
         parts: Any = (None if part is None else part[chosen] for part in self)
-        return _Data(*parts)
+        data = _Data(*parts)
+        return data._replace(weight=data.weight * len(self.rows) / len(data.rows)) if as_all else data
 
 
 class EcologicalEM(EcologicalEstimator):
@@ -95,6 +97,8 @@ class EcologicalEM(EcologicalEstimator):
         What was found for `dispersion`.
     standard_errors_ : ndarray of shape (R, C)
         Calibrated; NaN where ``n_groups=0``.
+    newton_inverse_ : ndarray of shape (R * C, R * C)
+        With thousands of units: the factor of the Newton steps that the fit took, learned on some of them.
     slopes_ : ndarray of shape (k, C)
         With covariates: the change of the log shares, centred over outcomes, per standard deviation of each;
         ``common_shares_`` are those at the mean covariates.
@@ -268,15 +272,19 @@ class EcologicalEM(EcologicalEstimator):
         part = data
         if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
             some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
-            part = data.some(some)
+            part = data.some(some, as_all=True)
         first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
-        near = (
-            first
-            if part is data
-            else self._solve(part, np.exp(first.log_shares), self.overdispersion_, self.determinant)
-        )
-        done = self._solve(data, np.exp(near.log_shares), self.overdispersion_, self.determinant)
+        vars(self).pop("newton_inverse_", None)
+        near = first
+        if part is not data:
+            near = self._solve(part, np.exp(first.log_shares), self.overdispersion_, self.determinant)
+            if data.covariates is None:
+                options = self._options(part, self.overdispersion_, self.determinant)
+                self.newton_inverse_ = newton_inverse(*part[:3], near.log_shares, **options)
+        done = self._solve_near(data, np.exp(near.log_shares), self.determinant)
+        if hasattr(self, "newton_inverse_") and not done.converged:
+            done = self._solve(data, np.exp(done.log_shares), self.overdispersion_, self.determinant)
         if data.covariates is not None:
             self.slopes_ = done.slopes
         change = float(done.changes[-1]) if len(done.changes) else np.inf
@@ -289,14 +297,22 @@ class EcologicalEM(EcologicalEstimator):
         )
         return np.exp(done.log_shares), done.converged, change
 
+    def _options(self, data: _Data, rho: float, gamma: float) -> dict[str, Any]:
+        return {"rho": rho, "gamma": float(gamma), "alpha": self.prior * _mean_spread(data, rho)}
+
+    def _solve_near(self, data: _Data, start: np.ndarray, gamma: float) -> Any:
+        """The solution on data like those that were fitted, by Newton steps where these are known."""
+        if not hasattr(self, "newton_inverse_"):
+            return self._solve(data, start, self.overdispersion_, gamma)
+        options = self._options(data, self.overdispersion_, gamma)
+        return newton_shares(*data[:3], start, self.newton_inverse_, tol=self.tol, **options)
+
     def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None) -> Any:
-        mean_size = float(data.rows.sum()) / max(len(data.rows), 1)
         sides = data.rows, data.cols, data.weight if weight is None else weight, start
-        options: dict[str, Any] = {"rho": rho, "gamma": float(gamma), "alpha": self.prior * (1 + rho * mean_size)}
-        options |= {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
+        options = self._options(data, rho, gamma) | {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
         if data.covariates is None:
             return common_shares(*sides, **options)
-        ridge = (1 + rho * mean_size) / SLOPE_SD**2
+        ridge = _mean_spread(data, rho) / SLOPE_SD**2
         return covariate_shares(*sides, data.covariates, ridge=ridge, slopes=getattr(self, "slopes_", None), **options)
 
     def _found(self, data: _Data, divergence: np.ndarray) -> float:
@@ -333,7 +349,7 @@ class EcologicalEM(EcologicalEstimator):
         order = checks.generator(self.random_state).permutation(len(data.rows)) % n_groups
         many = len(data.rows) > MANY
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
-        part = data.some(np.flatnonzero(order == 0)[:ENOUGH]) if many else data
+        part = data.some(np.flatnonzero(order == 0)[:ENOUGH], as_all=True) if many else data
         variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         error = calibrated_sd(self.shares_, chance, np.abs(variants[0] - variants[1]), group)
@@ -365,14 +381,18 @@ class EcologicalEM(EcologicalEstimator):
     def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits to some units of each group, scaled from their number to that of all units."""
         groups = [np.flatnonzero(order == g)[:ENOUGH] for g in range(n_groups)]
-        fits = [self._refit(data.some(group)) for group in track(groups, "Groups of units")]
+        fits = [self._refit(data.some(group, as_all=True)) for group in track(groups, "Groups of units")]
         return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
     def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
         gamma = self.determinant if gamma is None else gamma
-        rho = self.overdispersion_
-        near = self._solve(data, self.common_shares_, rho, gamma, weight, tol=max(self.tol, 3e-4), max_iter=25)
+        if hasattr(self, "newton_inverse_"):
+            chosen = data if weight is None else data._replace(weight=weight)
+            near = self._solve_near(chosen, self.common_shares_, gamma)
+        else:
+            options: dict[str, Any] = {"weight": weight, "tol": max(self.tol, 3e-4), "max_iter": 25}
+            near = self._solve(data, self.common_shares_, self.overdispersion_, gamma, **options)
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
@@ -411,6 +431,11 @@ class EcologicalEM(EcologicalEstimator):
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():
             raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
+
+
+def _mean_spread(data: _Data, rho: float) -> float:
+    """How many times the variance of a multinomial draw that of a unit of mean size is."""
+    return 1 + rho * float(data.rows.sum()) / max(len(data.rows), 1)
 
 
 def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:

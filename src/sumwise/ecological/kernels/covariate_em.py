@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import _normalised, _pull, _settled, unit_scales
+from sumwise.ecological.kernels.entropic_em import normalised, _pull, _settled, unit_scales
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
 
@@ -83,7 +83,7 @@ def logit_step(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
     step = np.linalg.lstsq(information, gradient, rcond=1e-10)[0].reshape(n_rows + k, n_cols)
     length = min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
     while length > 1e-4:
-        p = _normalised(log_shares + length * step[:n_rows])
+        p = normalised(log_shares + length * step[:n_rows])
         s = slopes + length * step[n_rows:]
         if _likelihood(counts, p, s, covariates, alpha, ridge) >= here - 1e-9 * abs(here):
             return p, s - s.mean(axis=1, keepdims=True)
@@ -183,7 +183,7 @@ def covariate_shares(
         new = logit_step(sizes[:, :, None] * b + pull, sizes, p, s, covariates, alpha, ridge)
         return np.vstack(new), value, divergence
 
-    first_shares = _normalised(np.log(np.maximum(start, 1e-7)))
+    first_shares = normalised(np.log(np.maximum(start, 1e-7)))
     here = np.vstack([first_shares, np.zeros((k, n_cols)) if slopes is None else slopes])
     safe, best, longest, taken_back = here, np.inf, 4.0, False
     objectives, changes, converged = [], [], False
@@ -225,5 +225,5 @@ def _ahead(here, first, second, longest, n_rows):
     if length > longest:
         length, longest = longest, min(2 * longest, 64.0)
     new = here + 2 * length * step + length**2 * bent
-    new[:n_rows] = _normalised(new[:n_rows])
+    new[:n_rows] = normalised(new[:n_rows])
     return new, longest

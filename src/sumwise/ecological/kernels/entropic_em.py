@@ -148,7 +148,16 @@ def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, a
     return new, value + prior
 
 
-def _normalised(log_shares: np.ndarray) -> np.ndarray:
+def normalised(log_shares: np.ndarray) -> np.ndarray:
+    """Log shares whose rows sum to one, none below the floor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.entropic_em import normalised
+    >>> np.exp(normalised(np.log([[2.0, 6.0]])))
+    array([[0.25, 0.75]])
+    """
     top = log_shares.max(axis=1, keepdims=True)
     centred = log_shares - top - np.log(np.exp(log_shares - top).sum(axis=1, keepdims=True))
     return np.maximum(centred, FLOOR)
@@ -193,7 +202,7 @@ def common_shares(
     def em(point):
         return em_step(*fixed, point, tilts, divergence, options, alpha)
 
-    here = _normalised(np.log(np.maximum(start, 1e-7)))
+    here = normalised(np.log(np.maximum(start, 1e-7)))
     safe, safe_tilts, best, longest, taken_back = here, tilts.copy(), np.inf, 4.0, False
     objectives, changes, converged = [], [], False
     for _ in range(max_iter):
@@ -211,7 +220,7 @@ def common_shares(
         second, between = em(first)
         safe, safe_tilts = second, tilts.copy()
         if between > value + 1e-6 * abs(value):
-            here = _normalised(0.5 * (first + second))
+            here = normalised(0.5 * (first + second))
             continue
         here, longest = _extrapolate(here, first, second, longest)
     em_step(*fixed, here, tilts, divergence, np.array([gamma, 50.0, 1e-9]), alpha)
@@ -231,4 +240,4 @@ def _extrapolate(here, first, second, longest):
     length = max(length, 1.0)
     if length > longest:
         length, longest = longest, min(2 * longest, 64.0)
-    return _normalised(here + 2 * length * step + length**2 * second_difference), longest
+    return normalised(here + 2 * length * step + length**2 * second_difference), longest
