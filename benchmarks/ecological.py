@@ -120,15 +120,19 @@ def matproii(_):
 
 
 def chile(_):
-    """The scale test."""
+    """The scale test: a fit with intervals, and intervals of every unit."""
     m = datasets.chile_2021(mismatch="rescale").margins
     small = m[:5000]
     EcologicalEM(n_groups=2, max_iter=2).fit(small) if len(small) else None
     begin, wall = time.process_time(), time.perf_counter()
     est = EcologicalEM().fit(m)
+    fitted = time.process_time() - begin
+    est.interval(0.95)
+    est.unit_interval(m, 0.95)
     row = {
         "units": len(m),
         "table": f"{m.n_rows} x {m.n_cols}",
+        "CPU seconds, fit": fitted,
         "CPU seconds": time.process_time() - begin,
         "wall seconds": time.perf_counter() - wall,
         "GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

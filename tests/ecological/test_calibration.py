@@ -42,3 +42,12 @@ def test_interval_holds_estimates_at_the_edge():
 def test_draws_sum_to_one():
     draws = beta_sample(SHARES, 0.05 * ONE, ZERO, ONE, 10, rng=np.random.default_rng(0))
     np.testing.assert_allclose(draws.sum(axis=2), 1)
+
+
+def test_quantiles_of_many_cells_are_those_of_a_few():
+    rng = np.random.default_rng(0)
+    shares, sd = rng.beta(0.4, 1.2, 100_000), rng.uniform(0, 0.5, 100_000) ** 2
+    low, high = beta_interval(shares, sd, 0.95, 0.0, 1.0)
+    some = slice(0, 2000)
+    few = beta_interval(shares[some], sd[some], 0.95, 0.0, 1.0)
+    np.testing.assert_allclose([low[some], high[some]], few, atol=1e-3)

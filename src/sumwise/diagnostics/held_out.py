@@ -123,6 +123,8 @@ def split_half(model: Any, margins: Margins, random_state: Any = 0) -> tuple[np.
     shares = []
     for half in track(_folds(margins.n_units, 2, random_state), "Halves"):
         copy: Any = clone(model)
+        if "n_groups" in copy.get_params():  # intervals, which nobody asks for here
+            copy.set_params(n_groups=0)
         shares.append(copy.fit(margins[half]).shares_)
     return shares[0], shares[1]
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
+from scipy.ndimage import map_coordinates
+from scipy.special import betaincinv, expit, logit
 
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.margins import Margins
@@ -31,6 +33,8 @@ POOLED = (0.0439, 0.0915, 1.164, 0.0946, 1.306)
 CORRECTED = (0.0171, 0.0644, 0.138, 0.069, 1.422)
 DISTANCE, USUAL = 1.136, 0.45  # errors of the correction grow by exp(DISTANCE (d - USUAL)) at distance d from its data
 UNIT_SPREAD, UNIT_SCALE = 2.0, 1.4  # times the dispersion; of the whole. Chosen on senc, for 95 percent of its cells
+WIDEST = 0.8  # the largest variance of a share, in units of p (1 - p)
+MANY_CELLS = 100_000  # whose quantiles are interpolated
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
 
@@ -79,9 +83,25 @@ def pooled_sd(shares, moved, chance, group, distance: float | None = None) -> np
 
 def _beta(shares: np.ndarray, sd: np.ndarray):
     p = np.clip(shares, EDGE, 1 - EDGE)
-    variance = np.clip(sd**2, 1e-12, 0.8 * p * (1 - p))
+    variance = np.clip(sd**2, 1e-12, WIDEST * p * (1 - p))
     size = p * (1 - p) / variance - 1
     return stats.beta(p * size, (1 - p) * size)
+
+
+def _beta_quantile(shares: np.ndarray, sd: np.ndarray, probability: float) -> np.ndarray:
+    """Quantiles of `_beta`; those of many cells are interpolated, to 5e-4, which takes a tenth of the time."""
+    if np.size(shares) < MANY_CELLS:
+        return _beta(shares, sd).ppf(probability)
+    p = np.clip(shares, EDGE, 1 - EDGE)
+    spread = np.sqrt(p * (1 - p))
+    ratio = np.clip(sd / spread, 1e-4, np.sqrt(WIDEST))
+    means, ratios = np.linspace(logit(EDGE), logit(1 - EDGE), 241), np.linspace(1e-4, np.sqrt(WIDEST), 121)
+    mean = expit(means)[:, None]
+    size = 1 / ratios**2 - 1
+    distance = betaincinv(mean * size, (1 - mean) * size, probability) - mean
+    steps = distance / (np.sqrt(mean * (1 - mean)) * ratios)  # in standard deviations, which is nearly flat
+    at = [(x - grid[0]) / (grid[1] - grid[0]) for x, grid in ((logit(p), means), (ratio, ratios))]
+    return np.clip(p + map_coordinates(steps, at, order=1, mode="nearest") * ratio * spread, 0.0, 1.0)
 
 
 def beta_interval(shares, sd, level: float, lower, upper) -> tuple[np.ndarray, np.ndarray]:
@@ -95,8 +115,7 @@ def beta_interval(shares, sd, level: float, lower, upper) -> tuple[np.ndarray, n
     >>> low, high.round(3)
     (array([0.7]), array([0.999]))
     """
-    law = _beta(shares, sd)
-    low, high = law.ppf((1 - level) / 2), law.ppf((1 + level) / 2)
+    low, high = (_beta_quantile(shares, sd, q) for q in ((1 - level) / 2, (1 + level) / 2))
     low, high = np.clip(low, lower, upper), np.clip(high, lower, upper)
     return np.minimum(low, shares), np.maximum(high, shares)
 

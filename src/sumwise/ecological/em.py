@@ -29,6 +29,7 @@ __all__ = ["EcologicalEM"]
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
 ENOUGH = 1500  # units of such a part
+N_NEAR = 30  # steps on a part of the units before Newton steps
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
 SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
@@ -276,15 +277,10 @@ class EcologicalEM(EcologicalEstimator):
         first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
         vars(self).pop("newton_inverse_", None)
-        near = first
-        if part is not data:
-            near = self._solve(part, np.exp(first.log_shares), self.overdispersion_, self.determinant)
-            if data.covariates is None:
-                options = self._options(part, self.overdispersion_, self.determinant)
-                self.newton_inverse_ = newton_inverse(*part[:3], near.log_shares, **options)
-        done = self._solve_near(data, np.exp(near.log_shares), self.determinant)
-        if hasattr(self, "newton_inverse_") and not done.converged:
-            done = self._solve(data, np.exp(done.log_shares), self.overdispersion_, self.determinant)
+        if part is data:
+            done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
+        else:
+            done = self._solve_many(data, part, np.exp(first.log_shares))
         if data.covariates is not None:
             self.slopes_ = done.slopes
         change = float(done.changes[-1]) if len(done.changes) else np.inf
@@ -300,10 +296,21 @@ class EcologicalEM(EcologicalEstimator):
     def _options(self, data: _Data, rho: float, gamma: float) -> dict[str, Any]:
         return {"rho": rho, "gamma": float(gamma), "alpha": self.prior * _mean_spread(data, rho)}
 
+    def _solve_many(self, data: _Data, part: _Data, start: np.ndarray) -> Any:
+        """The solution on all units from that on a part of them, by Newton steps where these succeed."""
+        rho, gamma = self.overdispersion_, self.determinant
+        near = self._solve(part, start, rho, gamma, max_iter=N_NEAR if data.covariates is None else None)
+        if data.covariates is None:
+            options = self._options(part, rho, gamma)
+            for units in (part, data):  # the factor improves near the solution
+                self.newton_inverse_ = newton_inverse(*part[:3], near.log_shares, **options)
+                near = self._solve_near(units, np.exp(near.log_shares), gamma)
+                if units is data and near.converged:
+                    return near
+        return self._solve(data, np.exp(near.log_shares), rho, gamma)
+
     def _solve_near(self, data: _Data, start: np.ndarray, gamma: float) -> Any:
-        """The solution on data like those that were fitted, by Newton steps where these are known."""
-        if not hasattr(self, "newton_inverse_"):
-            return self._solve(data, start, self.overdispersion_, gamma)
+        """The solution on data like those that were fitted, by Newton steps."""
         options = self._options(data, self.overdispersion_, gamma)
         return newton_shares(*data[:3], start, self.newton_inverse_, tol=self.tol, **options)
 

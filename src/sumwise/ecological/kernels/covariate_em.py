@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import normalised, _pull, _settled, unit_scales
+from sumwise.ecological.kernels.entropic_em import _pull, _settled, normalised, unit_scales
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
 

@@ -13,9 +13,12 @@ import numpy as np
 
 from sumwise.ecological.kernels.entropic_em import SharesSolution, em_step, normalised, unit_scales
 
-SMALL = 5e-3  # cells with a smaller share take plain EM steps: their logs are far from linear
+SMALL = 0.01  # cells with a smaller share, or half of it later on, take EM steps: their logs are far from linear
+HALF = 0.5  # of an EM step is taken there, since EM can swing to and fro between two tiny shares
+TILT_STEPS = 6.0  # the most Newton steps for a unit's tilt in a pass
 LONGEST = 0.5  # the largest Newton step of a log share
-MOST = 15  # passes
+UNDAMPED = 6  # passes, after which steps are halved in case they circle the fixed point
+MOST = 15  # passes in all
 
 Step = Callable[..., tuple[np.ndarray, float]]
 
@@ -24,7 +27,7 @@ def _stepper(rows, cols, weight, divergence, options) -> Step:
     """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
     scale, tilts = unit_scales(rows.sum(axis=1), weight, options["rho"]), np.zeros(cols.shape)
 
-    def em(point: np.ndarray, steps: float = 2.0, tol: float = 1e-6) -> tuple[np.ndarray, float]:
+    def em(point: np.ndarray, steps: float = TILT_STEPS, tol: float = 1e-6) -> tuple[np.ndarray, float]:
         how = np.array([options["gamma"], steps, tol])
         return em_step(rows, cols, scale, weight, point, tilts, divergence, how, options["alpha"])
 
@@ -105,7 +108,7 @@ def newton_shares(
     here = best = normalised(np.log(np.maximum(start, 1e-7)))
     least, before, objectives, changes, converged = np.inf, None, [], [], False
     for k in range(MOST):
-        there, value = em(here, 50.0 if k == 0 else 2.0)
+        there, value = em(here, 50.0 if k == 0 else TILT_STEPS)
         residual = (there - here).ravel()
         change = float(np.abs(np.exp(there) - np.exp(here)).max())
         objectives.append(value)
@@ -115,15 +118,23 @@ def newton_shares(
         if before is not None:
             _broyden(inverse, active, here.ravel() - before[0], before[1] - residual)
         before = here.ravel(), residual
-        step = inverse @ residual
-        longest = float(np.abs(step[active]).max(initial=0.0))
-        step[active] *= min(1.0, LONGEST / max(longest, 1e-300))
+        active = _without_small(inverse, active, here)
+        step = np.where(active, np.clip(inverse @ residual, -LONGEST, LONGEST), HALF * residual)
+        step *= 1.0 if k < UNDAMPED else HALF
         here = normalised(here + step.reshape(here.shape))
         if np.abs(np.exp(here.ravel()) - np.exp(before[0])).max() < 5 * tol:
             best, converged = here, True
             break
     em(best, 50.0, 1e-9)
     return SharesSolution(best, divergence, np.asarray(objectives), np.asarray(changes), converged)
+
+
+def _without_small(inverse: np.ndarray, active: np.ndarray, log_shares: np.ndarray) -> np.ndarray:
+    """The cells that still take Newton steps; the others' part of the inverse becomes the identity, in place."""
+    gone = np.flatnonzero(active & (np.exp(log_shares).ravel() < SMALL / 2))
+    inverse[gone], inverse[:, gone] = 0.0, 0.0
+    inverse[gone, gone] = 1.0
+    return active & ~np.isin(np.arange(len(active)), gone)
 
 
 def _broyden(inverse: np.ndarray, active: np.ndarray, moved: np.ndarray, fell: np.ndarray) -> None:
