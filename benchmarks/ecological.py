@@ -37,6 +37,7 @@ from sumwise.ecological import (
     district_performance,
     error_index,
     homogeneous_units,
+    influence,
     polarised_voting,
     segregation,
     sensitivity,
@@ -229,7 +230,7 @@ def turnout_ways(_):
 
 
 def many(_):
-    """Fifty contests of a thousand precincts: pooled, with every table of polarised voting."""
+    """Fifty contests of a thousand precincts: pooled, with every table of polarised voting, of units and of doubts."""
     base = synthetic.precincts(1000, 3, 4, random_state=0).base_shares
     contests = {k: synthetic.precincts(1000, 3, 4, base_shares=base, random_state=k).margins for k in range(50)}
     EcologicalEM(n_groups=2).fit(contests[0])
@@ -243,6 +244,9 @@ def many(_):
         homogeneous_units(m)
         est[k].unit_interval(m)
         district_performance(m, np.arange(1000) // 100)
+        sensitivity(est[k], m)
+        aggregation_bias_test(m)
+        influence(est[k], m, most=20)
     row = {"contests": 50, "rows of the table": len(table), "CPU seconds, fit": fitted, "pooling": est[0].pooling_}
     row |= {"CPU seconds, all": time.process_time() - begin, "wall seconds": time.perf_counter() - wall}
     return show("many", [row])
