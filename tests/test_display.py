@@ -45,11 +45,12 @@ def labelled():
 
 def results():
     """A result of each kind, and words that its finding has."""
-    from sumwise.collective import CountsOverTime
+    from sumwise.aggregate import CountPlan
+    from sumwise.collective import Counts, CountsOverTime, Places, Tracks
     from sumwise.ecological import EcologicalEM, turnout, voting_patterns
     from sumwise.maxent import can_support
     from sumwise.privacy import Budget, plan_release
-    from sumwise.proportions import MeanMap, identifiability, subgroups
+    from sumwise.proportions import Bootstrap, MeanMap, identifiability, merge_regions, subgroups
 
     m = margins()
     est = EcologicalEM().fit(m)
@@ -66,7 +67,7 @@ def results():
         ),
         "table": (Table("a", [1, 2]), "total"),
         "estimate": (est.estimate(), "4 estimates of share with 95% intervals"),
-        "patterns": (voting_patterns(est), "The candidate of choice of group row0 is"),
+        "patterns": (voting_patterns(est), "The candidate of choice of group 1 is"),
         "turnout": (turnout(EcologicalEM().fit(votes)), "Turnout by group: row0 "),
         "plan": (
             plan_release(labelled()),
@@ -80,6 +81,13 @@ def results():
         ),
         "support": (can_support(labelled()), "<table"),
         "counts": (CountsOverTime(np.ones((3, 2))), "Counts at 3 times and 2 places."),
+        "flows": (Counts({"t0": np.array([2.0, 1.0])}, {}, 3), "Counts of 3 individuals at 1 nodes of 2 to 2 levels"),
+        "places": (Places(x=[0, 3], y=[0, 4]), "2 places, 3 by x and 4 by y across. A typical neighbour is 5 away."),
+        "tracks": (Tracks(["a", "b"], [0, 0], ["a", "c"], [1, 1]), "1 were seen again at the same place, 1 elsewhere."),
+        "bootstrap": (Bootstrap((model, model), 1), "2 fits to bags drawn with replacement; 1 stopped before"),
+        "regions": (merge_regions({"a": [1, 1, 2], "b": [1, 2, 2]}, "a", "b"), "1 regions of whole areas: 2 by a and"),
+        "count plan": (CountPlan("r.csv", ["a", "b", "<c>"], "y"), "3 tables over a, b, &lt;c&gt;, with sums of y."),
+        "generated": (synthetic.xor(100, random_state=0), "Generated data (Xor) with the truth behind them."),
     }
 
 

@@ -8,5 +8,5 @@ from sumwise.ecological import EcologicalEM, sensitivity_contours
 from sumwise.plots import plot_sensitivity_contours
 
 margins = synthetic.precincts(80, random_state=0).margins
-grid = sensitivity_contours(EcologicalEM().fit(margins), margins, "row0", steps=15)
+grid = sensitivity_contours(EcologicalEM().fit(margins), margins, "group 1", steps=15)
 plot_sensitivity_contours(grid)

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,6 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-background-networking"]
 FLAGS += ["--disable-component-update"]
 LONG = 180_000  # milliseconds, for busy machines
-METHODS = {"maxent": "MaxEntClassifier", "distribution": "BagRidge"}
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),
@@ -32,19 +32,27 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("app")
+@contextmanager
+def serving(folder):
+    """A server of its own and its address; it is killed at the end, whatever happened."""
     command = [sys.executable, "-m", "sumwise", "serve", str(folder / "ws"), "--port", "0", "--json"]
     own = {**os.environ, "SUMWISE_STATE": str(folder / "state")}  # as every run releases the same tables
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) as server:
-        said = ""
-        while "}" not in said:
-            line = server.stdout.readline()
-            assert line, "the server ended"
-            said += line
-        yield json.loads(said)["url"]
-        server.terminate()
+        try:
+            said = ""
+            while "}" not in said:
+                line = server.stdout.readline()
+                assert line, "the server ended"
+                said += line
+            yield json.loads(said)["url"]
+        finally:
+            server.kill()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("app")) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
@@ -281,26 +289,17 @@ def test_rows_to_tables_to_a_private_release_shows_the_budget_first(page, addres
 
 
 def test_a_killed_server_loses_nothing(page, votes, tmp_path):
-    command = [sys.executable, "-m", "sumwise", "serve", str(tmp_path / "ws"), "--port", "0", "--json"]
-    for attempt in range(2):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            said = ""
-            while "}" not in said:
-                said += server.stdout.readline()
-            place = json.loads(said)["url"]
-            if attempt == 0:
-                uploaded(page, place, votes)
-                page.select_option("#method", "MultinomialDirichlet")
-                page.click("#run")
-                page.wait_for_selector("#cancel:not([hidden])")
-                server.kill()
-                continue
-            page.goto(f"{place}#votes")
-            page.wait_for_selector("#run:not([hidden]), #cancel:not([hidden])")
-            page.wait_for_selector("#columns tbody tr")
-            if page.is_visible("#cancel"):  # the child outlived its server
-                page.click("#cancel")
-                page.wait_for_selector("#run:not([hidden])")
-            page.select_option("#method", "Bounds")
-            assert finished(page)
-            server.terminate()
+    with serving(tmp_path) as url:
+        uploaded(page, url, votes)
+        page.select_option("#method", "MultinomialDirichlet")
+        page.click("#run")
+        page.wait_for_selector("#cancel:not([hidden])")
+    with serving(tmp_path) as url:
+        page.goto(f"{url}#votes")
+        page.wait_for_selector("#run:not([hidden]), #cancel:not([hidden])")
+        page.wait_for_selector("#columns tbody tr")
+        if page.is_visible("#cancel"):  # the child outlived its server
+            page.click("#cancel")
+            page.wait_for_selector("#run:not([hidden])")
+        page.select_option("#method", "Bounds")  # another problem than the one that was interrupted
+        assert finished(page)

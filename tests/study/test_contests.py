@@ -47,6 +47,11 @@ def test_contests_are_fitted_in_turn_and_put_together(problem, tmp_path):
     with pytest.raises(DataError, match="Contest 'first / 1': There is a result"):
         fit_problem(problem, tmp_path / "r")
     assert fit_problem(problem, tmp_path / "r", resume=True)["contests"] == result["contests"]
+    problem.write_text(TEXT.replace("sensitivity = false", "sensitivity = false\nlevel = 0.5"))
+    with pytest.raises(DataError, match="There is a result"):  # of another problem: neither kept nor overwritten
+        fit_problem(problem, tmp_path / "r", resume=True)
+    fit_problem(problem, tmp_path / "r", resume=True, restart=True, replace=True)
+    assert "level = 0.5" in (tmp_path / "r" / "first_1" / "problem.toml").read_text()
 
 
 def test_bad_entries_are_named():

@@ -47,7 +47,9 @@ def test_an_interrupted_run_needs_a_word(tmp_path):
     with ResultFolder(out, "k", resume=True) as folder:
         assert (folder.steps / "a.step").read_text() == "kept"
         assert names(folder.files) == []  # the half-written file is gone
-    with ResultFolder(out, "k", restart=True) as folder:
+    with ResultFolder(out, "k", resume=True, restart=True) as folder:  # of the same problem
+        assert names(folder.steps) == ["a.step"]
+    with ResultFolder(out, "other", resume=True, restart=True) as folder:
         assert names(folder.steps) == []
 
 
@@ -57,6 +59,7 @@ def test_resume_is_for_the_same_problem_only(tmp_path):
         write(tmp_path / "r", key="other", resume=True)
     with pytest.raises(DataError, match="no unfinished run"):
         write(tmp_path / "s", resume=True)
+    write(tmp_path / "s", resume=True, restart=True)  # together: go on if there is something to go on with
 
 
 def test_an_earlier_result_is_replaced_only_when_asked(tmp_path):

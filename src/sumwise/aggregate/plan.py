@@ -10,6 +10,7 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.amounts import amount_ends
+from sumwise.display import finding_html
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
@@ -113,6 +114,13 @@ class CountPlan:
             checks.at_least(self.suppress_below, "suppress_below", 0, whole_number=False)
         self._check_contributions()
         self._check_amount()
+
+    def _repr_html_(self) -> str:
+        counted = "row weights" if self.weight else "rows"
+        words = f"A plan to count {counted} in {len(self.wanted):,} tables over {', '.join(self.attributes)}"
+        words += f", with sums of {self.label or self.amount}." if self.label or self.amount else "."
+        more = [f"Counts below {self.suppress_below:g} are withheld."] if self.suppress_below else []
+        return finding_html(" ".join([words, *more]))
 
     def _check_amount(self) -> None:
         if (self.amount is None) != (self.amount_range is None):

@@ -227,15 +227,13 @@ class App:
     # --- jobs
 
     async def run(self, request: Any) -> Any:
-        """Fit; a run that was interrupted goes on."""
+        """Fit; a run that was interrupted goes on, unless its problem or data have changed since."""
         name = request.path_params["name"]
         if not (self.workspace.study(name) / "problem.toml").exists():
             raise DataError("There is no problem file yet.", hint="let the files be recognised first.")
-        interrupted = (self.workspace.study(name) / ".result.partial" / "key").exists()
-        flags = ["--replace"] if self.workspace.result(name) is not None else []
-        asked = await _body(request)
-        if interrupted:
-            flags.append("--restart" if asked.get("restart") else "--resume")
+        flags = ["--replace", "--restart"]
+        if not (await _body(request)).get("restart"):
+            flags.append("--resume")  # goes on only where neither problem nor data have changed since
         return self.jobs.start(name, "fit", ["fit", "problem.toml", "--out", "result", *flags])
 
     async def tables(self, request: Any) -> Any:

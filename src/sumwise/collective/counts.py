@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sumwise.display import facts_text
+from sumwise.display import facts_text, finding_html
 from sumwise.errors import UnknownName
 from sumwise.fit import Fit
 
@@ -86,6 +86,15 @@ class Counts:
     def table(self, *attributes: str) -> Any:
         """Return the table over `attributes`, from the smallest one that holds them all."""
         return margin_of(self, attributes)
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        levels = [np.size(table) for table in self.nodes.values()]
+        words = f"Counts of {self.n:,.6g} individuals at {len(self.nodes):,} nodes of {min(levels, default=0):,} to "
+        words += f"{max(levels, default=0):,} levels, and along {len(self.edges):,} edges."
+        shown = {"node": list(self.nodes), "largest count": [np.max(table) for table in self.nodes.values()]}
+        return finding_html(words, pd.DataFrame(shown))
 
     def __repr__(self) -> str:
         facts = {"n": self.n, "nodes": len(self.nodes), "edges": len(self.edges)}

@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.spatial import KDTree
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import to_pandas
@@ -214,6 +215,15 @@ class Places:
     def __len__(self) -> int:
         given = next(v for v in (self.lon, self.x, self.distances) if v is not None)
         return len(given)
+
+    def _repr_html_(self) -> str:
+        if self.distances is not None:
+            return finding_html(f"{len(self):,} places, by a matrix of distances.")
+        across = np.ptp(self.positions, axis=0)
+        unit = ("degrees of longitude", "of latitude") if self.lon is not None else ("by x", "by y")
+        words = f"{len(self):,} places, {across[0]:.4g} {unit[0]} and {across[1]:.4g} {unit[1]} across."
+        words += f" A typical neighbour is {self.unit:.4g}{' km' if self.lon is not None else ''} away."
+        return finding_html(words + (f" No move is longer than {self.reach:g}." if self.reach is not None else ""))
 
     def __repr__(self) -> str:
         kind = "longitude and latitude" if self.lon is not None else "x and y" if self.x is not None else "distances"

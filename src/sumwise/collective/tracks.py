@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.frames import to_pandas
 
@@ -61,6 +62,11 @@ class Tracks:
     def __getitem__(self, index: Any) -> Tracks:
         at = np.atleast_1d(np.arange(len(self))[index])
         return Tracks(*([v[k] for k in at] for v in (self.from_place, self.from_time, self.to_place, self.to_time)))
+
+    def _repr_html_(self) -> str:
+        stayed = sum(a == b for a, b in zip(self.from_place, self.to_place))
+        words = f"{len(self):,} tracks, seen first at {len(set(self.from_place)):,} places; {stayed:,} were seen again "
+        return finding_html(f"{words}at the same place, {len(self) - stayed:,} elsewhere.")
 
     def __repr__(self) -> str:
         return f"Tracks({len(self)})"

@@ -101,7 +101,7 @@ def sensitivity_contours(est: Any, margins: Margins, group: Any, steps: int = 21
     >>> from sumwise import synthetic
     >>> from sumwise.ecological import EcologicalEM, sensitivity_contours
     >>> m = synthetic.precincts(60, random_state=0).margins
-    >>> sensitivity_contours(EcologicalEM().fit(m), m, "row0", steps=5)["gap"].shape
+    >>> sensitivity_contours(EcologicalEM().fit(m), m, "group 1", steps=5)["gap"].shape
     (5, 5)
     """
     if group not in est.row_names_:

@@ -66,7 +66,7 @@ class VotingPatterns:
             percent = [100 * float(v[k]) for e in (self.cohesion, self.crossover) for v in (e.values, *e.interval)]
             likely = probability_text(row["probability"])
             lines.append(
-                f"The candidate of choice of group {group} is {candidate} (probability {likely}; "
+                f"The candidate of choice of {group} is {candidate} (probability {likely}; "
                 f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
                 f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(percent)}"

@@ -17,6 +17,7 @@ from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.hashed_crosses import arranged
 from sumwise.maxent.kernels.loglinear import log_sum, term_scores
 from sumwise.maxent.sufficient_statistics import parts_of, sufficient_statistics
+from sumwise.progress import track
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def expected_tables(
         else:
             rows, weights = source[0], np.full(n, 1.0 / n)
         standing = Standing(rows, weights, _score_moves(model, replicates, rows))
-    return [_expected(model, names, at, source, standing, replicates, level) for names, at in zip(asked, axes)]
+    each = track(zip(asked, axes), "Tables", len(asked))
+    return [_expected(model, names, at, source, standing, replicates, level) for names, at in each]
 
 
 def _expected(model, names, axes, source, standing, replicates, level) -> Estimate:
@@ -112,7 +114,8 @@ def _expected(model, names, axes, source, standing, replicates, level) -> Estima
 def _score_moves(model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray) -> list[np.ndarray]:
     """How far log p(x, y) of rows moves under each replicate's parameters, (n, K) each."""
     now, out = model.parameters, []
-    for mu, theta, offsets in zip(replicates["mu"], replicates["theta"], replicates["offsets"]):
+    each = zip(replicates["mu"], replicates["theta"], replicates["offsets"])
+    for mu, theta, offsets in track(each, "Replicates", len(replicates["mu"])):
         step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
         out.append(term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step))
     return out

@@ -13,6 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.display import finding_html
 from sumwise.errors import DataError, NotConverged
 from sumwise.progress import Progress
 
@@ -59,6 +60,15 @@ class Bootstrap:
     def standard_errors(self) -> np.ndarray:
         """Of coefficients and, last, the intercept: (n_logits, n_features + 1)."""
         return self.coefficients.std(axis=0, ddof=1)
+
+    def _repr_html_(self) -> str:
+        words = f"{len(self.fitted):,} fits to bags drawn with replacement; {self.n_stopped:,} stopped before they "
+        words += "converged."
+        try:
+            errors = self.standard_errors
+        except DataError:  # no coefficients
+            return finding_html(words)
+        return finding_html(f"{words} A coefficient's standard error is {np.median(errors):.3g} (median).")
 
     def models(self, rng: np.random.Generator | None = None) -> Iterator[Any]:
         """The fitted classifiers, one after the other; nothing is drawn."""

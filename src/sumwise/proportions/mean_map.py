@@ -10,6 +10,7 @@ from scipy.special import log_softmax, logsumexp
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
+from sumwise.progress import track
 from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
@@ -154,7 +155,7 @@ class MeanMap(ShareClassifier):
             return super()._chosen(data)
         tried = SMOOTHNESS if self.smoothness == "auto" and data.n_bags >= 4 else [self._first_smoothness()]
         part, found = self._parts(data), []
-        for self.smoothness_ in tried:
+        for self.smoothness_ in track(tried, "Smoothness"):
             penalty, loss = self._walk(data, part)
             if not isinstance(self.penalty, str) and len(tried) > 1:
                 loss = self._held_out(part, penalty)

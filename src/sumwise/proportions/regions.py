@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks, frames
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class Regions:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def _repr_html_(self) -> str:
+        sides = [f"{self.frame[list(names)].drop_duplicates().shape[0]:,}" for names in (self.first, self.second)]
+        words = f"{len(self):,} regions of whole areas: {sides[0]} by {', '.join(self.first)} and {sides[1]} by "
+        return finding_html(f"{words}{', '.join(self.second)}.", self.frame.head(10))
 
     def __repr__(self) -> str:
         return f"Regions({len(self)} of {len(self.frame)} overlaps)"

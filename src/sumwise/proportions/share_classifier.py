@@ -12,6 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier, bag_weights
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.linear import Solution
@@ -142,16 +143,18 @@ class ShareClassifier(BagClassifier):
 
         def visit(i):
             losses[i] = self._held_out(part, reference * STEPS[i])
+            progress.step()
 
-        visit(MIDDLE)
-        for direction in (1, -1):
-            i = MIDDLE + direction
-            while 0 <= i < len(STEPS):
-                best = min(losses.values())
-                visit(i)
-                if losses[i] > best * (1.0 - NEGLIGIBLE):
-                    break
-                i += direction
+        with Progress("Penalties", len(STEPS)) as progress:
+            visit(MIDDLE)
+            for direction in (1, -1):
+                i = MIDDLE + direction
+                while 0 <= i < len(STEPS):
+                    best = min(losses.values())
+                    visit(i)
+                    if losses[i] > best * (1.0 - NEGLIGIBLE):
+                        break
+                    i += direction
         taken = min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))
         return reference * STEPS[taken], losses[taken]
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sumwise.persistence import load
 from sumwise.study.cached_steps import Work
 from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
+from sumwise.study.provenance import file_facts, versions
 from sumwise.study.recognise.guess import value
 from sumwise.study.sources import OPENING
 
@@ -100,7 +102,7 @@ def fit_contests(
     if len(problems) > MOST_COMPARED and "sensitivity" not in problem.values:
         problems = {name: _changed(one, sensitivity=False) for name, one in problems.items()}
     places = folder_names(list(problems))
-    done = [name for name in problems if resume and (folder / places[name] / "summary.json").exists()]
+    done = _done(folder, places, problems) if resume else []
     work = Work(say=options.get("say"))
     models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
@@ -123,6 +125,28 @@ def fit_contests(
         summary |= _overview(problem, folder, places, summary)
     summary["files"] = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
     return summary
+
+
+def _done(folder: Path, places: dict[str, str], problems: Mapping[str, Problem]) -> list[str]:
+    """Contests whose folder holds the result of this very problem, of these data and by this version.
+
+    None of them where the list of contests has changed, as contests are fitted together.
+    """
+    try:
+        if json.loads((folder / INDEX).read_text("utf-8")) != places:
+            return []
+    except (OSError, ValueError):
+        return []
+    digest, made = cache(lambda path: file_facts(path, "")["sha256"]), []
+    for name, problem in problems.items():
+        try:
+            kept = json.loads((folder / places[name] / "provenance.json").read_text("utf-8"))
+            found = (kept["problem"], {file["sha256"] for file in kept["data"]}, kept["versions"])
+        except (OSError, ValueError, KeyError):
+            continue
+        if found == (problem.text, {digest(p) for p in study_of(problem).files()}, versions()):
+            made.append(name)
+    return made
 
 
 @contextmanager

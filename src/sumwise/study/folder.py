@@ -102,21 +102,22 @@ class ResultFolder:
             )
 
     def _check_partial(self) -> None:
-        key = self.partial / "key"
+        key, resume, restart = self.partial / "key", self.options["resume"], self.options["restart"]
         if not key.exists():
-            if self.options["resume"]:
+            if resume and not restart:
                 raise DataError(f"There is no unfinished run for {str(self.out)!r}.", hint="leave --resume out.")
             return
-        if self.options["restart"]:
-            shutil.rmtree(self.steps, ignore_errors=True)
-            return
         same = key.read_text("utf-8") == self.key
-        if self.options["resume"] and not same:
+        if restart:
+            if not (resume and same):  # both options: go on where the problem is the same
+                shutil.rmtree(self.steps, ignore_errors=True)
+            return
+        if resume and not same:
             raise DataError(
                 f"The unfinished run for {str(self.out)!r} was of another problem file, other data or another sumwise.",
                 hint="start again with --restart.",
             )
-        if not self.options["resume"] and any(self.steps.glob("*")):
+        if not resume and any(self.steps.glob("*")):
             shown = "go on with --resume, or start again with --restart." if same else "start again with --restart."
             raise DataError(f"A run for {str(self.out)!r} was interrupted.", hint=shown)
 

@@ -23,7 +23,7 @@ class Precincts(Record):
     Attributes
     ----------
     margins : Margins
-        What an analyst sees: (n_units, R) group sizes and (n_units, C) votes.
+        What an analyst sees: (n_units, R) sizes of the groups 1, 2, ... and (n_units, C) votes for A, B, ...
     counts : (n_units, R, C) int array
         The cells behind the margins; they add up to them exactly.
     probabilities : (n_units, R, C) array
@@ -123,6 +123,8 @@ def precincts(
     >>> fair = synthetic.precincts(500, random_state=0)
     >>> fair.margins.n_units, fair.shares.shape
     (500, (2, 2))
+    >>> fair.margins.row_names, fair.margins.col_names
+    (('group 1', 'group 2'), ('A', 'B'))
     >>> biased = synthetic.precincts(500, bias=0.5, base_shares=[[0.7, 0.3], [0.4, 0.6]], random_state=0)
     >>> biased.confounder.shape
     (500,)
@@ -153,9 +155,16 @@ def precincts(
     with np.errstate(invalid="ignore"):
         shares = total / total.sum(axis=1, keepdims=True)
     checks.choice(covariate, "covariate", (False, True))
-    seen = {"covariates": confounder[:, None], "covariate_names": ("confounder",)} if covariate else {}
+    seen: dict[str, Any] = {"covariates": confounder[:, None], "covariate_names": ("confounder",)} if covariate else {}
+    seen |= {"row_names": [f"group {r + 1}" for r in range(n_rows)], "col_names": [_letters(c) for c in range(n_cols)]}
     margins = Margins(members, counts.sum(axis=1), denominator="voters", **seen)
     return Precincts(margins, counts, probabilities, total, shares, base, confounder)
+
+
+def _letters(number: int) -> str:
+    """A to Z, then AA, AB and so on: the names of options."""
+    before, last = divmod(number, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _confounder(first_share: np.ndarray, correlation: float, rng: np.random.Generator) -> np.ndarray:

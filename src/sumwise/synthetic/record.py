@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.display import finding_html
+
 __all__ = ["Record"]
 
 
@@ -30,6 +32,13 @@ class Record:
 
     def _contents(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # records are dataclasses
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        rows = {"field": list(self._contents()), "holds": [_described(v) for v in self._contents().values()]}
+        words = f"Generated data ({type(self).__name__}) with the truth behind them."
+        return finding_html(words, pd.DataFrame(rows))
 
     def __repr__(self) -> str:
         lines = [f"  {name:<20} {_described(value)}" for name, value in self._contents().items()]

@@ -31,7 +31,7 @@ def test_wide_and_long_files_give_the_same_margins(tmp_path):
     write_margins(m, tmp_path / "long.csv")
     write_margins(m, tmp_path / "wide.csv", shape="wide")
     long = study(tmp_path, HEAD + 'file = "long.csv"').margins
-    names = 'groups = ["row0", "row1"]\noutcomes = ["col0", "col1", "col2"]'
+    names = 'groups = ["group 1", "group 2"]\noutcomes = ["A", "B", "C"]'
     wide = study(tmp_path, HEAD + f'file = "wide.csv"\n[columns]\nunit = "unit"\n{names}').margins
     np.testing.assert_array_equal(long.cols, m.cols)
     np.testing.assert_array_equal(wide.rows, m.rows)

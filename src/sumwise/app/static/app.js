@@ -4,7 +4,7 @@ const base = location.pathname.replace(/\/[^/]*$/, "");
 const $ = (id) => document.getElementById(id);
 const WORDS = { none: "", queued: "Waiting for another run to end.", running: "Running.", done: "Done.", failed: "It failed; the messages say why.",
   cancelled: "Cancelled. What is done is kept: Run goes on from there.", interrupted: "Interrupted. Run goes on where it stopped." };
-let current = null, reading = null, timer = null;
+let current = null, reading = null, timer = null, saved = null;
 
 function make(tag, text, more = {}) {
   const node = document.createElement(tag);
@@ -109,6 +109,7 @@ function show(found) {
   $("text").value = found.text || "";
   const names = ["", ...found.columns.map((c) => c.name)];
   $("count-label").replaceChildren(...names.map((n) => make("option", n || "none", { value: n })));
+  saved = JSON.stringify(values());  // what the problem file says now
 }
 
 function showMethod(methods) {
@@ -156,7 +157,7 @@ async function save(body) {
 }
 
 async function run() {
-  if (reading && !(await save({ values: values(), contests: reading.contests }))) return;
+  if (reading && JSON.stringify(values()) !== saved && !(await save({ values: values(), contests: reading.contests }))) return;
   showJob(await post(of(current) + "/run"));
 }
 

@@ -9,13 +9,14 @@ import typer
 from sumwise.cli import output
 
 ORDER = 12
+RESTART = "Throw an interrupted run away and start again; with --resume, only if its problem or data have changed."
 
 
 def command(
     problem: Annotated[str, typer.Argument(help="The problem file; sumwise init DATA writes one.")],
     out: Annotated[str, typer.Option(help="The folder to write.")] = "result",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw an interrupted run away and start again.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
     edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures too.")] = "plain",
     quiet: Annotated[bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.")] = False,
