@@ -41,6 +41,7 @@ myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the numpydoc sections say the types in words
 autodoc_member_order = "bysource"
+default_role = "py:obj"  # `Bags` in a docstring is a link where there is a page for it
 autosummary_generate = False
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False

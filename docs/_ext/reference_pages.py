@@ -10,6 +10,8 @@ import pkgutil
 import re
 from pathlib import Path
 
+from sphinx import addnodes
+
 USED_BY_NAME = {"checkpoint", "errors", "estimator", "persistence", "progress"}  # beside what sumwise itself names
 TEMPLATE = """# `{name}`
 
@@ -103,8 +105,17 @@ def skip_foreign(app, what, name, thing, skip, options):
     return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def keep_words_words(_app, doctree):
+    """Take links out of types: in "array of shape (n_rows,)" only names with a capital letter or a dot are classes."""
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        target = node.get("reftarget", "")
+        if node.get("refdomain") == "py" and node.hasattr("refspecific") and "." not in target and target.islower():
+            node.replace_self(node.children)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("builder-inited", write_pages)
+    app.connect("doctree-read", keep_words_words)
     app.connect("autodoc-skip-member", skip_foreign)
     return {"parallel_read_safe": True}

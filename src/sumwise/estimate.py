@@ -25,7 +25,7 @@ class Estimate:
         The estimates, of any shape; NaN where there is none.
     low, high : arrays, optional
         The interval of probability `level`.
-    level : float, optional
+    level : float in (0, 1), optional
         For example 0.95; needed with an interval.
     labels : sequence of sequences, optional
         The names along each axis.

@@ -406,7 +406,7 @@ class Summed(Noise):
     ----------
     noise : Laplace or Geometric
         The noise of one draw, of one scale for all cells.
-    times : int
+    times : int >= 2
         How many draws are added, 2 or more.
 
     Notes

@@ -22,9 +22,9 @@ class Provenance:
     ----------
     weighted : bool, optional
         Whether rows had weights.
-    max_weight : float, optional
+    max_weight : float >= 0, optional
         The largest weight that a row was counted with: larger ones were clipped.
-    rows_per_person : int, optional
+    rows_per_person : int >= 1, optional
         The most rows of one person that were counted: others were left out.
     learned : sequence of str, optional
         Attributes (and the label) whose levels, classes or cut points were read from the rows, without noise.

@@ -22,7 +22,7 @@ class BagKFold(BaseCrossValidator):
 
     Parameters
     ----------
-    n_splits : int, default 5
+    n_splits : int >= 2, default 5
     random_state : int, Generator or None, default 0
 
     Examples
@@ -80,7 +80,7 @@ class StratifiedBagKFold(BagKFold):
 
     Parameters
     ----------
-    n_splits : int, default 5
+    n_splits : int >= 2, default 5
     random_state : int, Generator or None, default 0
 
     Examples
@@ -113,12 +113,12 @@ class SpatialBagKFold(BagKFold):
 
     Parameters
     ----------
-    n_splits : int, default 5
+    n_splits : int >= 2, default 5
     coordinates : array of shape (n_bags, n_dims), or list of features, optional
         Places of the bags; or columns of the bags whose mean is the bag's place. Default: ``groups`` of `split`.
     n_blocks : int, optional
         Blocks of the map; default as many as folds.
-    buffer : float, default 0
+    buffer : float >= 0, default 0
         Training bags nearer than this to a test bag are left out.
     random_state : int, Generator or None, default 0
 

@@ -31,7 +31,7 @@ class Tables:
         Two tables may cover the same attributes (independent observations).
     domain : Domain
         All attributes, also those that no table covers.
-    n : float, optional
+    n : float >= 0, optional
         Size of the population; default: the total of the exact, fully observed tables, which must agree.
     label : str, optional
         What the label sums count.

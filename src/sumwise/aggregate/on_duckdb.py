@@ -34,7 +34,7 @@ class DuckDBEngine:
         As in :class:`~sumwise.aggregate.CountPlan`.
     columns : tuple of str
         The columns that the plan needs.
-    threads : int, optional
+    threads : int >= 1, optional
         Threads of DuckDB and of the counting kernel; default: all cores.
     memory_limit : str, optional
         The most memory that DuckDB itself may take, as ``"2GB"``; it then uses a temporary folder, removed at the

@@ -32,7 +32,7 @@ class CountPlan:
         What to count over: columns, or attributes of `encoding`.
     label : str, optional
         A column of 0 and 1 gives label sums; any other column one class per distinct value.
-    order : int, default 2
+    order : int >= 1, default 2
         Count every subset of this many attributes.
     subsets : sequence of sequences of str, optional
         Count these subsets instead.
@@ -60,14 +60,14 @@ class CountPlan:
         The most rows of one person that are counted, a random choice where there are more.
     max_cells : int, optional
         The most different rows (by attributes and label) of one person that are counted, each once.
-    max_weight : float, optional
+    max_weight : float >= 0, optional
         The largest weight that a row counts with: larger ones are clipped.
     amount : str, optional
         A column of numbers to be summed per cell in place of a label, with its squares, for
         :class:`sumwise.maxent.MaxEntRegressor`; none may be missing.
     amount_range : (float, float), optional
         Amounts beyond are clipped. It decides how much one row can change the tables, so it must be given.
-    seed : int, default 0
+    seed : int >= 0, default 0
         Of the choice of rows: the same rows, whatever their order, give the same tables.
 
     Examples

@@ -52,13 +52,13 @@ class CollectiveEM(Estimator):
         What is learned; default ``FreeTables()``.
     e_step : str, default "dual"
         Any method of `map_counts`, or ``"gibbs"`` for the means of `sample_counts`; ``"exact"`` takes the mean, too.
-    max_iter : int, default 200
-    tol : float, default 1e-7
+    max_iter : int >= 1, default 200
+    tol : float > 0, default 1e-7
         Stop when an iteration lowers F by less than `tol` times all that was gained so far (twice in a row).
     e_tol : float, default 1e-6
         Tolerance of the E step; it is tightened when it would let F increase. ``"dual"`` stops earlier where its
         proven gap is below a thousandth of what the last iteration gained.
-    e_iter : int, optional
+    e_iter : int >= 1, optional
         Steps of an E step at most; default that of `map_counts`.
     accelerate : bool, default True
         Try every third step to extrapolate the parameters (SQUAREM), and keep what lowers F.
@@ -70,7 +70,7 @@ class CollectiveEM(Estimator):
     standard_errors : bool or "auto", default "auto"
         Whether to compute the observed information, by one E step for every parameter (with the ``"dual"`` E step).
         ``"auto"``: for the weights of `LogLinear`, and for up to 100 parameters of `FreeTables`.
-    draws : int, default 200
+    draws : int >= 4, default 200
         Draws per E step of ``"gibbs"``.
     checkpoint : path, optional
         Where to keep the state of a fit; an interrupted one goes on from there.

@@ -71,9 +71,9 @@ class FlowModel(FlowExchange):
     population : {"fixed", "varying"}, default "fixed"
         ``"varying"``: individuals are born, die, enter and leave. They come from and go to an unobserved place outside,
         as part of the same convex problem.
-    size : float, optional
+    size : float > 0, optional
         Individuals at the time when there are most. Default: the largest total (100,000 for relative abundance).
-    turnover : float, default 0.005
+    turnover : float in (0, 1), default 0.005
         With a varying population: the share that leaves per step when counts don't speak against it.
     cyclic : bool, default False
         Whether the last time leads to the first, as the weeks of a year do.
@@ -88,7 +88,7 @@ class FlowModel(FlowExchange):
     order : {1, 2}, default 1
         2: the next move depends on the last one, too (`Movement.memory`: birds fly on rather than back). Takes the
         square of the possible moves: give ``Places(reach=...)`` for more than some dozen places.
-    tol : float, default 1e-4
+    tol : float > 0, default 1e-4
         Proven gap of the flows, relative to the objective.
 
     Attributes

@@ -185,7 +185,7 @@ class FlowResults(Estimator):
 
         Parameters
         ----------
-        n : int, default 10
+        n : int >= 1, default 10
         start, end : optional
             The place where all routes begin at the first time, and where they end at the last one.
         returning : bool, default False

@@ -59,8 +59,8 @@ def forecast(
         Counts now; draws of them (`sample_counts(...).nodes["t9"].reshape(-1, L)`) carry their uncertainty on.
     steps : list of (L, L) arrays or sparse arrays
         Probabilities of moving from row to column, one array per step ahead. Rows sum to one.
-    level : float, default 0.9
-    draws : int, default 1000
+    level : float in (0, 1), default 0.9
+    draws : int >= 10, default 1000
         Futures that are drawn.
     names : sequence of str, optional
         Of the steps; default ``"+1"``, ``"+2"``, ...

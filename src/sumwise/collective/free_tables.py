@@ -29,7 +29,7 @@ class FreeTables:
     shared : bool, default True
         One psi for all steps, with phi_1 and phi_T beside it (Sun 2019, section 2.6.2); else one table of transition
         probabilities per step.
-    penalty : float, default 0.01
+    penalty : float >= 0, default 0.01
         With a shared psi, adds ``penalty / 2 |theta|^2``; else `penalty` individuals are added to every cell, so that
         no move is ruled out for good.
 

@@ -42,8 +42,8 @@ def count_intervals(
         ``{name: {attributes: weights}}``, as for `sample_counts`.
     n : float, optional
         Size of the population; default ``tables.n``.
-    level : float, default 0.95
-    tol : float, default 1e-8
+    level : float in (0, 1), default 0.95
+    tol : float > 0, default 1e-8
         Of the search for the most likely counts.
 
     Returns

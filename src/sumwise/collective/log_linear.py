@@ -32,7 +32,7 @@ class LogLinear:
         Log-probabilities of the first week's cells; if not given, they are learned.
     targets : (L, K) int array, optional
         The cells that can be reached from each cell; -1 for none. Without it, all can.
-    ridge : float, default 0.0
+    ridge : float >= 0, default 0.0
         Adds ``ridge / 2 |w|^2`` to the objective.
 
     See Also

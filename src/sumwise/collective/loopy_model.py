@@ -150,10 +150,10 @@ class LoopyModel:
 
         Parameters
         ----------
-        n : float, default 1.0
-        tol : float, default 1e-8
+        n : float > 0, default 1.0
+        tol : float > 0, default 1e-8
             Messages are sent until no count changes by more than this share of `n`.
-        max_iter : int, default 5000
+        max_iter : int >= 1, default 5000
         """
         total = float(checks.positive(n, "n", ndim=0))
         layout = self.layout()

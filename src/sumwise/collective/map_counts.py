@@ -77,11 +77,11 @@ def map_counts(  # noqa: PLR0911  one per kind of method
         - ``"generic"``: scipy's trust-constr on the primal, a slow reference.
         - ``"gaussian"``: the Gaussian approximation of the model; its counts may be negative.
         - ``"exact"``: the mode of the integer tables, and their mean in ``fit.mean``; tiny populations.
-    tol : float, default 1e-6
+    tol : float > 0, default 1e-6
         Stop when the proven gap is below `tol` times the objective (or times its drop since the start, if less).
-    max_gap : float, default 0.0
+    max_gap : float >= 0, default 0.0
         ``"dual"`` also stops when the gap is at most this, in units of the objective: no need to know better than that.
-    max_iter : int, optional
+    max_iter : int >= 1, optional
         Default: 1000 Newton steps, 5000 rounds of messages on a `LoopyModel`, 2000 steps of the others.
     start : CountsFit, optional
         An earlier fit of the dual with tables of the same shapes, for a warm start.
@@ -89,7 +89,7 @@ def map_counts(  # noqa: PLR0911  one per kind of method
         Terms of your own; for ``"nlbp"``, ``"nlbp-naive"``, dual averaging and ``"mirror"``. A noise of your own (an
         object with ``log_density`` and ``gradient``) goes the same way. Unless an energy is given as convex, and a
         noise has an attribute ``log_concave`` that is true, the answer is a stationary point and its gap NaN.
-    smoothing : float, default 0.0
+    smoothing : float >= 0, default 0.0
         Those methods take Laplace and geometric noise by a subgradient; above zero, by Nesterov's smoothing.
     damping : float, optional
         Fixed share of the way that ``"nlbp"`` moves in every step (the damping of Algorithm 2), or that the messages of

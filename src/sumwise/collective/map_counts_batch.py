@@ -48,9 +48,9 @@ def map_counts_batch(
         What was observed of each population, of single times, with any noise but `Exact`.
     n : float or list of float, optional
         Sizes; default: those of the tables.
-    tol : float, default 1e-6
+    tol : float > 0, default 1e-6
         As for `map_counts`.
-    max_iter : int, default 100
+    max_iter : int >= 1, default 100
         Newton steps.
     device : str, default "cpu"
         ``"cuda"`` for a GPU.

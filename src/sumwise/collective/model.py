@@ -114,7 +114,7 @@ class PopulationModel:
         Parameters
         ----------
         counts : Counts, CountsFit, or mapping of attributes to table
-        tol : float, default 1e-9
+        tol : float > 0, default 1e-9
             Allowed difference, relative to the total.
         """
         counts = as_counts(counts, self)

@@ -24,7 +24,7 @@ class Movement:
     ----------
     stay : float, default 0.0
         Cost of leaving a place, whatever the distance, in units of log-probability.
-    scale : float, default 1.0
+    scale : float > 0, default 1.0
         A distance that makes a move e times less likely, in the unit of the places (km for longitude and latitude).
     attraction : float, default 0.0
         Exponent of the area of the destination; needs ``Places(area=...)``.

@@ -42,7 +42,7 @@ class Places:
         Identifiers, as the counts name the places; default 0, 1, ...
     area : (L,) array, optional
         Size of each place; lets `FlowModel` learn how size attracts.
-    reach : float, optional
+    reach : float > 0, optional
         No single move is longer. Moves are then stored sparsely, so that tens of thousands of places fit in memory.
     barriers : sequence of ((x, y), (x, y)), optional
         Line segments (lon, lat or x, y) that no move may cross: a mountain range, a strait.

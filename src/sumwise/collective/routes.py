@@ -37,7 +37,7 @@ def routes(
         The result of `map_counts`, say. Steps follow each other in the order of its edges.
     positions : (L, 2) array
         Coordinates x, y of the cells.
-    n : int, default 10
+    n : int >= 1, default 10
     dates : sequence, optional
         One for every time.
     to_lonlat : callable, optional

@@ -71,7 +71,7 @@ def sample_counts(
     n_chains : int, default 2
     thin : int, default 1
         Sweeps per draw.
-    burn_in : int, optional
+    burn_in : int >= 0, optional
         Sweeps before the first draw; default a fifth of the draws, at least 50.
     random_state : int, numpy.random.Generator or None
     verbose : int, default 0

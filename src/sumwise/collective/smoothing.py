@@ -46,7 +46,7 @@ class SmoothedCounts:
     counts, sd : (T, L) arrays
         Every row of `counts` sums to `total`. `sd` is widened, by the size of the count, until two of them hold 95% of
         held-out counts.
-    total : float
+    total : float > 0
     observed_totals : (T,) array
         What was counted at each time; NaN where nothing was.
     missing : (T, L) array of bool
@@ -136,7 +136,7 @@ def smooth_counts(
         Where the cells are.
     times : (T,) array, optional
         When, in any unit, increasing; default 0, 1, 2, ...
-    total : float, optional
+    total : float > 0, optional
         Default: the median of the totals of times without gaps; if all have some, gaps are filled by their cell's mean
         for this.
     time_length, space_length, noise : float, optional
@@ -145,7 +145,7 @@ def smooth_counts(
     rough : bool, default True
         Noise beyond that of a Poisson count (1/4) is taken for roughness of the field itself, which is then followed
         where it was seen and left open where not; with False, for errors of the observers (flocks seen or missed).
-    draws : int, default 40
+    draws : int >= 2, default 40
         Draws from the posterior behind the standard deviations.
     random_state : int, Generator or None, default 0
 

@@ -17,7 +17,7 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     ----------
     frame : pandas.DataFrame
         ``group``, ``level``, ``people``, ``class``, ``share``, ``low``, ``high``, and perhaps ``truth``.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     most : int, default 40
         Lines; the largest subgroups are kept.
     two : bool, default False

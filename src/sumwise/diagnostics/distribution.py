@@ -30,7 +30,7 @@ def similarity_numbers(
         Unfitted ones are fitted to all bags of the figure; anything with ``fit(bags)`` and ``gram(bags, others)``.
     means, deviations : sequences of float
         One changes while the other stays at 0 and 1.
-    n_rows : int, default 200
+    n_rows : int >= 2, default 200
 
     Returns
     -------

@@ -229,7 +229,7 @@ def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
     Parameters
     ----------
     fits : mapping of name to fitted estimator
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Examples
     --------
@@ -260,7 +260,7 @@ def methods_table(fits: Any, level: float = 0.95) -> Any:
     Parameters
     ----------
     fits : mapping of name to fitted estimator
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Returns
     -------
@@ -344,7 +344,7 @@ def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws:
     Parameters
     ----------
     est : fitted estimator on margins with draws (not `Bounds`)
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     random_state : int, Generator or None, default 0
     n_draws : int, default 2000
 

@@ -31,7 +31,7 @@ def cross_predict(model: Any, bags: Bags, y: Any, n_folds: int = 10, random_stat
         A copy is fitted to every training part; the model itself is left alone.
     bags : Bags
     y : array of shape (n_bags,) or (n_bags, n_outputs)
-    n_folds : int, default 10
+    n_folds : int >= 2, default 10
     random_state : int, Generator or None, default 0
 
     Returns
@@ -75,7 +75,7 @@ def cross_predict_shares(model: Any, bags: Bags, counts: Any, n_folds: int = 5, 
     model : classifier of individuals
     bags : Bags
     counts : array of shape (n_bags,) or (n_bags, n_classes)
-    n_folds : int, default 5
+    n_folds : int >= 2, default 5
     random_state : int, Generator or None, default 0
 
     Examples
@@ -146,7 +146,7 @@ def subgroup_shares(
     groups : mapping of name to array (n_rows,)
         Which level every individual has of every grouping.
     classes : sequence of str, optional
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     random_state : int, Generator or None, default 0
 
     Returns

@@ -42,7 +42,7 @@ def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: 
     model : fitted classifier on tables
     tables : Tables
         What it was fitted to.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
         Of the intervals of the model's expected tables.
     random_state : int, Generator or None, default 0
 

@@ -99,7 +99,7 @@ def map_numbers(
     what : {"share", "uncertainty", "residual"}
         The estimated share of the group with the outcome in every unit; the width of its interval; or the unit's
         observed share of the outcome (of everybody) less what the groups' overall shares let one expect.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
         Of the intervals.
 
     Examples

@@ -118,7 +118,7 @@ def share_differences(fits: Any, level: float = 0.95) -> list[dict[str, Any]]:
     ----------
     fits : mapping of name to fitted estimator on margins
         The first is the reference.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Examples
     --------

@@ -35,9 +35,9 @@ class BagBoosting(BagRegressor):
     embeddings : sequence of Embedding, optional
         Features to use, side by side. Default: moments up to the fourth, nine quantiles of every column and, of up to
         ten columns, covariances and eight Fourier features at two widths.
-    max_iter : int, default 200
+    max_iter : int >= 1, default 200
         Number of trees (for each class of more than two).
-    learning_rate : float, default 0.05
+    learning_rate : float > 0, default 0.05
     random_state : int, numpy.random.Generator or None, default None
 
     Attributes

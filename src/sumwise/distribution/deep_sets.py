@@ -67,7 +67,7 @@ class DeepSets(BagRegressor):
     normalise : bool, default True
         Batch normalisation of the pool. Means over large bags differ little from bag to bag: without it, rho sees
         almost the same numbers for every bag, and training takes many times longer.
-    dropout : float, default 0.0
+    dropout : float in [0, 1), default 0.0
         Share of the inputs of each layer of rho that a training step leaves out.
     task : {"regression", "classification", "share"}, default "regression"
         Responses are numbers; labels of any kind; or numbers in [0, 1] (cross-entropy; predictions stay within).
@@ -86,9 +86,9 @@ class DeepSets(BagRegressor):
         Rows of a bag that a training step sees at most, drawn anew each time; predictions see all.
     max_epochs : int or None, default None
         Passes over the bags; by default those that make about 1,500 steps, 10 to 200.
-    patience : int, default 20
+    patience : int >= 1, default 20
         Passes without a lower held-out loss after which "plateau" and "constant" stop.
-    validation : float, default 0.1
+    validation : float in [0, 1), default 0.1
         Share of the bags that is held out; 0 trains for `max_epochs` on all.
     n_members : int, default 1
         Networks that are trained, each from another beginning with other bags held out, and averaged.

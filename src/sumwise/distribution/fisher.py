@@ -21,13 +21,13 @@ class FisherVector(Embedding):
 
     Parameters
     ----------
-    n_components : int, default 32
+    n_components : int >= 1, default 32
         Parts of the mixture; the dimension is (2 n_features + 1) times this.
     power : bool, default True
         Replace each number by its signed square root.
     normalize : bool, default True
         Divide each vector by its length.
-    n_sample : int, default 20000
+    n_sample : int >= 2, default 20000
         Rows that the mixture is learned from.
     random_state : int, numpy.random.Generator or None, default None
 

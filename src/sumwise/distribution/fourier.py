@@ -32,7 +32,7 @@ class FourierEmbedding(Embedding):
 
     Parameters
     ----------
-    n_frequencies : int, default 64
+    n_frequencies : int >= 1, default 64
         Per width; each gives a cosine and a sine. The dimension is twice this times the number of widths.
     widths : sequence of float, default (1, 0.5, 0.25, 0.125)
         Multiples of the median distance between rows. The median alone can cost a factor of five in error.

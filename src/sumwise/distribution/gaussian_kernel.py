@@ -23,7 +23,7 @@ class GaussianKernel(BagKernel):
 
     Parameters
     ----------
-    width : float, default 1.0
+    width : float > 0, default 1.0
         Multiple of the median distance between rows.
     method : {"features", "exact"}, default "features"
         Through Fourier features, or over all pairs of rows (quadratic in the size of bags), in blocks.
@@ -118,9 +118,9 @@ class MarginalKernel(BagKernel):
 
     Parameters
     ----------
-    width : float, default 1.0
+    width : float > 0, default 1.0
         Multiple of the median distance between rows, per column.
-    n_nodes : int, default 64
+    n_nodes : int >= 8, default 64
         Nodes of Gauss-Hermite quadrature (an even number; half of them are computed). 64 are exact to nine digits for
         rows up to 10 widths apart and misjudge pairs beyond 12; 128 reach 15 widths, 256 reach 20.
 

@@ -24,7 +24,7 @@ def mixture_similarity(first: Any, second: Any, width: float = 1.0) -> float:
     first, second : (weights, means, covariances), or fitted scikit-learn GaussianMixture
         Arrays (k,), (k, d) and (k, d, d); for one column (k,), (k,) and variances (k,). Weights sum to 1. A mixture of
         scikit-learn needs ``covariance_type="full"``.
-    width : float, default 1.0
+    width : float > 0, default 1.0
 
     Examples
     --------

@@ -36,7 +36,7 @@ def permutation_importance(
     y : array of shape (n_bags, ...)
     scoring : str or callable, optional
         A name that scikit-learn knows, as "roc_auc", or ``f(model, bags, y)``; default: the model's ``score``.
-    n_repeats : int, default 5
+    n_repeats : int >= 1, default 5
     random_state : int, numpy.random.Generator or None
 
     Returns

@@ -22,9 +22,9 @@ class KernelEmbedding(Embedding):
     Parameters
     ----------
     kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
-    n_landmarks : int, default 1000
+    n_landmarks : int >= 1, default 1000
         Training bags that others are compared with, drawn at random; all where there are fewer.
-    width : float, default 1.0
+    width : float > 0, default 1.0
         Multiple of the kernel's gamma, for kernels that have a width.
     random_state : int, numpy.random.Generator or None, default None
 

@@ -57,9 +57,9 @@ class BagLogistic(Estimator):
     penalty : "cv" or float, default "cv"
         Of the squared coefficients, relative to the mean square of the centred features. "cv" takes the one with the
         least cross entropy on held-out bags.
-    n_folds : int, default 5
-    max_iter : int, default 500
-    tol : float, default 1e-5
+    n_folds : int >= 2, default 5
+    max_iter : int >= 1, default 500
+    tol : float >= 0, default 1e-5
         On the largest gradient of the mean cross entropy; at most a thousandth of that without features, which is
         small where shares hardly differ from bag to bag.
     random_state : int, numpy.random.Generator or None, default None

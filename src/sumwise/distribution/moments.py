@@ -21,7 +21,7 @@ class MomentEmbedding(Embedding):
 
     Parameters
     ----------
-    order : int, default 4
+    order : int >= 1, default 4
         Highest moment of each column: 2 stops at the variances.
     cross : bool, default True
         Also the covariance of each pair of columns.

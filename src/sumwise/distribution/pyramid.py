@@ -19,9 +19,9 @@ class PyramidMatchKernel(BagKernel):
 
     Parameters
     ----------
-    levels : int, default 10
+    levels : int >= 1, default 10
         The finest histogram has 2^(levels - 1) cells between a column's least and largest training value.
-    decay : float, default 0.5
+    decay : float in (0, 1), default 0.5
         Weight of a level relative to the next finer one.
     normalize : bool, default True
         Compare shares of rows; else weighted counts, so that large bags match more.

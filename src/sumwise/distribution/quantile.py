@@ -58,9 +58,9 @@ class QuantileEmbedding(Embedding):
 
     Parameters
     ----------
-    n_quantiles : int, default 50
+    n_quantiles : int >= 1, default 50
         Cells of equal probability per column or slice.
-    slices : int, default 0
+    slices : int >= 0, default 0
         Number of random directions; 0 takes the columns.
     random_state : int, numpy.random.Generator or None, default None
         For the slices.

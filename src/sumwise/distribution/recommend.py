@@ -110,7 +110,7 @@ def recommend(
         Where bags lie on a map: folds are then blocks of it (`sumwise.proportions.SpatialBagKFold`).
     buffer : float, default 0.0
         Bags nearer than this to the block that is predicted are left out of training.
-    n_folds : int, default 5
+    n_folds : int >= 2, default 5
     candidates : dict of name to estimator, optional
         In order of preference, simplest first; by default a choice that depends on the data.
     verbose : int, default 0

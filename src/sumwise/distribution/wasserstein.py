@@ -32,9 +32,9 @@ class WassersteinKernel(BagKernel):
     ----------
     order : {1, 2}, default 2
         1 for W1, 2 for the square of W2.
-    n_quantiles : int, default 100
+    n_quantiles : int >= 1, default 100
         Cells of the grid, each of the same probability. With as many cells as rows, distances are exact.
-    slices : int, default 0
+    slices : int >= 0, default 0
         Compare projections on so many random directions, which sees joint structure; 0 compares column by column.
     combine : {"sum", "product"}, default "sum"
         Mean of the kernels of the columns (or slices), or the kernel of the mean distance.
@@ -42,7 +42,7 @@ class WassersteinKernel(BagKernel):
         Add a part per column (or slice) that compares the logarithms of standard deviations, as far apart as they are
         (order 1) or squared (order 2). Wasserstein distances see that a narrow bag is narrow, and hardly by which
         factor; responses often follow the factor. Estimators whose kernel is left to them take it.
-    extra_slices : int, default 0
+    extra_slices : int >= 0, default 0
         Compare projections on so many random directions beside the columns (or slices), where there are several
         columns. An estimator keeps them if they lower its error; estimators whose kernel is left to them try ten.
     exact : bool, default False

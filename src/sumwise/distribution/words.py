@@ -23,15 +23,15 @@ class BagOfWords(Embedding):
 
     Parameters
     ----------
-    n_words : int, default 100
+    n_words : int >= 1, default 100
         At most; fewer where the rows have fewer distinct values.
     counts : {"hard", "soft"}, default "hard"
         A row counts for the nearest word, or for all by ``exp(-|x - word|^2 / (2 width^2))``, normalised.
-    width : float, default 0.5
+    width : float > 0, default 0.5
         For soft counts: multiple of the mean distance of a row to its nearest word.
     root : bool, default True
         Take square roots of the shares, so that Euclidean distances are Hellinger distances.
-    n_sample : int, default 20000
+    n_sample : int >= 1, default 20000
         Rows that the words are learned from; above 20,000 in minibatches.
     random_state : int, numpy.random.Generator or None, default None
 

@@ -85,9 +85,9 @@ def sensitivity_contours(est: Any, margins: Margins, group: Any, steps: int = 21
         As in `sensitivity`.
     group : str
         The group's name.
-    steps : int, default 21
+    steps : int >= 2, default 21
         Grid points along each axis.
-    reach : float, default 1.0
+    reach : float > 0, default 1.0
         The largest slope.
 
     Returns
@@ -122,9 +122,9 @@ def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 
     Parameters
     ----------
     margins : Margins
-    effect : float, default 0.2
+    effect : float > 0, default 0.2
         The difference of two groups' slopes in composition for which the power is computed.
-    alpha : float, default 0.05
+    alpha : float in (0, 1), default 0.05
         The level of the test.
 
     Returns

@@ -74,11 +74,11 @@ class EcologicalEM(EcologicalEstimator):
         Pseudo-count per cell, in people's worth of information.
     dispersion : float or None, default None
         Overdispersion of units, found from the data if None.
-    n_groups : int, default 10
+    n_groups : int >= 0, default 10
         Groups of units that the jackknife leaves out in turn (or, with thousands of units, that are fitted one by
         one); 0 gives no intervals.
-    max_iter : int, default 500
-    tol : float, default 1e-4
+    max_iter : int >= 1, default 500
+    tol : float > 0, default 1e-4
         Largest change of a share in a step at which to stop.
     correction : {"auto", True, False}, default "auto"
         For several contests: whether to correct pooled tables by what was learned on elections whose split votes were

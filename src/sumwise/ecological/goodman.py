@@ -35,12 +35,12 @@ class Goodman(EcologicalEstimator):
     ----------
     weighting : {"size", "equal"}, default "size"
         Units count by their total, or equally; times their weights either way.
-    alpha : float, default 0.0
+    alpha : float >= 0, default 0.0
         Ridge: pulls every group towards the overall column shares, with the strength of a fraction `alpha` of the
         mean group's weight.
     constrained : bool, default False
         Keep every group's shares in [0, 1], summing to 1.
-    n_bootstrap : int, default 200
+    n_bootstrap : int >= 2, default 200
         Resamples of units for the constrained fit's intervals; the plain fit's are by the t distribution.
     random_state : int, Generator or None, default 0
 

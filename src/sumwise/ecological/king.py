@@ -52,12 +52,12 @@ class King(EcologicalEstimator):
     covariance : {"equal", "full"}, default "equal"
         Of the multivariate strategy: one correlation between rows and one between outcomes, or one for every two
         shares, which takes at least five units for each parameter.
-    n_draws : int, default 1000
-    proposal_scale : float, default 0.5
+    n_draws : int >= 10, default 1000
+    proposal_scale : float > 0, default 0.5
         Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
         King's programs do; 1.0 reaches further into the tails and gives wider intervals. The multivariate strategy
         draws from the normal about the mode, and has no use for it.
-    max_iter : int, default 500
+    max_iter : int >= 1, default 500
     random_state : int, Generator or None, default 0
 
     Attributes

@@ -42,12 +42,12 @@ class MultinomialDirichlet(EcologicalEstimator):
     shape, rate : float, default 8.0 and 2.0
         The gamma prior of the Dirichlet concentrations. The literature's 4.0 and 2.0 lets cells vanish, which cost
         accuracy on the contests of one half of the elections.
-    n_chains : int, default 4
-    n_draws : int, default 300
+    n_chains : int >= 2, default 4
+    n_draws : int >= 20, default 300
         Draws kept per chain in each round, after the first half of the first round is dropped.
     max_draws : int, default 3000
         Draws per chain at which to give up.
-    thin : int, default 2
+    thin : int >= 1, default 2
         Sweeps per draw.
     r_hat : float, default 1.05
     calibrated : bool, default True

@@ -53,7 +53,7 @@ def polarised_voting(
         By default the candidate with most votes.
     offices : mapping of contest to str, optional
         Adds a column.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
 

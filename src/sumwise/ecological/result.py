@@ -65,7 +65,7 @@ class EcologicalEstimator(Estimator):
 
         Parameters
         ----------
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
             Between 0 and 1.
         """
         self._fitted("shares_")
@@ -78,7 +78,7 @@ class EcologicalEstimator(Estimator):
 
         Parameters
         ----------
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         """
         low, high = self.interval(level)
         return Estimate(
@@ -98,7 +98,7 @@ class EcologicalEstimator(Estimator):
 
         Parameters
         ----------
-        n_draws : int, default 1000
+        n_draws : int >= 1, default 1000
         random_state : int, Generator or None, default 0
         """
         self._fitted("shares_")
@@ -121,7 +121,7 @@ class EcologicalEstimator(Estimator):
         ----------
         margins : Margins
             The units that were fitted.
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         """
         self._fitted("cells_")
         level = checks.fraction(level, "level")
@@ -176,7 +176,7 @@ class EcologicalEstimator(Estimator):
         Parameters
         ----------
         groups : array of shape (n_units, R), or Margins
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         random_state : int, Generator or None, default 0
         """
         from scipy.stats import norm

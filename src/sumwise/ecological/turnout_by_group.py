@@ -97,7 +97,7 @@ def turnout(
         Its outcomes hold candidates and non-voters, so that totals are of everybody who could vote.
     abstention : str or list of str, optional
         The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
 
@@ -140,7 +140,7 @@ def two_stage_turnout(
     margins : Margins
     abstention : str or list of str, optional
         As in `turnout`.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     method : EcologicalEM, optional
         Cloned for both stages; default ``EcologicalEM()``.
     random_state : int, Generator or None, default 0

@@ -22,7 +22,7 @@ def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
     Parameters
     ----------
     margins : Margins
-    threshold : float, default 0.9
+    threshold : float in (0, 1), default 0.9
         The least share of the group in such a unit.
 
     Returns
@@ -61,7 +61,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
     est : EcologicalEM
         Fitted to `margins`, with intervals.
     margins : Margins
-    most : int, default 200
+    most : int >= 1, default 200
         Units that are tried: those with the largest residuals, people counted. ``frame.attrs["tried"]`` says how many.
 
     Returns

@@ -52,7 +52,7 @@ class Validation:
     ----------
     method : str
         The estimator, with its parameters.
-    level : float
+    level : float in (0, 1)
         Of the intervals.
     frame : pandas.DataFrame
         One row per contest: error index, covered cells, mean width, CPU seconds, and what the fit warned of.
@@ -116,7 +116,7 @@ def validate(method: Any, contests: Iterable[Any], level: float = 0.95) -> Valid
         It is cloned for each contest.
     contests : iterable
         Records with ``margins`` and ``total``, the true table, such as ``datasets.contests()`` gives.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Returns
     -------

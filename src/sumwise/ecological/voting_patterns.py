@@ -33,7 +33,7 @@ class VotingPatterns:
         Per group the share that everybody else gives to that group's candidate of choice.
     polarisation : Estimate
         Per group and outcome the group's share less that of everybody else.
-    level : float
+    level : float in (0, 1)
     abstention : tuple of str
         Outcomes that are not voting; where there are any, all shares are among voters.
 
@@ -104,7 +104,7 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
     ----------
     est : fitted estimator on Margins
         With a probability model (not `Bounds`).
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     n_draws : int, default 2000
         Draws of the shares behind probabilities and intervals.
     random_state : int, Generator or None, default 0

@@ -24,7 +24,7 @@ class BestPair(TablesClassifier):
 
     Parameters
     ----------
-    penalty : float, default 1.0
+    penalty : float >= 0, default 1.0
         L2 penalty on every coefficient but the intercept.
     pair : pair of str, optional
         The features; default: those with the best log-likelihood once the parameters in use are charged (Akaike).

@@ -85,7 +85,7 @@ class SampledLogistic(CrossLogistic):
     ----------
     model : MaxEntClassifier, optional
         Settings of the model that rows are drawn from; default: its defaults.
-    n_rows : int, optional
+    n_rows : int >= 1, optional
         Rows to draw; default: as many as were counted.
     penalty_theta : float or sequence of float, optional
         As in `MaxEntClassifier`, with the same default; there is no "auto".

@@ -30,9 +30,9 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     ----------
     tables : Tables
         With label sums.
-    levels : int, default 100
+    levels : int >= 1, default 100
         Attributes of more levels than this count as large.
-    tie : float, default 0.6
+    tie : float in (0, 1), default 0.6
         Mutual information over the smaller entropy, 0 to 1, from which two large attributes are left together no
         longer. What chance gives, nearly 1 where most levels occur once, is taken out.
 

@@ -493,7 +493,7 @@ class MaxEntClassifier(TablesClassifier):
             Rows; default: as many as were counted.
         tables : Tables, optional
             Tables to compare with: those that the model was fitted to, and others, such as held-out triples.
-        chunk : int, default 100_000
+        chunk : int >= 1, default 100_000
             Rows drawn and written at a time.
         random_state : int, Generator or None
 
@@ -548,7 +548,7 @@ class MaxEntClassifier(TablesClassifier):
         ----------
         attributes : str or sequence of str
             Features, whether or not they shared a table.
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         n : int, default 20_000
             Rows drawn; none are where the joint table can be enumerated.
         random_state : int, Generator or None
@@ -569,7 +569,7 @@ class MaxEntClassifier(TablesClassifier):
         ----------
         attributes : sequence of str or of sequences of str
             The features of each table.
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         n : int, default 20_000
             Rows drawn.
         random_state : int, Generator or None
@@ -606,7 +606,7 @@ class MaxEntClassifier(TablesClassifier):
             Tables over the attribute sets that the model was trained on, with label sums.
         n : int, default 20_000
             Rows drawn.
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         random_state : int, Generator or None
         """
         margins = options_of(self.options).margins
@@ -670,7 +670,7 @@ class MaxEntClassifier(TablesClassifier):
         Parameters
         ----------
         frame : data frame of individuals
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         """
         return bootstrap.probability_intervals(self._bootstrapped(), self.replicates_, frame, level)
 

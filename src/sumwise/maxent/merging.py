@@ -47,15 +47,15 @@ def merge_levels(
         Exact ones, or with Gaussian noise or Poisson counts of one rate.
     attributes : str or list of str, optional
         Whose levels to merge; default: all attributes of more than `levels` levels.
-    min_count : float, optional
+    min_count : float >= 0, optional
         Levels with fewer individuals become one level, `other`.
-    max_levels : int, optional
+    max_levels : int >= 2, optional
         Then the most similar levels are put together until so many are left (`other` included).
     by : {"both", "label", "features"}
         What similar levels have in common: the rate of the label, the distribution of the other features, or both
         alike. Differences that chance explains don't count. Rates come from the individuals that the model will
         learn from, so it is overconfident about levels merged by rate, unless `learn_from` has others.
-    levels : int, default 100
+    levels : int >= 1, default 100
         Attributes of more levels than this are large.
     other : str, default "other"
         Name of the level of rare ones.

@@ -21,10 +21,10 @@ class NaiveBayesTables(TablesClassifier):
 
     Parameters
     ----------
-    smoothing : float, default 1.0
+    smoothing : float >= 0, default 1.0
         Individuals added to every level, divided among the classes by their shares. With 0 and one-way tables this
         is the unpenalised maximum entropy model.
-    penalty : float, optional
+    penalty : float >= 0, optional
         In place of smoothing: one logistic regression per feature with this L2 penalty and the intercept at the
         classes' shares (Gilotte et al. 2022, appendix A).
 

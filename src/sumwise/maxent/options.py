@@ -23,9 +23,9 @@ class SolverOptions:
     ----------
     solver : {"auto", "steps", "lbfgs"}
         Steps on the moments (needed for sampling), or L-BFGS on the penalised likelihood (deterministic engines).
-    max_iter : int, default 500
+    max_iter : int >= 1, default 500
         Steps at most.
-    tol : float, default 0.15
+    tol : float >= 0, default 0.15
         Moments of model and data agree when they differ by this many standard errors of the data, Monte Carlo error
         taken out. A sampler then makes more steps, to average its error out of the parameters.
     n_chains : int or "tenth", default 10_000

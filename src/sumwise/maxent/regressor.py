@@ -254,7 +254,7 @@ class MaxEntRegressor(Estimator):
         Parameters
         ----------
         frame : data frame of individuals
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
         """
         self._fitted("draws_")
         kind: Any = FAMILIES[self.family]
@@ -281,7 +281,7 @@ class MaxEntRegressor(Estimator):
 
         Parameters
         ----------
-        level : float, default 0.95
+        level : float in (0, 1), default 0.95
 
         Returns
         -------

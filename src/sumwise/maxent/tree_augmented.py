@@ -21,7 +21,7 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
 
     Parameters
     ----------
-    smoothing : float, default 20.0
+    smoothing : float >= 0, default 20.0
         Individuals added to each conditional distribution, shaped like the feature's own given the class.
 
     Attributes

@@ -27,7 +27,7 @@ def bag_calibration(bags: Bags, counts: Any, probabilities: Any, bins: int = 10)
         Members of class 1 among the rows.
     probabilities : array of shape (n_rows,) or (n_rows, 2)
         Of class 1, from ``predict_proba(bags)``.
-    bins : int, default 10
+    bins : int >= 1, default 10
 
     Returns
     -------

@@ -20,7 +20,7 @@ def conformal_half_width(errors: Any, level: float = 0.95) -> float:
     ----------
     errors : array
         Held-out errors; their sign plays no part.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Examples
     --------
@@ -41,7 +41,7 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
     Parameters
     ----------
     successes, n : float
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
 
     Examples
     --------

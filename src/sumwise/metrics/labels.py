@@ -78,7 +78,7 @@ def calibration(labels: Any, probabilities: Any, bins: int = 10) -> pd.DataFrame
     ----------
     labels : array of 0 and 1, shape (n,)
     probabilities : array of shape (n,) or (n, 2)
-    bins : int, default 10
+    bins : int >= 1, default 10
 
     Returns
     -------

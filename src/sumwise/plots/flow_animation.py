@@ -34,7 +34,7 @@ def animate_flows(
         Ends in .gif.
     outlines, projection
         As for `plot_map_flows`.
-    seconds : float, default 0.4
+    seconds : float > 0, default 0.4
         How long each step is shown.
     dpi : int, default 80
         Dots per inch; a map is 6.4 by 5.2 inches.

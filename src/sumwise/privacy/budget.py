@@ -21,9 +21,9 @@ class Budget:
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float > 0
         The privacy loss allowed in all.
-    delta : float, default 0
+    delta : float in [0, 1), default 0
         The probability allowed for a larger loss. With 0 only pure mechanisms (geometric, Laplace) can spend.
     path : path, optional
         A file, the ledger, that keeps the budget between programs. Where it exists, it must be of the same epsilon and
@@ -103,7 +103,7 @@ class Budget:
 
         Parameters
         ----------
-        epsilon : float, optional
+        epsilon : float > 0, optional
             The loss of a pure mechanism.
         rho : float, optional
             The loss of a mechanism in zCDP.
@@ -111,7 +111,7 @@ class Budget:
             What it was spent on; kept in the ledger.
         mu : float, optional
             The loss of a Gaussian mechanism: sensitivity over standard deviation. Give one of the three.
-        delta : float, default 0
+        delta : float in [0, 1), default 0
             The probability of a larger loss that the mechanism itself has; taken from the budget's delta.
         data : str, optional
             What was released, as `sumwise.privacy.ledger.fingerprint` names it. The first ledger that data are

@@ -45,11 +45,11 @@ def private_encoding(
         outside count as its ends); ``"width"`` with a range, ``"hash"``, ``"cuts"`` and ``"cross"`` learn nothing and
         cost nothing; ``"levels"`` keeps the levels whose noisy count passes a threshold (needs a delta), or, with
         ``"values": [...]``, those. Every rule has a level for missing values, and every list of levels one for others.
-    epsilon : float
+    epsilon : float > 0
         Privacy loss of all cut points and lists together, shared equally by the attributes that cost any.
-    delta : float, default 0
+    delta : float in [0, 1), default 0
         Needed above 0 for lists of levels, which share it.
-    rows_per_person : int, default 1
+    rows_per_person : int >= 1, default 1
         The most rows that one person has.
     budget : Budget or None
         Where to take the loss from; it must be said, as in :func:`release`.

@@ -35,9 +35,9 @@ class PersonBounds:
 
     Parameters
     ----------
-    rows : int, default 1
+    rows : int >= 1, default 1
         The most rows that one person has in the data.
-    weight : float, optional
+    weight : float >= 0, optional
         The largest weight of a row. Default: rows have no weights, and each counts 1.
     replace : bool, default False
         What is protected: whether a person is in the data at all (False), or only what their rows say (True),
@@ -259,9 +259,9 @@ def release(
     ----------
     tables : Tables
         Exact, complete tables: a table that was released before, or has withheld cells, is refused.
-    epsilon : float, default 1
+    epsilon : float > 0, default 1
         Privacy loss of the whole release.
-    delta : float, default 0
+    delta : float in [0, 1), default 0
         Needed, above 0, for Gaussian noise; must be 0 for the others.
     mechanism : {"geometric", "laplace", "gaussian"}
         Geometric noise keeps whole counts whole; so does Gaussian noise on rows without weights (the discrete

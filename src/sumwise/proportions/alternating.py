@@ -33,9 +33,9 @@ class AlternatingMeanMap(ShareClassifier):
     penalty : float or "auto", default "auto"
         As in `MeanEmbeddingClassifier`; of the regressions and of the start.
     totals : {"match", "scale", "rest"}, default "match"
-    max_iter : int, default 100
+    max_iter : int >= 1, default 100
         Rounds of "min"; "max" doesn't converge and makes ten at most.
-    tol : float, default 1e-6
+    tol : float > 0, default 1e-6
         Change of the mean loss per member at which it stops; it also stops when labels come back. The round with the
         least loss is kept.
     random_state : int, Generator or None, default 0

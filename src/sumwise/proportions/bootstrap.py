@@ -98,7 +98,7 @@ def bootstrap(
     bags : Bags
     counts : array
         The data of the fit.
-    n : int, default 200
+    n : int >= 2, default 200
     checkpoint : path, optional
         A file that keeps what is done, to go on after an interruption with the same result.
     verbose : int, default 0

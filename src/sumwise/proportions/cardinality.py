@@ -85,11 +85,11 @@ class CardinalityClassifier(BagClassifier):
     random_intercept : bool, default False
         Whether bags have an intercept of their own, normal with a scale that is learned: for counts that vary more
         than their members explain.
-    n_starts : int, default 1
+    n_starts : int >= 1, default 1
         The mean-embedding start (one-vs-rest for more than two classes), then zero, then random ones; the best is
         kept and ``starts_`` lists them all.
-    max_iter : int, default 500
-    tol : float, default 1e-4
+    max_iter : int >= 1, default 500
+    tol : float > 0, default 1e-4
         Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
     engine : {"local", "spark"}, default "local"
         Where the likelihood is evaluated. "spark" (extra ``spark``) keeps bags in the executors and makes one pass per

@@ -26,10 +26,10 @@ class Covariates(TransformerMixin, BaseEstimator):
     ----------
     categorical : list of columns, optional
         Which columns are codes although they hold numbers; text, categories and booleans always are.
-    max_correlation : float, optional
+    max_correlation : float in (0, 1), optional
         Leave out every column one of whose parts correlates with the response by more, in absolute value: those that
         nearly give it away. The paper takes 0.7. Needs ``y`` at the fit.
-    n_components : int, optional
+    n_components : int >= 1, optional
         Reduce to so many principal components, or as many as there are; the paper takes 50.
 
     Attributes

@@ -29,9 +29,9 @@ class HardEM(ShareClassifier):
     classifier : scikit-learn classifier, optional
         Default: a logistic (softmax) regression. Its `fit` must take ``sample_weight``.
     penalty, totals, random_state : as in `MeanEmbeddingClassifier`; of the default classifier.
-    max_iter : int, default 50
+    max_iter : int >= 1, default 50
         Rounds, from the mean-embedding start.
-    tol : float, default 1e-4
+    tol : float > 0, default 1e-4
         Change of the mean log-likelihood per row at which it stops; it also stops when labels come back.
 
     Attributes

@@ -30,10 +30,10 @@ class LabelSampler(ShareClassifier):
     ----------
     penalty : float, array or "auto", default "auto"
         Prior precision of the coefficients. ``"auto"``: a prior under which logits vary by about one.
-    n_draws : int, default 200
-    n_burn : int, default 100
+    n_draws : int >= 2, default 200
+    n_burn : int >= 0, default 100
         Draws that are left out at the beginning.
-    n_swaps : int, default 5
+    n_swaps : int >= 1, default 5
         Proposed swaps per member and draw.
     totals : as in `CardinalityClassifier`.
     random_state : int, Generator or None, default 0

@@ -20,8 +20,8 @@ class MeanEmbeddingClassifier(WeightedShareClassifier):
         bags best.
     totals : {"match", "scale", "rest"}, default "match"
         As in `CardinalityClassifier`.
-    max_iter : int, default 300
-    tol : float, default 1e-3
+    max_iter : int >= 1, default 300
+    tol : float > 0, default 1e-3
         Distance to the maximum, in standard errors, at which the fit stops.
     random_state : int, Generator or None, default 0
         Folds of the penalty's cross-validation.

@@ -22,7 +22,7 @@ def mixed_interval(shares, sizes, drawn, confidence=0.95):
     ----------
     shares : (n_parts, n_classes) array
     sizes, drawn : (n_parts,) arrays
-    confidence : float
+    confidence : float in (0, 1)
 
     Returns
     -------
@@ -59,7 +59,7 @@ class MixBag(ProportionLossNetwork):
     Parameters
     ----------
     hidden : tuple of int, default (64,)
-    confidence : float, default 0.95
+    confidence : float in (0, 1), default 0.95
         Of the interval for the shares of a mixed bag.
     weight_decay, learning_rate, batch_bags, max_epochs, patience, held_out, totals, device, verbose, random_state :
         As in `ProportionLossNetwork`.

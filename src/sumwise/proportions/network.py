@@ -55,10 +55,10 @@ class CardinalityNetwork(BagClassifier):
     learning_rate : float, default 1e-3
     batch_bags : int or None, default None
         Bags per step, down to 1; by default as many as hold about 512 rows.
-    max_epochs : int, default 100
-    patience : int, default 10
+    max_epochs : int >= 1, default 100
+    patience : int >= 1, default 10
         Epochs without a better likelihood of the held-out bags after which a trial stops.
-    n_folds : int, default 4
+    n_folds : int >= 2, default 4
         Parts of the bags that are held out in turn; the epoch with the best mean likelihood is taken.
     n_members : int, default 5
         Networks, each trained on all bags from another beginning, and averaged.

@@ -53,10 +53,10 @@ class Oracle(ShareClassifier):
 
     Parameters
     ----------
-    penalty : float, default 1.0
+    penalty : float >= 0, default 1.0
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
-    max_iter : int, default 300
-    tol : float, default 1e-4
+    max_iter : int >= 1, default 300
+    tol : float > 0, default 1e-4
 
     Attributes
     ----------

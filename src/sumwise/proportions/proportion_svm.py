@@ -62,7 +62,7 @@ class ProportionSVM(ShareClassifier):
 
     Parameters
     ----------
-    share_cost : float, default 10
+    share_cost : float > 0, default 10
         Cost of one member too many or too few in a bag, in hinge losses (the paper's C_p).
     penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
 

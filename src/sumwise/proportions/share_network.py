@@ -34,10 +34,10 @@ class ProportionLossNetwork(BagClassifier):
     learning_rate : float, default 1e-3
     batch_bags : int or None, default None
         Bags per step; by default as many as hold about 512 rows.
-    max_epochs : int, default 100
-    patience : int, default 10
+    max_epochs : int >= 1, default 100
+    patience : int >= 1, default 10
         Epochs without a better prediction of the held-out shares after which the trial stops.
-    held_out : float, default 0.25
+    held_out : float in (0, 1), default 0.25
         Share of the bags that the trial holds out.
     totals : {"match", "scale", "rest"}, default "match"
         As in `CardinalityClassifier`.

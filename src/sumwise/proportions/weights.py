@@ -36,7 +36,7 @@ def draw(bags: Bags, size: int, random_state: Any = None) -> Bags:
     Parameters
     ----------
     bags : Bags
-    size : int
+    size : int >= 1
         Rows per bag afterwards.
     random_state : int, Generator or None
 

@@ -100,7 +100,7 @@ class BucketKey:
         What separates the pieces of a key that is text.
     noise : Noise, default Exact()
         How values were observed.
-    factor : float, default 1
+    factor : float >= 0, default 1
         What counts were multiplied by before noise was added; values and noise are divided by it.
     threshold : number, optional
         Buckets below this were dropped: a bucket that isn't there is unknown, not zero.

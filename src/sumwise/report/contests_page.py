@@ -33,7 +33,7 @@ def contests_overview(
     ----------
     fits : mapping of contest to fitted estimator, or EcologicalEM fitted to Contests
     title : str
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
     random_state : int, Generator or None, default 0
     folders : mapping of contest to str, optional
         Where the report of each contest is, for the table.

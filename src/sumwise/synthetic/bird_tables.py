@@ -108,7 +108,7 @@ def birds(
     wind : (T - 1,) array, optional
         Wind directions in radians, one per step; if not given, normal about the diagonal from start to destination
         (pi / 4) with a standard deviation of pi / 2: a prevailing tail wind that often turns.
-    reach : float, optional
+    reach : float >= 0, optional
         Longest possible move in cell widths. Potentials and flights are then sparse, so that grids of 100 x 100
         cells fit in memory.
     random_state : int, numpy.random.Generator or None

@@ -185,7 +185,7 @@ def election(
 
     Parameters
     ----------
-    n_regions : int, default 979
+    n_regions : int >= 1, default 979
     n_individuals : int or (n_regions,) array, default 1000
         Rows per region.
     n_classes : int, default 2
@@ -195,9 +195,9 @@ def election(
     separation : float in [0, 1), default 0.2
         Share of the latent factors' variance that lies between regions; with 0 all regions are alike and the votes
         of individuals can't be estimated from counts.
-    signal : float, default 1.5
+    signal : float >= 0, default 1.5
         Standard deviation of each class's logit over individuals.
-    region_effect : float, default 0.0
+    region_effect : float >= 0, default 0.0
         Standard deviation of the regions' own shift of each logit (overdispersion of counts).
     mean_weight, weight_spread : float, default 24.0, 0.5
         Mean survey weight and standard deviation of its log. ``1, 0`` gives unweighted bags, with totals = counts.

@@ -29,7 +29,7 @@ class Gamma(Record):
     bags : Bags
     response : (n_bags,) array
         y_i, to be predicted from bag i.
-    noise : float
+    noise : float >= 0
         Variance of the added normal noise.
     support : (float, float)
         Range of the uniform prior of y.
@@ -106,17 +106,17 @@ def gamma(
 
     Parameters
     ----------
-    n_bags : int, default 1000
+    n_bags : int >= 1, default 1000
         The papers train on 1,000, validate on 500 and test on 1,000: draw 2,500 and slice ``bags[:1000]``, ...
-    bag_size : int, default 1000
+    bag_size : int >= 1, default 1000
         Rows per bag; the size of the largest bags when `small` is given.
     small : float in [0, 0.5], optional
         Variable sizes: this share of the bags has 5 rows, a quarter has 20, a quarter has 100 and the rest
         `bag_size`, in random order (the papers use 0, 0.25 and 0.5).
-    noise : float, optional
+    noise : float >= 0, optional
         Variance of the normal noise added to each number; 1 for a fixed bag size, 0 for variable sizes (as in the
         papers) if not given.
-    n_features : int, default 5
+    n_features : int >= 1, default 5
     support : (float, float), default (4, 8)
         Range of the response.
     random_state : int, numpy.random.Generator or None

@@ -88,9 +88,9 @@ def gaussian(
         3           Uniform{250..500}    1             10
         4           Uniform{250..500}    i             i
         ==========  ===================  ============  ============
-    n_bags : int, default 1000
+    n_bags : int >= 1, default 1000
         The papers train on 1,000 regions and validate on 500 others.
-    n_features : int, default 10
+    n_features : int >= 1, default 10
         Covariates beside the category.
     coefficients : (n_features,) array, optional
         Reuse the ``coefficients`` of another draw, so that training and validation regions vote alike; drawn

@@ -85,7 +85,7 @@ def mobility(
     ----------
     shape : (int, int), default (15, 14)
         Rows and columns of the map; L = rows * columns.
-    n_steps : int, default 10
+    n_steps : int >= 2, default 10
         Number of time points T, at least 2.
     n_people : int, default 1,000,000
         Population M. The time doesn't grow with it: tables are drawn, not people.

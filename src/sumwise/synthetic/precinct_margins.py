@@ -82,7 +82,7 @@ def precincts(
         Precincts, groups (R) and options (C).
     size : int, default 500
         Mean number of voters in a precinct.
-    size_spread : float, default 0.5
+    size_spread : float >= 0, default 0.5
         Standard deviation s of the log size: N_i = max(1, round(size exp(s e - s^2 / 2))), e ~ N(0, 1).
     segregation : float in [0, 1), default 0.2
         How unlike the precincts are: Var(x_ir) = segregation m_r (1 - m_r) for the group shares x_i with mean m

@@ -40,7 +40,7 @@ class Rows(Record):
 
     Attributes
     ----------
-    n : int
+    n : int >= 1
         Number of rows.
     domain : Domain
         Attributes ``"f0"``, ``"f1"``, ... with levels 0, 1, ...
@@ -214,11 +214,11 @@ def rows(
     main, pairwise, higher : float, default 1.0, 0.7, 0.0
         Standard deviations of the three parts of the logit (see below). With ``higher=0`` a logistic regression on
         all pairs has the right form.
-    skew : float, optional
+    skew : float >= 0, optional
         Level k (from 0) of an attribute has a share proportional to (k + 1)^-skew.
     correlation : float in [0, 1), optional
         Chance that an attribute is a function of an earlier one instead of a draw of its own.
-    joint_parents : int, default 0
+    joint_parents : int >= 0, default 0
         How many of the last attributes are, with chance `correlation`, a function of *two* independent earlier
         ones, (a[x_j] + b[x_k]) modulo the size, as in xor: pairwise tables don't show it (exactly so for equal sizes
         and no skew, nearly so else). At most (d - 1) / 2 of the d attributes.

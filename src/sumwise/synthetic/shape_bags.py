@@ -32,7 +32,7 @@ class Shapes(Record):
         By how much each axis of the unit surface was stretched.
     angles : (n_bags,) array
         Rotation about the vertical axis, in radians.
-    noise : float
+    noise : float >= 0
         Standard deviation of what was added to each coordinate, in units of the unit surface.
 
     Examples
@@ -65,13 +65,13 @@ def shapes(
 
     Parameters
     ----------
-    n_bags : int, default 1000
+    n_bags : int >= 1, default 1000
         Classes are equally common, as nearly as that number allows, and in random order.
-    bag_size : int, default 1000
+    bag_size : int >= 2, default 1000
         Points per cloud.
     classes : sequence of str, optional
         Some of `SHAPES`; by default all eight.
-    noise : float, default 0.03
+    noise : float >= 0, default 0.03
         Standard deviation of normal noise on each coordinate, before the cloud is scaled.
     stretch : float in [0, 1), default 0.3
         Each axis is stretched by a factor from Uniform(1 - stretch, 1 + stretch).

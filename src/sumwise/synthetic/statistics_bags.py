@@ -92,9 +92,9 @@ def statistics(
     Parameters
     ----------
     task : {"rotation", "correlation", "rank1", "random"}
-    n_bags : int, default 1024
+    n_bags : int >= 1, default 1024
         The papers use 2^7 to 2^16 for training and 512 for testing.
-    bag_size : int, default 512
+    bag_size : int >= 1, default 512
     base : array, optional
         Reuse the ``base`` of another draw, so that training and test bags come from one meta-distribution.
     dtype : float64 or float32, default float64
