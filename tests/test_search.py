@@ -1,4 +1,4 @@
-"""Readers find pages by the words they would type: thirty queries, each with its page among the first three.
+"""Readers find pages by the words they would type: thirty queries and more, each with its page among the first three.
 
 The scorer follows the search of the built pages: words are stemmed, every word of the query must occur in a page (or
 begin one of its words), and a word in the title counts more than one in a heading or in the text. Where Sphinx lists
@@ -50,6 +50,20 @@ QUERIES = {
     "survey weights": ["glossary", "tutorials/who-voted-how", "how-to/prepare-microdata", "tutorials/election-study"],
     "attribution reporting": ["how-to/read-bucketed-reports", "glossary"],
     "synthetic data": ["explanation/generators", "reference/datasets"],
+    "simpson's paradox": ["glossary"],
+    "MRP": ["glossary"],
+    "expert witness": ["glossary"],
+    "weakly supervised": ["glossary"],
+    "hyperparameter": ["glossary"],
+    "conversion rate": ["glossary"],
+    "k-anonymity": ["glossary"],
+    "ebird": ["glossary", "tutorials/blackbirds"],
+    "shapefile": ["glossary"],
+    "mcmc convergence": ["glossary"],
+    "jupyter notebook": ["glossary"],
+    "license": ["glossary"],
+    "how to cite": ["glossary"],
+    "geopandas": ["how-to/map-a-migration", "glossary"],
 }
 
 

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise.errors import DataError
-from sumwise.progress import track
 
 HEAVY = 40_000  # units x cells from which samplers and simulations are left out of the comparison
 BY_FAMILY = {
@@ -92,7 +91,7 @@ def fit_others(others: Any, arguments: tuple, step: Any = None) -> tuple[dict[st
     ([], "Group 'row1' has nobo")
     """
     fits, failed = {}, {}
-    for name, other in track(list(others.items()), "Methods"):
+    for name, other in others.items():
         try:
             check_is_fitted(other)
             fits[name] = other
