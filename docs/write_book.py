@@ -122,8 +122,13 @@ def provenance(item: dict) -> str:
     made = value_at(name, path)
     if name == "earlier_runs.json":
         return f"an earlier run, whose raw output was not kept; the records are in `benchmarks/results/{name}`"
-    words = [f"{key} {made[key]}" for key in SHOWN if key in made]
+    words = [f"{key} {_short(made[key])}" for key in SHOWN if key in made]
     return f"`benchmarks/results/{name}`" + (f" ({', '.join(words)})" if words else "")
+
+
+def _short(value: object) -> object:
+    """Seconds to three digits; anything else as it is."""
+    return f"{value:.3g}" if isinstance(value, float) and value < 1000 else value
 
 
 def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
