@@ -39,6 +39,12 @@ def test_left_out_times_are_checked_against_simple_rules():
     assert found["model"][0] < found["time before"][0]
 
 
+def test_moves_that_adapt_are_checked_by_times_they_have_not_seen():
+    counts = np.random.default_rng(0).multinomial(500, np.full(5, 0.2), size=6)  # nothing to predict them from
+    found = FlowModel(LINE, "adaptive").fit(counts).check()
+    assert found["model"].min() > 1e-4  # moves that had seen the left-out times would repeat them
+
+
 def test_routes_can_be_given_their_ends():
     counts, _ = population()
     model = FlowModel(LINE, NEAR, noise=Gaussian(10.0)).fit(counts)

@@ -30,7 +30,7 @@ def test_the_tipping_slope_is_the_bias_that_regression_has():
     truth = np.sum(rows * shares, axis=0) / rows.sum(axis=0)
     row = sensitivity(est, m).iloc[0]
     assert est.shares_[0, 0] - truth[0] == pytest.approx(0.3 * (1 - row["isolation"]), abs=0.01)
-    gap = sensitivity_contours(est, m, "group 1", steps=2, reach=row["tipping"])["gap"]
+    gap = sensitivity_contours(est, m, "row0", steps=2, reach=row["tipping"])["gap"]
     assert gap[0, 0] == pytest.approx(row["gap"])
     assert gap[1, 1] == pytest.approx(0.0, abs=1e-9)
 

@@ -18,7 +18,7 @@ from sumwise.collective.forecast import forecast, forecast_each, row_shares
 from sumwise.collective.intervals import count_intervals
 from sumwise.collective.move_chain import MoveChain, chain_of
 from sumwise.collective.movement import Movement
-from sumwise.collective.movement_search import left_out, share_divergence
+from sumwise.collective.movement_search import adapt, left_out, share_divergence
 from sumwise.collective.places import Places
 from sumwise.collective.routes import drawn_states, flux, route_frame
 from sumwise.collective.tracks import Tracks
@@ -293,7 +293,7 @@ class FlowResults(Estimator):
             tries.append(("ahead", [seen[-1]]))
         rows = []
         for kind, times in track(tries, "Checks"):
-            made = problem.inside(problem.solve(self._best(), times))
+            made = problem.inside(self._without(problem, times))
             for t in times:
                 before = max((s for s in seen if s < t), default=seen[-1])
                 after = min((s for s in seen if s > t), default=seen[0])
@@ -302,6 +302,12 @@ class FlowResults(Estimator):
                 each = [share_divergence(given[t], np.nan_to_num(q)) for q in (made[t], mean, given[before])]
                 rows.append((self.times_[t], kind, *each))
         return pd.DataFrame(rows, columns=["time", "kind", "model", "neighbouring times", "time before"])
+
+    def _without(self, problem: FlowProblem, times: list[int]) -> Any:
+        """The flows without the counts of some times; moves that adapt to the flows do so without them, too."""
+        if self.log_moves_ is not None:
+            return adapt(problem, self.movements_[0], times)[1]
+        return problem.solve(self._best(), times)
 
     def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
         """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.

@@ -39,7 +39,7 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax = plt.subplots(figsize=(1.5 + 0.8 * len(names), 1.3 + 0.6 * len(names)))[1] if ax is None else ax
     ax.pcolormesh(shares, cmap="cividis_r", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=0.6)
     for i, j in np.ndindex(shares.shape):
-        colour = "white" if shares[i, j] > 0.55 else "black"
+        colour = "white" if shares[i, j] > 0.55 else "#111111"
         ax.text(j + 0.5, i + 0.5, f"{100 * shares[i, j]:.0f}%", ha="center", va="center", color=colour)
     places = np.arange(len(names)) + 0.5
     ax.set_xticks(places, names, rotation=30, ha="right")

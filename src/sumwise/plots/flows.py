@@ -67,5 +67,5 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         bar = ax.figure.colorbar(arrows, ax=ax, label="individuals at the start (log scale)", **side)
         bar.minorticks_off()
         (bar.ax.xaxis if narrow else bar.ax.yaxis).set_major_formatter(lambda v, _: f"{v:,.3g}")
-    ax.set(title=short(numbers["title"]), aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
+    ax.set(title=short(numbers["title"]), aspect="equal", xlabel="x", ylabel="y")
     return ax

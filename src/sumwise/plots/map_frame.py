@@ -64,7 +64,7 @@ class MapFrame:
                 axis.set_major_formatter(lambda v, _: f"{v / 1000:,.0f}")
             self._bar(low, room, (high[0] - low[0]), 1e-3, " km")
         else:
-            self.ax.set(xlabel="first coordinate", ylabel="second coordinate")
+            self.ax.set(xlabel="x", ylabel="y")
             self._bar(low, room, (high[0] - low[0]), 1.0, "")
         self.ax.set_title(short(title))
         return self.ax

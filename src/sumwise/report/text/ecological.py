@@ -223,7 +223,7 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
     if curved:
-        return "low", "Behaviour appears to vary with composition, which the method assumes it does not."
+        return "low", "Behaviour appears to vary with composition; the method assumes that it does not."
     if apart > 0.1:
         return "low", f"Other methods differ by up to {100 * apart:.0f} percentage points."
     if high[r, c] - low[r, c] > 0.25:
@@ -443,7 +443,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
         unconverged = [name for name, est in fits.items() if not est.fit_.converged]
         agree = "All methods" if not unconverged else "All methods that converged"
         changed = changed or [f"{agree} agree on the largest outcome of every group."]
-        changed += [f"{name} did not converge and is left out of this comparison." for name in unconverged]
+        changed += [f"{name} did not converge: its shares are shown, but it has no say on which outcome is largest." for name in unconverged]
         summary.add(
             "certainty",
             table(
