@@ -7,6 +7,7 @@ drawn by hand.
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -21,7 +22,7 @@ STATIC = Path(__file__).parent / "_static"
 BLUE, ORANGE = "#0072b2", "#d55e00"
 
 
-def draw_totals(axes: plt.Axes, data: synthetic.Precincts) -> None:
+def draw_totals(axes: Any, data: synthetic.Precincts) -> None:
     """What goes in: a dot for every precinct."""
     share, votes = data.margins.row_shares[:, 0], data.margins.col_shares[:, 0]
     axes.scatter(share, votes, s=data.margins.totals / 60, color=BLUE, alpha=0.6, edgecolor="none")
@@ -30,7 +31,7 @@ def draw_totals(axes: plt.Axes, data: synthetic.Precincts) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_cells(axes: plt.Axes, data: synthetic.Precincts, est: EcologicalEM) -> None:
+def draw_cells(axes: Any, data: synthetic.Precincts, est: EcologicalEM) -> None:
     """What comes out: shares with intervals, beside the truth."""
     place = np.arange(est.shares_.size)[::-1]
     names = [f"{g}: {o}" for g in data.margins.row_names for o in data.margins.col_names]

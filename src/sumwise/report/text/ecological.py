@@ -443,7 +443,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
         unconverged = [name for name, est in fits.items() if not est.fit_.converged]
         agree = "All methods" if not unconverged else "All methods that converged"
         changed = changed or [f"{agree} agree on the largest outcome of every group."]
-        changed += [f"{name} did not converge: its shares are shown, but it has no say on which outcome is largest." for name in unconverged]
+        changed += [f"{name} did not converge, so its largest outcomes are not compared." for name in unconverged]
         summary.add(
             "certainty",
             table(
