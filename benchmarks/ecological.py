@@ -15,6 +15,7 @@ benchmarks/results/ecological.json.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import resource
 import subprocess
@@ -168,43 +169,81 @@ def units(_):
     return show("units", rows)
 
 
-def two_by_two(_, seed=0):
-    """Which method for 2 x 2 tables: contests folded to a party and a candidate, each against the rest."""
-    rng, scores = np.random.default_rng(seed), []
+def fold(side, k):
+    """One option against the rest, (n, 2)."""
+    return np.stack([side[..., k], side.sum(axis=-1) - side[..., k]], -1)
+
+
+def folded(cells, r, c):
+    """Tables (..., 2, 2) of one group and one outcome, each against the rest."""
+    return np.swapaxes(fold(np.swapaxes(fold(cells, c), -1, -2), r), -1, -2)
+
+
+def two_by_two_files(seed):
+    """2 x 2 files whose truth is known, by kind: name, margins and the true table."""
+    rng, files = np.random.default_rng(seed), {"contests": [], "senc": [], "census 2019": [], "old files": []}
     everything = datasets.contests()
     for i in rng.choice(len(everything), 30, replace=False):
         c = everything[i]
         r = int(np.argsort(-c.total.sum(axis=1))[rng.integers(min(3, len(c.total)))])
-        j = int(np.argmax(c.total[r]))
-        sides = [np.stack([s[:, k], s.sum(axis=1) - s[:, k]], 1) for s, k in ((c.margins.rows, r), (c.margins.cols, j))]
-        keep = [[c.total[r, j], c.total[r].sum() - c.total[r, j]]]
-        rest = c.total.sum(axis=0) - c.total[r]
-        truth = np.array([*keep, [rest[j], rest.sum() - rest[j]]])
-        true = truth / truth.sum(axis=1, keepdims=True)
-        for method in (EcologicalEM(), King(n_draws=300), Goodman(constrained=True), MultinomialDirichlet()):
-            est = method.fit(Margins(*sides))
-            low, high = est.interval(0.95)
-            row = {"contest": int(i), "method": type(method).__name__, "index": error_index(est.total_, truth)}
-            scores.append(row | {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()})
-    frame = pd.DataFrame(scores)
-    wide = frame.pivot_table(index="contest", columns="method", values="index")
-    rows = frame.groupby("method")[["index", "covered", "width"]].mean().reset_index().to_dict("records")
-    for name, election in (("matproii", datasets.matproii()), ("1930", datasets.foreign_illiteracy_1930())):
-        methods = [EcologicalEM(), King(n_draws=300), Goodman(constrained=True)]
-        methods += [MultinomialDirichlet()] if election.margins.totals.max() > 1 else []
-        for method in methods if seed == 0 else ():
-            est = method.fit(election.margins)
-            low, high = est.interval(0.95)
-            true = election.cells.sum(axis=0) / election.cells.sum(axis=(0, 2))[:, None]
-            covered = ((low <= true) & (true <= high)).mean()
-            found = {"method": f"{type(method).__name__} on {name}", "covered": covered, "width": (high - low).mean()}
-            rows.append(found | {"index": error_index(est.total_, election.cells.sum(axis=0))})
-    for other in ("King", "Goodman", "MultinomialDirichlet"):
-        better = float((wide["EcologicalEM"] < wide[other]).mean())
-        rows.append(
-            {"method": f"share of contests where EcologicalEM has the smaller error than {other}", "index": better}
+        k = int(np.argmax(c.total[r]))
+        m = Margins(fold(c.margins.rows, r), fold(c.margins.cols, k))
+        files["contests"].append((f"{c.dataset} {c.district}", m, folded(c.total, r, k)))
+    senc = datasets.senc()
+    for r, k in np.ndindex(3, 3):
+        files["senc"].append(
+            (f"{senc.margins.row_names[r]}, {senc.margins.col_names[k]}", *both(folded(senc.cells, r, k)))
         )
-    return show("two_by_two", rows)
+    people = datasets.pums_national().frame
+    groups = {"black": people["RAC1P"] == 2, "hispanic": people["HISP"] > 0, "65 or older": people["AGEP"] >= 65}
+    groups["renter"] = people["OWN_RENT"] == 2
+    outcomes = {"poor": people["POVPIP"] < 150, "never married": people["MSP"] == 6, "degree": people["EDU"] >= 10}
+    for (group, x), (outcome, y) in itertools.product(groups.items(), outcomes.items()):
+        cells = pd.crosstab(people["PUMA"], [x, y]).to_numpy(float)[:, ::-1].reshape(-1, 2, 2)
+        files["census 2019"].append((f"{group}, {outcome}", *both(cells)))
+    for name, election in (("matproii", datasets.matproii()), ("1930", datasets.foreign_illiteracy_1930())):
+        scale = 1000 if election.margins.totals.max() <= 1 else 1  # 1930 has shares only: a thousand people a state
+        files["old files"].append((name, *both(scale * election.cells)))
+    return files
+
+
+def both(cells):
+    return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells.sum(axis=0)
+
+
+def two_by_two(_, seed=0):
+    """Which method for 2 x 2 tables: files of four kinds, and the method that the other three kinds would choose."""
+    scores = []
+    for kind, files in two_by_two_files(seed).items():
+        for name, m, truth in files:
+            true = truth / truth.sum(axis=1, keepdims=True)
+            for method in (EcologicalEM(), King(n_draws=300), Goodman(constrained=True), MultinomialDirichlet()):
+                begin = time.process_time()
+                est = method.fit(m)
+                low, high = est.interval(0.95)
+                row = {"kind": kind, "file": name, "method": type(method).__name__}
+                row |= {"index": error_index(est.total_, truth), "width": (high - low).mean()}
+                row["covered"] = ((low <= true + 1e-9) & (true <= high + 1e-9)).mean()
+                scores.append(row | {"CPU seconds": time.process_time() - begin})
+    frame = pd.DataFrame(scores)
+    numbers = ["index", "covered", "width", "CPU seconds"]
+    table = frame.groupby(["kind", "method"])[numbers].mean().reset_index()
+    table["files"] = [int(((frame["kind"] == k) & (frame["method"] == "King")).sum()) for k in table["kind"]]
+    wide = table.pivot_table(index="kind", columns="method", values="index")
+    chosen = [
+        {"kind": k, "chosen by the others": wide.drop(k).mean().idxmin(), "best here": wide.loc[k].idxmin()}
+        for k in wide.index
+    ]
+    everywhere = table.groupby("method")[numbers].mean().reset_index()  # every kind weighs the same
+    each = frame.pivot_table(index=["kind", "file"], columns="method", values="index")
+    smaller = {other: float((each["EcologicalEM"] < each[other]).mean()) for other in each if other != "EcologicalEM"}
+    found = {
+        "by kind": show("two_by_two", table.to_dict("records")),
+        "leave one kind out": show("chosen on the other kinds", chosen),
+        "over kinds": show("mean over kinds", everywhere.to_dict("records")),
+        "EcologicalEM smaller than": show("files where EcologicalEM has the smaller error", [smaller])[0],
+    }
+    return found | {"files": scores}
 
 
 def turnout_ways(_):
