@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from sumwise import Contests, Margins
-from sumwise.ecological import POLARISED, EcologicalEM, decisive_groups, polarised_voting, probability_text
+from sumwise.ecological import (
+    POLARISED,
+    EcologicalEM,
+    decisive_groups,
+    polarised_voting,
+    probability_text,
+    voting_patterns,
+)
 from sumwise.ecological.polarisation import overlap
-from sumwise.errors import DataError
+from sumwise.errors import DataError, UnknownName
 
 
 def margins(shares, seed=0):
@@ -57,3 +64,30 @@ def test_a_group_is_decisive_where_the_winner_would_change_without_it():
 def test_fits_must_be_given_by_contest():
     with pytest.raises(DataError, match="by contest"):
         polarised_voting(EcologicalEM().fit(margins(APART)))
+
+
+def with_stay_home(seed=0):
+    """Two candidates and people who stayed at home, under a name that no list of ours holds."""
+    rng = np.random.default_rng(seed)
+    shares = np.array([[0.25, 0.10, 0.65], [0.10, 0.60, 0.30]])
+    first = rng.integers(50, 450, 60)
+    rows = np.stack([first, 500 - first], axis=1)
+    cells = np.array([[rng.multinomial(x, p) for x, p in zip(row, shares)] for row in rows])
+    return Margins(rows, cells.sum(axis=1), row_names=["minority", "majority"], col_names=["X", "Y", "pct_home"])
+
+
+def test_outcomes_named_as_no_candidates_are_left_out_of_every_report():
+    fits = {"mayor": EcologicalEM().fit(with_stay_home()), "clerk": EcologicalEM().fit(margins(APART))}
+    wrong = polarised_voting(fits)
+    assert wrong.iloc[0]["candidate of choice"] == "pct_home"
+    table = polarised_voting(fits, abstention=["pct_home"])
+    assert table["candidate of choice"].tolist() == ["X", "Y", "X", "Y"]
+    assert abs(table.iloc[0]["cohesion"] - 25 / 35) < 0.1  # among voters
+    patterns = voting_patterns(fits["mayor"], abstention="pct_home")
+    assert patterns.choice["candidate"].tolist() == ["X", "Y"]
+    assert patterns.abstention == ("pct_home",)
+    assert decisive_groups(fits["mayor"], abstention="pct_home").attrs["runner-up"] == "X"
+    with pytest.raises(UnknownName, match="no outcome"):
+        polarised_voting(fits, abstention="home")
+    with pytest.raises(DataError, match="two candidates"):
+        decisive_groups(fits["mayor"], abstention=["pct_home", "X"])

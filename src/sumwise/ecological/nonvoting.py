@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
+
+from sumwise.errors import UnknownName
 
 WHOLE = {
     "novote",
@@ -66,3 +70,21 @@ def is_nonvoting(name: object) -> bool:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
     words = re.findall(r"[^\W_]+", spaced.lower())
     return "".join(words) in WHOLE or PART.search(" ".join(words)) is not None or words[-1:] in (["abs"], ["novote"])
+
+
+def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
+    """Which outcomes are no candidate: those given, or those whose name says so.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.nonvoting import no_candidates
+    >>> no_candidates(["A", "B", "NoVote"]), no_candidates(["A", "B", "rest"], "rest")
+    ([False, False, True], [False, False, True])
+    """
+    if given is None:
+        return [is_abstention(name) for name in names]
+    asked = [given] if isinstance(given, str) else list(given)
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        raise UnknownName(f"abstention names {unknown[0]!r}, which is no outcome.", hint=f"there are {list(names)}.")
+    return [name in asked for name in names]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.ecological.voting_patterns import others_shares, probability_text
 from sumwise.errors import DataError
@@ -24,9 +24,9 @@ POLARISED = (
 )
 
 
-def _voters(est: Any, n_draws: int, random_state: Any):
+def _voters(est: Any, n_draws: int, random_state: Any, abstention: Any = None):
     """Shares among voters, draws of them, voters of each group, and the candidates' names."""
-    away = np.array([is_abstention(name) for name in est.col_names_])
+    away = np.array(no_candidates(est.col_names_, abstention))
     if (~away).sum() < 2 or len(est.row_names_) < 2:
         raise DataError("Polarised voting needs two groups and two candidates.", hint="non-voters are no candidates.")
     voted, shares = among_voters(est.shares_, away)
@@ -41,10 +41,11 @@ def polarised_voting(
     level: float = 0.95,
     n_draws: int = 2000,
     random_state: Any = 0,
+    abstention: Any = None,
 ) -> pd.DataFrame:
     """Tabulate cohesion, crossover and polarisation of every group in every contest; see `POLARISED`.
 
-    Shares are among voters: outcomes whose names say that people did not vote are no candidates.
+    Shares are among voters: outcomes that are not voting are no candidates.
 
     Parameters
     ----------
@@ -56,6 +57,9 @@ def polarised_voting(
     level : float in (0, 1), default 0.95
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
+    abstention : str or list of str, optional
+        The outcomes that are no candidate, in the contests that have them; by default those whose names say so
+        ("NoVote", "abstain", ...).
 
     Returns
     -------
@@ -77,22 +81,27 @@ def polarised_voting(
     fits = getattr(fits, "contests_", fits)
     if not isinstance(fits, Mapping):
         raise DataError("Give fits by contest.", hint='such as polarised_voting({"mayor 2020": est}).')
+    asked = [abstention] if isinstance(abstention, str) else abstention
+    if asked is not None:
+        no_candidates([name for est in fits.values() for name in est.col_names_], asked)  # refuses unknown names
     rows = []
     for contest, est in fits.items():
+        away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        rows += [lead | row for row in _contest_rows(est, winner, level, n_draws, random_state)]
+        found = _voters(est, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(est.row_names_, found, winner, level)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(est, winner, level, n_draws, random_state) -> list[dict[str, Any]]:
-    shares, draws, voters, names = _voters(est, n_draws, random_state)
+def _contest_rows(groups, found, winner, level) -> list[dict[str, Any]]:
+    shares, draws, voters, names = found
     rest, rest_draws = others_shares(shares, voters), others_shares(draws, voters)
     votes = shares.T @ voters
     winner = names[int(np.argmax(votes))] if winner is None else winner
     tails = [(1 - level) / 2, (1 + level) / 2]
     rows = []
-    for r, group in enumerate(est.row_names_):
+    for r, group in enumerate(groups):
         c = int(np.argmax(shares[r]))
         ours, theirs = draws[:, r, c], rest_draws[:, r, c]
         differ = float(np.mean(draws[:, r].argmax(axis=1) != rest_draws[:, r].argmax(axis=1)))
@@ -120,7 +129,7 @@ def overlap(first: np.ndarray, second: np.ndarray, n_bins: int = 50) -> float:
     return float(np.minimum(*counts).sum())
 
 
-def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0) -> pd.DataFrame:
+def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, abstention: Any = None) -> pd.DataFrame:
     """Report the winner's margin, what each group contributed to it, and whether the result depends on the group.
 
     Parameters
@@ -128,6 +137,8 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0) -> pd.
     est : fitted estimator on Margins
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
+    abstention : str or list of str, optional
+        The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
 
     Returns
     -------
@@ -142,7 +153,7 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0) -> pd.
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    shares, draws, voters, names = _voters(est, n_draws, random_state)
+    shares, draws, voters, names = _voters(est, n_draws, random_state, abstention)
     votes = voters @ shares
     first, second = np.argsort(-votes)[:2]
     margin = float(votes[first] - votes[second])

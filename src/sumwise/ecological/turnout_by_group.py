@@ -12,9 +12,9 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.kernels.raking import rake
-from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.result import fresh
-from sumwise.errors import DataError, UnknownName
+from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.margins import Margins
 
@@ -61,18 +61,8 @@ class Turnout:
 
 def abstentions(names: Sequence, given: Any = None) -> np.ndarray:
     """Which outcomes are no candidate, (C,) bool: those named, or those whose name says so."""
-    if given is None:
-        found = np.array([is_abstention(name) for name in names])
-        hint = "name them: abstention=['NoVote']."
-    else:
-        asked = [given] if isinstance(given, str) else list(given)
-        unknown = [name for name in asked if name not in names]
-        if unknown:
-            raise UnknownName(
-                f"abstention names {unknown[0]!r}, which is no outcome.", hint=f"there are {list(names)}."
-            )
-        found = np.array([name in asked for name in names])
-        hint = "leave at least one candidate."
+    found = np.array(no_candidates(names, given))
+    hint = "name them: abstention=['NoVote']." if given is None else "leave at least one candidate."
     if not found.any() or found.all():
         listed = ", ".join(map(str, names))
         what = "none" if not found.any() else "all"

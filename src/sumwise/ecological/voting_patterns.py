@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.display import finding_html
-from sumwise.ecological.nonvoting import is_abstention
+from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
@@ -97,7 +97,9 @@ def _verdict(percent: list[float]) -> str:
     return "The intervals don't settle whether voting is polarised."
 
 
-def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_state: Any = 0) -> VotingPatterns:
+def voting_patterns(
+    est: Any, level: float = 0.95, n_draws: int = 2000, random_state: Any = 0, abstention: Any = None
+) -> VotingPatterns:
     """Compute candidates of choice, cohesion, crossover and polarisation from a fitted estimator.
 
     Parameters
@@ -108,6 +110,8 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
     n_draws : int, default 2000
         Draws of the shares behind probabilities and intervals.
     random_state : int, Generator or None, default 0
+    abstention : str or list of str, optional
+        The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
 
     Returns
     -------
@@ -130,7 +134,7 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
     groups, outcomes = est.row_names_, est.col_names_
     low, high = est.interval(level)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    away = np.array([is_abstention(name) for name in outcomes])  # not voting is no candidate
+    away = np.array(no_candidates(outcomes, abstention))  # not voting is no candidate
     if (~away).sum() < 2:
         raise DataError(f"VotingPatterns need two candidates; the outcomes are {', '.join(map(str, outcomes))}.")
     if away.any():
@@ -139,7 +143,7 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
         sizes = sizes * voted
         low, high = np.quantile(draws, tails, axis=0)
         low, high = np.minimum(low, shares), np.maximum(high, shares)
-    abstention = tuple(name for name, gone in zip(outcomes, away) if gone)
+    left_out = tuple(name for name, gone in zip(outcomes, away) if gone)
     outcomes = tuple(name for name, gone in zip(outcomes, away) if not gone)
     order = np.argsort(-shares, axis=1)
     best, second = order[:, 0], order[:, 1]
@@ -173,7 +177,7 @@ def voting_patterns(est: Any, level: float = 0.95, n_draws: int = 2000, random_s
             name="polarisation",
         ),
         level,
-        abstention,
+        left_out,
     )
 
 

@@ -38,6 +38,11 @@ CALIBRATION = (
     "the true cells. The coverage carries over to these data only as far as they resemble "
     "those contests."
 )
+MODEL_ONLY = (
+    "These intervals are not calibrated: they allow for chance if the model of {method} is right, and for nothing "
+    "else. On files whose true cells are known, the 95% intervals of King and of Goodman missed most of them. "
+    "EcologicalEM has intervals that allow for model error."
+)
 ASSUMED = {
     "EcologicalEM": [
         "Units are independent of each other, given what all units share.",
@@ -345,6 +350,8 @@ def _certainty(context: Context, summary: Summary) -> None:
             f"the data. {int((width < 0.1).sum())} of {width.size} bounds are narrower than 10 points."
         )
     summary.add("certainty", text(words))
+    if est.interval_kind == "model only":
+        summary.add("certainty", text(MODEL_ONLY.format(method=context.method)))
     if context.truth is not None:
         _truth(context, summary, low, high)
     _other_methods(context, summary)
