@@ -49,8 +49,8 @@ demo: $(VENV)/.core  ## one small story per family, on generated data with known
 test: $(VENV)/.dev  ## every test, and every example of a docstring and of the README
 	$(BIN)/python -m pytest -q -n 3 --dist loadfile -m "not long and not check"
 
-faults: $(VENV)/.dev  ## every family's fit killed at thirty moments, and the commands without disk, memory or permission
-	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/app/test_jobs.py
+faults: $(VENV)/.dev  ## every family's fit killed at thirty moments; commands without disk, memory, permission, or in a bare container
+	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/cli/test_container.py tests/app/test_jobs.py
 
 long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: killed Spark workers, the pages as HTML
 	$(BIN)/python -m pytest -q -m long tests

@@ -63,15 +63,17 @@ def test_only_line_ends_end_a_line(tmp_path):
 
 def test_copies_are_made_only_where_needed(tmp_path):
     plain = found(tmp_path, b"a,b\n1,2\n")
-    assert as_utf8(plain, tmp_path / "none") is plain
-    copy = as_utf8(found(tmp_path, "a,ü\n1,2\n".encode("latin-1")), tmp_path)
-    assert copy.path.read_text(encoding="utf-8") == "a,ü\n1,2\n"
+    with as_utf8(plain) as same:
+        assert same is plain
+    with as_utf8(found(tmp_path, "a,ü\n1,2\n".encode("latin-1"))) as copy:
+        assert copy.path.read_text(encoding="utf-8") == "a,ü\n1,2\n"
+    assert not copy.path.exists()
 
 
 def test_a_wrong_encoding_is_refused(tmp_path):
     file = found(tmp_path, "a,ü\n".encode("latin-1"), encoding="ascii")
-    with pytest.raises(DataError, match="is not ascii"):
-        as_utf8(file, tmp_path)
+    with pytest.raises(DataError, match="is not ascii"), as_utf8(file):
+        pass
 
 
 def test_a_gzip_that_breaks_off_is_refused(tmp_path):

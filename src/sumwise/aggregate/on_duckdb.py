@@ -6,7 +6,6 @@ import csv
 import gzip
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_
 from sumwise.readers.files import arrow_batches
 from sumwise.readers.text import single_quoted
 from sumwise.storage.remote import is_remote
+from sumwise.storage.temporary import scratch_folder
 
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -67,8 +67,8 @@ class DuckDBEngine:
             checks.at_least(threads, "threads", 1)
         self.threads = threads
         self.categories: dict[str, tuple] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="sumwise-")
-        config: dict[str, Any] = {"temp_directory": self._folder.name}
+        self._folder = scratch_folder()  # without one nothing is spilled to disk
+        config: dict[str, Any] = {"temp_directory": "" if self._folder is None else self._folder.name}
         if threads is not None:
             config["threads"] = threads
         if memory_limit is not None:
@@ -302,7 +302,8 @@ class DuckDBEngine:
         """Close the connection and remove the temporary folder."""
         if hasattr(self, "connection"):
             self.connection.close()
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def __enter__(self) -> DuckDBEngine:
         return self

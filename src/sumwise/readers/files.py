@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -161,8 +160,7 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
     named = opening.get("header")
     file = inspect_text(path, opening.get("encoding"), opening.get("separator"), True if named is None else named)
     wanted = file.columns if columns is None else [c for c in file.columns if c in set(columns)]
-    with tempfile.TemporaryDirectory(prefix="sumwise-") as folder:
-        readable = as_utf8(file, Path(folder))
+    with as_utf8(file) as readable:
         frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
     decimal = opening.get("decimal") or ("." if point else None)
     name, row, remarks = repr(str(path)), lambda i: f"row {file.line(i)}", ()

@@ -18,6 +18,7 @@ from sumwise.errors import DataError
 from sumwise.readers.grid import HEAD as GRID_HEAD
 from sumwise.readers.grid import column_names, header_position
 from sumwise.readers.sizes import check_packed
+from sumwise.storage.temporary import scratch_file
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -165,11 +166,18 @@ def _numbered_names(n: int) -> tuple[str, ...]:
     return tuple(f"c{i}" for i in range(1, n + 1))
 
 
-def as_utf8(file: TextFile, folder: Path) -> TextFile:
-    """The file itself where DuckDB reads it as it is; else a copy in ``folder``: plain UTF-8, from the header on."""
+@contextmanager
+def as_utf8(file: TextFile) -> Iterator[TextFile]:
+    """Yield the file itself where DuckDB reads it as it is; else a copy: plain UTF-8, from the header on."""
     if file.encoding in ("utf-8", "utf-8-sig") and not file.skip:
-        return file
-    copy = folder / "copy.csv"
+        yield file
+        return
+    with scratch_file("copy.csv") as copy:
+        _copy_as_utf8(file, copy)
+        yield replace(file, path=copy, encoding="utf-8", skip=0)
+
+
+def _copy_as_utf8(file: TextFile, copy: Path) -> None:
     try:
         with _opened(file.path) as source, copy.open("w", encoding="utf-8", newline="") as target:
             text = io.TextIOWrapper(source, encoding=file.encoding, newline="")
@@ -181,7 +189,6 @@ def as_utf8(file: TextFile, folder: Path) -> TextFile:
         raise DataError(f"{str(file.path)!r} is not {file.encoding}: {error}.", hint="give its encoding.") from error
     except BROKEN as error:
         raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file whole?") from error
-    return replace(file, path=copy, encoding="utf-8", skip=0)
 
 
 @contextmanager

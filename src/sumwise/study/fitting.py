@@ -21,6 +21,7 @@ from sumwise.report.model_report import warned
 from sumwise.report.provenance import with_provenance
 from sumwise.report.summary import plain
 from sumwise.storage.atomic import new_file
+from sumwise.storage.temporary import temporary_files_beside
 from sumwise.study.cached_steps import Work
 from sumwise.study.contests import INDEX, fit_contests
 from sumwise.study.families import study_of
@@ -80,6 +81,7 @@ def fit_problem(
     ['estimates.csv', 'estimates.parquet', 'model.sumwise']
     """
     begin = time.monotonic()
+    temporary_files_beside(out)
     problem = path if isinstance(path, Problem) else Problem.from_file(path)
     if problem.values.get("contest"):
         return fit_contests(problem, out, fit_problem, command=command, say=say, **folder)
@@ -183,6 +185,7 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
     """
     summary, provenance = read_result(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
+    temporary_files_beside(path)
     beside = [p.name for p in path.parent.iterdir()] if path.resolve().parent == Path(folder).resolve() else []
     with new_file(path) as file:
         file.write(page(with_provenance(summary, provenance), full=full, files_beside=beside).encode())
@@ -191,6 +194,7 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
 
 def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], Path]:
     """Compare results and write the comparison to a folder; return its summary and the folder."""
+    temporary_files_beside(out)
     names = [Path(f).resolve().name for f in folders]
     if len(set(names)) < len(names):
         names = [str(f) for f in folders]
