@@ -40,6 +40,14 @@ def test_hostile_names_stay_values():
     assert read["title"] == hostile
     assert read["columns"] == {"unit": hostile, "groups": [hostile]}
     assert "data" not in read
+    kept = {"names": {hostile: "b"}, "court": {"case": "c"}, "pool": False}
+    assert tomllib.loads(problem_text(kept)) == kept  # what the page has no menu for stays, too
+
+
+def test_columns_that_are_not_named_have_the_role_that_a_fit_gives_them(tmp_path):
+    (tmp_path / "rows.csv").write_text("age,device,click\n" + "young,phone,1\nold,desktop,0\nold,phone,1\nmiddle,tablet,0\n" * 60)
+    found = suggestion([str(tmp_path / "rows.csv")], str(tmp_path / "problem.toml"), "maxent")
+    assert [c["role"] for c in found["columns"]] == ["attributes", "attributes", "label"]
 
 
 def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):

@@ -14,7 +14,9 @@ from typing import Any
 
 from sumwise.errors import DataError, SumwiseError
 
-TOP = ("family", "title", "method", "seed", "level", "sensitivity")
+TOP = ("family", "title", "method", "seed", "level", "sensitivity", "pool")
+PARTS = ("data", "columns", "options", "names", "map", "court")  # tables of a problem file
+REST = ("attributes", "features")  # roles that all other columns have where a problem file names none
 LISTS = ("groups", "outcomes", "attributes", "features", "covariates")  # roles that several columns may have
 MOST_SHOWN = 3
 
@@ -52,19 +54,23 @@ def described(problem: Any) -> dict[str, Any]:
 
     kind = type(study_of(problem))
     return {
-        "values": {k: v for k, v in dict(problem.values).items() if k in (*TOP, "data", "columns", "options")},
+        "values": {k: v for k, v in dict(problem.values).items() if k in (*TOP, *PARTS)},
         "contests": problem.values.get("contest", []),
         "roles": [{"key": k, "meaning": v, "several": k in LISTS} for k, v in kind.column_keys.items()],
         "methods": [{"name": name, "meaning": meaning_of(problem.family, name)} for name in kind.methods],
-        "columns": file_columns(problem),
+        "columns": file_columns(problem, next((k for k in REST if k in kind.column_keys), "")),
     }
 
 
-def file_columns(problem: Any) -> list[dict[str, Any]]:
-    """Every column of the problem's files, with its first entries and the role that it has."""
+def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
+    """Every column of the problem's files, with its first entries and the role that it has.
+
+    `rest` is the role of columns that the problem file doesn't name, where it names none for that role.
+    """
     from sumwise.study.profile_file import profile_file
 
-    role = {}
+    role: dict[str, str] = {}
+    rest = "" if rest in problem.values.get("columns", {}) else rest
     for key, names in problem.values.get("columns", {}).items():
         for name in names if isinstance(names, list) else [names]:
             role.setdefault(name, key)
@@ -78,7 +84,8 @@ def file_columns(problem: Any) -> list[dict[str, Any]]:
             n = min(MOST_SHOWN, len(column.numbers if column.numbers is not None else column.texts))
             first = [column.value(i) for i in range(n)]
             kind = "numbers" if column.numbers is not None else "text"
-            shown.append({"name": column.name, "kind": kind, "first": first, "role": role.get(column.name, "")})
+            given = role.get(column.name, rest if key == "file" else "")
+            shown.append({"name": column.name, "kind": kind, "first": first, "role": given})
             if column.name in contest:
                 shown[-1]["contest"] = "; ".join(contest[column.name])
     return shown
@@ -107,10 +114,11 @@ def problem_text(values: dict[str, Any], contests: list[dict[str, Any]] = ()) ->
 
     lines = ["# a problem file for sumwise, written by its app"]
     lines += [f"{key} = {value(values[key])}" for key in TOP if values.get(key) not in (None, "")]
-    for table in ("data", "columns", "options"):
+    for table in PARTS:
         entries = {k: v for k, v in values.get(table, {}).items() if v not in (None, "", [])}
         if entries:
-            lines += ["", f"[{table}]", *(f"{key} = {value(given)}" for key, given in entries.items())]
+            named = value if table == "names" else str  # its keys are names of columns
+            lines += ["", f"[{table}]", *(f"{named(key)} = {value(given)}" for key, given in entries.items())]
     for contest in contests:
         lines += ["", "[[contest]]", *(f"{key} = {value(given)}" for key, given in contest.items())]
     return "\n".join(lines) + "\n"

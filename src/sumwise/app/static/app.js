@@ -126,6 +126,14 @@ function columnRow(column) {
   if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
   else cell.append(menu);
   row.append(make("th", column.name, { scope: "row" }), make("td", column.kind), make("td", column.first.join(", ")), cell);
+  const shown = make("td");
+  if (column.role === "groups" || column.role === "outcomes") {
+    const input = make("input", undefined, { value: (reading.values.names || {})[column.name] || "", placeholder: column.name, maxLength: 100 });
+    input.dataset.names = column.name;
+    input.setAttribute("aria-label", "Name of " + column.name + " in the report");
+    shown.append(input);
+  }
+  row.append(shown);
   return row;
 }
 
@@ -141,10 +149,15 @@ function values() {
     if (before.includes(column)) continue;  // a column that joins two files stands in both
     chosen[menu.value] = role.several || before.length ? [...before, column] : column;
   }
+  const names_shown = { ...(reading.values.names || {}) };
+  for (const input of $("columns").querySelectorAll("input[data-names]")) {
+    delete names_shown[input.dataset.names];
+    if (input.value.trim()) names_shown[input.dataset.names] = input.value.trim();
+  }
   const options = { ...(reading.values.options || {}) };
   if (!$("noise-row").hidden) options.noise = $("noise").value;
   return { ...reading.values, title: $("title").value, method: $("method").value, level: Number($("level").value),
-    seed: Number($("seed").value), columns: chosen, options };
+    seed: Number($("seed").value), columns: chosen, options, names: names_shown };
 }
 
 async function save(body) {
