@@ -105,6 +105,28 @@ def test_a_state_that_cannot_be_written_is_a_warning(tables, tmp_path, monkeypat
         spend(tables, tmp_path / "budget.json")
 
 
+def test_notes_that_can_only_be_read_are_kept_to(tables, tmp_path, monkeypatch):
+    spend(tables, tmp_path / "budget.json")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda place, mode: mode != os.W_OK and allowed(place, mode))
+    with pytest.warns(UserWarning, match="can't be noted"), pytest.raises(DataError, match="is another than"):
+        spend(tables, tmp_path / "other.json")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"epsilon": 1' + "0" * 400 + ', "delta": 0, "entries": []}'])
+def test_a_ledger_that_no_program_wrote_is_an_error(tables, tmp_path, content):
+    (tmp_path / "budget.json").write_text(content)
+    with pytest.raises(DataError, match="can't be read"):
+        spend(tables, tmp_path / "budget.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are Unix's")
+def test_a_pipe_is_no_ledger(tables, tmp_path):
+    os.mkfifo(tmp_path / "budget.json")
+    with pytest.raises(DataError, match="is a pipe"):
+        spend(tables, tmp_path / "budget.json")
+
+
 def test_damaged_notes_are_an_error(tables, tmp_path, monkeypatch):
     monkeypatch.setenv("SUMWISE_STATE", str(tmp_path))
     (tmp_path / "ledgers.json").write_text("[]")

@@ -99,3 +99,25 @@ def test_a_person_answers_what_a_file_leaves_open(tmp_path):
         assert found.read[0]["groups"]["white"] == pytest.approx(1 / 3)
     with pytest.raises(DataError, match="no column 'nobody'"):
         suggest_problem([tmp_path / "q.csv"], tmp_path / "p.toml", total="nobody")
+
+
+def test_a_problem_file_takes_the_place_of_no_other_file(tmp_path):
+    data = tmp_path / "votes.csv"
+    data.write_text("precinct,young,old,yes,no\nA,60,40,55,45\nB,10,80,30,60\n")
+    (tmp_path / "data.toml").symlink_to(data)
+    (tmp_path / "rc.toml").symlink_to(tmp_path / "rc")  # nothing there yet
+    (tmp_path / "linked.toml").symlink_to(tmp_path / "real.toml")
+    (tmp_path / "real.toml").write_text("old")
+    (tmp_path / "real.toml").chmod(0o600)
+    for name in ("votes.csv", "data.toml"):
+        with pytest.raises(DataError, match="is the data; it would be lost"):
+            write_problem([data], tmp_path / name, replace=True)
+    with pytest.raises(DataError, match="already"):
+        write_problem([data], tmp_path / "rc.toml")
+    with pytest.raises(DataError, match="is a link to"):
+        write_problem([data], tmp_path / "rc.toml", replace=True)
+    write_problem([data], tmp_path / "linked.toml", replace=True)
+    assert (tmp_path / "linked.toml").is_symlink()
+    assert 'family = "ecological"' in (tmp_path / "real.toml").read_text()
+    assert (tmp_path / "real.toml").stat().st_mode & 0o777 == 0o600
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []

@@ -45,6 +45,8 @@ def real_path(path: Any) -> Path:
     found = Path(os.path.realpath(path))
     if found.is_dir():
         raise DataError(f"The budget file {str(path)!r} is a folder.", hint="name a file in it, as budget.json.")
+    if found.exists() and not found.is_file():
+        raise DataError(f"The budget file {str(path)!r} is a pipe or a device.", hint="name an ordinary file.")
     if found.exists() and os.stat(found).st_nlink > 1:
         raise DataError(
             f"The budget file {str(path)!r} has a second name (a hard link), which would keep the old entries.",
@@ -86,7 +88,7 @@ def read(path: Path) -> Kept:
             raise ValueError("id must be text")
         epsilon, delta = _number(data["epsilon"], "epsilon"), _number(data["delta"], "delta", least=0.0)
         return Kept(epsilon, delta, [_entry(e) for e in data["entries"]], data.get("id"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
         raise DataError(
             f"The budget file {str(path)!r} can't be read: {error}.",
             hint="restore it from a copy: what was spent stays spent, and a new ledger would forget it.",
@@ -133,6 +135,7 @@ def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
+        _refuse_second((_known(place) if os.access(place, os.R_OK) else {}).get(data, note), path, identity)
         yield
         return
     with locked(place):
@@ -162,7 +165,7 @@ def _known(place: Path) -> dict[str, dict[str, str]]:
         known = json.loads(place.read_text("utf-8"), object_pairs_hook=_once)
         if all(set(v) == {"ledger", "id"} for v in known.values()):
             return known
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         pass
     raise DataError(f"The notes on ledgers in {str(place)!r} are damaged.", hint="restore them from a copy.")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError, SumwiseError
+from sumwise.storage.atomic import new_file
 from sumwise.study.contests import contest_problems
 from sumwise.study.families import FAMILIES, study_of
 from sumwise.study.flow_files import is_birdflow
@@ -64,7 +65,8 @@ class Suggestion:
 
     def write(self) -> Path:
         """Write the problem file."""
-        self.path.write_text(self.text, "utf-8")
+        with new_file(self.path) as file:
+            file.write(self.text.encode())
         return self.path
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,10 +124,7 @@ def suggest_problem(
     path = Path(out)
     if family is not None:
         checks.known(family, FAMILIES, "family")
-    if path.exists() and not replace:
-        raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another by --out.")
-    if not path.absolute().parent.is_dir():
-        raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
+    _check_place(path, data, replace)
     guess, profiles = (_folder(Path(data[0])) if len(data) == 1 else None), []
     if guess is None:
         if mismatch is not None:
@@ -143,6 +142,21 @@ def suggest_problem(
         )
         found.text = guess.text(path.name)
     return found
+
+
+def _check_place(path: Path, data: Sequence[Any], replace: bool) -> None:
+    """Refuse a place where a problem file would take the place of something else."""
+    if os.path.lexists(path) and not replace:
+        raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another by --out.")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
+    target = os.path.realpath(path)
+    if target in {os.path.realpath(d) for d in data if isinstance(d, str | os.PathLike)}:
+        raise DataError(f"{str(path)!r} is the data; it would be lost.", hint="name another file by --out.")
+    if path.is_symlink() and not target.endswith(".toml"):
+        raise DataError(
+            f"{str(path)!r} is a link to {target!r}, which is no problem file.", hint="name another file by --out."
+        )
 
 
 def write_problem(
