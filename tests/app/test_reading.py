@@ -45,7 +45,8 @@ def test_hostile_names_stay_values():
 
 
 def test_columns_that_are_not_named_have_the_role_that_a_fit_gives_them(tmp_path):
-    (tmp_path / "rows.csv").write_text("age,device,click\n" + "young,phone,1\nold,desktop,0\nold,phone,1\nmiddle,tablet,0\n" * 60)
+    rows = "young,phone,1\nold,desktop,0\nold,phone,1\nmiddle,tablet,0\n"
+    (tmp_path / "rows.csv").write_text("age,device,click\n" + rows * 60)
     found = suggestion([str(tmp_path / "rows.csv")], str(tmp_path / "problem.toml"), "maxent")
     assert [c["role"] for c in found["columns"]] == ["attributes", "attributes", "label"]
 
