@@ -123,3 +123,12 @@ def test_dates_as_texts_are_ordered_and_missing_ones_are_estimated():
         assert read_counts(words, None, NAMED, None, "zero").times == ["early", "late", "mid"]
     with pytest.raises(DataError, match="no dates and no numbers"):
         read_counts(words, None, NAMED, "regular", "zero")
+
+
+def test_totals_of_one_population_give_their_mean_and_others_the_largest():
+    counts = 100 + np.random.default_rng(0).normal(0, 10, (40, 25))
+    n = population_of(data(counts), Gaussian(10.0), None)[2][0]
+    assert n == pytest.approx(counts.sum(axis=1).mean())
+    assert counts.sum(axis=1).max() > 1.03 * n
+    counts[20:] *= 1.5  # more than the noise explains: the population is at least as large as it was seen
+    assert population_of(data(counts), Gaussian(10.0), None)[2][0] == counts.sum(axis=1).max()

@@ -231,3 +231,141 @@ def two_sheets_of_data(e):
 @mutation
 def error_in_a_cell(e):
     return workbook({"Votes": changed(e, e.outcomes[0], 3, "#REF!")}), Refused("'#REF!'")
+
+
+# --- what adds up, and who is counted twice
+
+
+@mutation
+def sums_among_the_columns(e):
+    if e.name != "races":
+        return None
+    first, second = e.outcomes[:2]
+    frame = e.frame.copy()
+    frame.insert(frame.columns.get_loc(second) + 1, "two_party", frame[first] + frame[second])
+    return frame, e.right()
+
+
+@mutation
+def groups_by_sex_beside_their_sums(e):
+    frame = e.frame[[e.unit]].copy()
+    for g in e.groups:
+        men = e.frame[g] * 48 // 100
+        frame = frame.assign(**{g: e.frame[g], f"{g}_m": men, f"{g}_f": e.frame[g] - men})
+    return frame.join(e.frame[e.outcomes]), e.right()
+
+
+@mutation
+def ballots_cast_beside_candidates(e):
+    if "NoVote" not in e.outcomes:
+        return None
+    votes = (e.cols()[:, :-1] * 0.97).astype(int)
+    frame = e.frame[[e.unit, *e.groups]].assign(**{"Ballots Cast": e.cols()[:, :-1].sum(axis=1)})
+    frame = frame.assign(**{c: votes[:, k] for k, c in enumerate(e.outcomes[:-1])})
+    return frame, type(e.right())(
+        [(e.rows(), np.column_stack([votes, e.total - votes.sum(axis=1)]))], asks="fewer votes"
+    )
+
+
+@mutation
+def margins_of_error(e):
+    if e.name != "races":
+        return None
+    frame = e.frame[[e.unit]].copy()
+    for g in e.groups:
+        frame = frame.assign(**{f"{g}_est": e.frame[g], f"{g}_moe": 11 + np.arange(24) % 7})
+    return frame.join(e.frame[e.outcomes]), e.right()
+
+
+@mutation
+def rows_by_way_of_voting(e):
+    parts = []
+    for way, share in (("day", 0.5), ("mail", 0.3)):
+        votes = (e.frame[e.outcomes] * share).astype(int)
+        parts.append(e.frame[[e.unit, *e.groups]].assign(way=way).join(votes))
+    return pd.concat(parts), Refused("the same in all rows of each: people would be counted several times")
+
+
+@mutation
+def numbers_with_words(e):
+    if e.name == "ages":
+        return None
+    first = e.outcomes[0]
+    return e.frame.assign(**{first: [f"{n} votes" for n in e.frame[first] // 2 * 2]}), Refused("holds no plain numbers")
+
+
+@mutation
+def row_of_measures(e):
+    rows = lines(e.frame)
+    return joined([rows[0], "," + ",".join(["(number)"] * (len(e.frame.columns) - 1)), *rows[1:]]), e.right(
+        asks="holds no number"
+    )
+
+
+@mutation
+def names_of_rows_without_a_header(e):
+    rows = lines(e.frame)
+    return joined([rows[0], *(f"{k},{row}" for k, row in enumerate(rows[1:]))]), Refused("the header names")
+
+
+@mutation
+def dashes(e):
+    frame = e.frame.astype(object)
+    frame.loc[3, e.groups[0]] = "-"
+    return frame, Refused("does '-' stand for none or for not known")
+
+
+@mutation
+def two_headers_with_two_totals(e):
+    frame = e.frame.copy()
+    frame.insert(1 + len(e.groups), "Total", e.total)
+    frame["Total "] = e.total
+    top = ["", "People", *[""] * len(e.groups), "Votes", *[""] * len(e.outcomes)]
+    return joined([",".join(top), *lines(frame)]), e.right(asks="taken for a title")
+
+
+@mutation
+def contests_by_office_year_and_letter(e):
+    if len(e.outcomes) > 2:
+        return None
+    offices = ("PRES16", "PRES20", "SEN20")
+    votes = [(e.cols()[:, :2] * share).astype(int) for share in (0.6, 0.55, 0.5)]
+    frame = e.frame[[e.unit, *e.groups]].assign(
+        **{f"{office}{p}": v[:, k] for office, v in zip(offices, votes) for k, p in enumerate("DR")}
+    )
+    sides = [(e.rows(), np.column_stack([v, e.total - v.sum(axis=1)])) for v in votes]
+    return frame, type(e.right())(sides, asks="3 contests were found")
+
+
+@mutation
+def hidden_sheet_first(e):
+    def write(folder: Path) -> list[Path]:
+        import openpyxl
+
+        workbook({"Codes": pd.DataFrame({"code": [1, 2]}), "Votes": e.frame})(folder)
+        book = openpyxl.load_workbook(folder / "votes.xlsx")
+        book["Codes"].sheet_state = "hidden"
+        book.save(folder / "votes.xlsx")
+        return [folder / "votes.xlsx"]
+
+    return (write, e.right(asks="'Codes', hidden")) if e.name == "races" else None
+
+
+@mutation
+def long_with_totals(e):
+    if e.name != "races":
+        return None
+    rows = []
+    for unit in [*e.frame.to_dict("records"), {e.unit: "TOTAL", **e.frame.drop(columns=e.unit).sum()}]:
+        for side, names in (("row", e.groups), ("col", e.outcomes)):
+            rows += [(unit[e.unit], side, name, unit[name]) for name in names]
+            rows.append((unit[e.unit], side, "All", sum(unit[name] for name in names)))
+    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"]), e.right(asks="left out: lines of totals")
+
+
+@mutation
+def candidates_in_rows(e):
+    if e.name != "races":
+        return None
+    frame = e.frame[[e.unit, *e.outcomes]].melt(e.unit, var_name="candidate", value_name="votes")
+    return frame, Refused("outcomes alone, and in rows")

@@ -111,13 +111,13 @@ def cases() -> list[Case]:
         # how a file is written hardly depends on what is in it: one election; of all else two in turn, at times three
         some = [ELECTIONS[k % 3], ELECTIONS[k % 3 - 1]] if k % 4 else ELECTIONS
         once = function.__module__ in (forms.__name__, layouts.__name__)
-        chosen = [ELECTIONS[k % 2]] if once else some
-        for election in chosen:
-            made = function(election)
-            if made is not None:
-                content, expected = made
-                write = content if callable(content) else csv(content)
-                found.append(Case(f"{name}-{election.name}", write, expected))
+        made = [
+            (election, function(election)) for election in (ELECTIONS[k % 2 :] + ELECTIONS[: k % 2] if once else some)
+        ]
+        possible = [(election, case) for election, case in made if case is not None]
+        for election, (content, expected) in possible[: 1 if once else None]:
+            write = content if callable(content) else csv(content)
+            found.append(Case(f"{name}-{election.name}", write, expected))
     return [*found, *forms.other_cases()]
 
 

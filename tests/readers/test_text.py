@@ -116,3 +116,18 @@ def test_titles_above_the_header_are_skipped_and_kept(tmp_path):
     assert file.line(1) == 6
     plain = found(tmp_path, b"a;b;c\n1,5;2,5;3\n1,5;2,5;4\n")  # decimal commas make no title of the header
     assert plain.columns == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(("word", "encoding"), [("合计选区", "gb18030"), ("участок", "cp1251")])
+def test_other_alphabets_are_not_taken_for_latin(tmp_path, word, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"{word},n\nA,1\n".encode(encoding))
+    with pytest.raises(DataError, match="neither UTF-8 nor Latin-1: see row 1"):
+        inspect_text(path)
+    assert inspect_text(path, encoding).columns == (word, "n")
+
+
+def test_names_that_are_alike_get_the_heading_above_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("People,,,Votes,,\nold,young,Total,yes,no,Total\n1,2,3,2,1,3\n4,5,9,4,5,9\n")
+    assert inspect_text(path).columns == ("old", "young", "People Total", "yes", "no", "Votes Total")

@@ -68,3 +68,21 @@ def test_points_separate_thousands_where_all_of_them_could(tmp_path, votes, deci
     assert found.decimal == decimal
     assert found.opening()[0].get("decimal") == decimal
     assert found["votes"].numbers.tolist() == read
+
+
+def test_files_in_which_many_rows_have_other_fields_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2,3\n4,5,6\n")
+    with pytest.raises(DataError, match="every row has 3 fields, and the header names 2"):
+        profile_file(path)
+    path.write_text("a,b\n1,2,3\n4,5\n4,5,6,7\n")
+    with pytest.raises(DataError, match="2 of 3 rows have too few or too many fields"):
+        profile_file(path)
+
+
+def test_encoding_and_separator_are_kept_for_the_problem_file(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("участок~n\nA~1\nB~2\n".encode("cp1251"))
+    found = profile_file(path, encoding="cp1251", separator="~")
+    assert found.opening()[0] == {"file": str(path), "encoding": "cp1251", "separator": "~"}
+    assert [c.name for c in found.columns] == ["участок", "n"]

@@ -23,6 +23,7 @@ RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance
 RELATIVE_NOISE = 0.01  # standard deviation of relative abundance, as a share of the mean of a place
 REGULAR = "regular"
 PLACE = "place of these coordinates"  # a column that no file has
+MOST_VARIED = 3.0  # times the variance of noise: totals that vary less are of one population
 GAP = 1.5  # a step this much longer than the shortest one leaves out a time
 
 
@@ -331,7 +332,8 @@ def population_of(read: FlowData, noise: Noise | None, size: Any) -> tuple[np.nd
         scale = getattr(noise, "scale", None)
         if effort is not None and not isinstance(noise, Exact) and scale is not None:
             noise = type(noise)(scale / effort)  # type: ignore[call-arg]
-        return counts, noise, _sizes(counts, size, stated)
+        sd = None if isinstance(noise, Exact) else np.sqrt(noise.variance(np.zeros(counts.shape)))
+        return counts, noise, _sizes(counts, size, stated, sd)
     n = np.full(len(counts), float(RELATIVE_SIZE if size is None else size))
     scaled = counts * (n / np.nansum(counts, axis=2).max(axis=1))[:, None, None]
     sd = RELATIVE_NOISE * n[0] / counts.shape[2]
@@ -344,11 +346,23 @@ def with_rate(noise: Any, factor: Any) -> Any:
     return Poisson(rate) if isinstance(noise, Poisson) else NegativeBinomial(rate, noise.dispersion)
 
 
-def _sizes(counts: np.ndarray, size: Any, stated: bool) -> np.ndarray:
-    """Individuals of every season: the largest total, of times without gaps where the noise is stated."""
+def _sizes(counts: np.ndarray, size: Any, stated: bool, sd: Any = None) -> np.ndarray:
+    """Individuals of every season: the largest total, of times without gaps where the noise is stated.
+
+    The largest of totals with added noise is too large by that noise. Where totals of times without gaps vary no more
+    than the noise explains, they are all totals of one population, and their mean is its size.
+    """
     if size is not None:
         return np.broadcast_to(np.asarray(size, dtype=float), (len(counts),))
     totals = np.nansum(counts, axis=2)
-    complete = ~np.isnan(counts).any(axis=2)
+    complete: Any = np.isfinite(counts).all(axis=2)
     whole = np.where(complete, totals, -np.inf).max(axis=1)
-    return np.where(np.isfinite(whole) & stated, whole, totals.max(axis=1))
+    found = np.where(np.isfinite(whole) & stated, whole, totals.max(axis=1))
+    if sd is None:
+        return found
+    noise = np.sum(np.broadcast_to(np.asarray(sd, dtype=float) ** 2, counts.shape), axis=2)
+    for s in range(len(counts)):
+        own, of_noise = totals[s, complete[s]], noise[s, complete[s]]
+        if len(own) > 1 and np.var(own, ddof=1) <= MOST_VARIED * of_noise.mean() and own.mean() > 0:
+            found[s] = own.mean()
+    return found

@@ -72,7 +72,8 @@ class FlowModel(FlowExchange):
         ``"varying"``: individuals are born, die, enter and leave. They come from and go to an unobserved place outside,
         as part of the same convex problem.
     size : float > 0, optional
-        Individuals at the time when there are most. Default: the largest total (100,000 for relative abundance).
+        Individuals at the time when there are most. Default: the largest total, or the mean total where stated noise
+        explains how totals vary (100,000 for relative abundance).
     turnover : float in (0, 1), default 0.005
         With a varying population: the share that leaves per step when counts don't speak against it.
     cyclic : bool, default False

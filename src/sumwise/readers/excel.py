@@ -11,7 +11,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.readers.grid import blank_remark, column_names, column_values, filled, header_position
+from sumwise.readers.grid import blank_remark, cell_text, column_names, column_values, filled, header_position
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
@@ -30,6 +30,7 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
         raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     try:
         page, sheets = _page(book, shown, sheet), list(book.sheetnames)
+        hidden = [name for name in sheets if book[name].sheet_state != "visible"]
         records = _records(page, shown)
     finally:
         book.close()
@@ -41,18 +42,22 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     names = (
         tuple(f"c{j}" for j in range(1, width + 1))
         if first < 0
-        else column_names(shown, cells[first], records[first][0])
+        else column_names(shown, cells[first], records[first][0], cells[first - 1] if first else ())
     )
     body, numbers = cells[first + 1 :], [number for number, _ in records[first + 1 :]]
     kept = [j for j in range(width) if not names[j].startswith("(unnamed") or any(row[j] is not None for row in body)]
     frame = pd.DataFrame({names[j]: column_values([row[j] for row in body]) for j in kept})
     blank = sorted(set(range(numbers[0], numbers[-1])) - set(numbers)) if numbers else []
     remarks = [blank_remark(path, len(blank), blank[0])] if blank else []
+    title = " ".join(cell_text(cell) for row in cells[: max(first, 0)] for cell in row if cell is not None)
+    if title:
+        remarks.append(f"the rows above the header of {path.name} were taken for a title: {title[:80]!r}.")
     others = [name for name in sheets if name != page.title]
     if others and sheet is None:
+        listed = ", ".join(repr(o) + ", hidden" * (o in hidden) for o in others[:5])
         remarks.append(
             f"only the first sheet of {path.name}, {page.title!r}, is read; the others "
-            f"({', '.join(map(repr, others[:5]))}{', ...' if others[5:] else ''}) are not: --sheet names one."
+            f"({listed}{', ...' if others[5:] else ''}) are not: --sheet names one."
         )
     return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}", remarks=tuple(remarks))
 
@@ -91,7 +96,7 @@ def _check_size(path: Path, shown: str) -> None:
 def _page(book: Any, shown: str, sheet: str | int | None) -> Any:
     names = list(book.sheetnames)
     if sheet is None:
-        return book[names[0]]
+        return next((book[name] for name in names if book[name].sheet_state == "visible"), book[names[0]])
     if isinstance(sheet, int) and not isinstance(sheet, bool):
         if not 1 <= sheet <= len(names):
             raise DataError(f"{shown} has {len(names)} sheets, and no sheet {sheet}.", hint="count from 1.")

@@ -48,19 +48,38 @@ def _names(record: Sequence[Any]) -> bool:
     return numbers < filled(record) / 2
 
 
-def column_names(source: str, cells: Sequence[Any], row: int) -> tuple[str, ...]:
-    """The names in a header; one that is empty is called by its place, and two alike are refused."""
+def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[Any] = ()) -> tuple[str, ...]:
+    """The names in a header; one that is empty is called by its place, and two alike are refused.
+
+    Names that are alike get the heading above them, where the row above the header has one for each: Race Total, Votes
+    Total.
+    """
     names = [str(cell_text(cell)).strip().lstrip("\ufeff") for cell in cells]
     names = [name or f"(unnamed {position})" for position, name in enumerate(names, start=1)]
+    names = _headed(names, above)
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if name in seen:
+            number = NUMBER.fullmatch(name) is not None
             raise DataError(
                 f"{source} has two columns called {name!r} (row {row}, columns {seen[name]} and {position}).",
-                hint="give each column a name of its own.",
+                hint="that row holds numbers: put a row with names above it."
+                if number
+                else "give each column a name of its own.",
             )
         seen[name] = position
     return tuple(names)
+
+
+def _headed(names: list[str], above: Sequence[Any]) -> list[str]:
+    """Names that are alike, with the heading above them in front; a merged heading stands over its first column."""
+    headings, last = [], ""
+    for cell in [*above, *[None] * len(names)][: len(names)]:
+        last = str(cell_text(cell)).strip() or last
+        headings.append(last)
+    twice = {name for name, times in Counter(names).items() if times > 1}
+    made = [f"{heading} {name}".strip() if name in twice else name for heading, name in zip(headings, names)]
+    return made if len(set(made)) == len(made) else names
 
 
 def blank_remark(path: Any, n: int, first: int) -> str:

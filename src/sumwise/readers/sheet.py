@@ -23,6 +23,8 @@ WITHHELD_HINT = (
 )
 MOST_LISTED = 4  # rows that are named after the first
 MISSING_HINT = "fill or drop such rows; a count of nothing is written 0."
+DASHES = ("-", "--", "\u2013", "\u2014", "\u2212")
+UNKNOWN = ("na", "n/a", "n.a.", "nan", "null", "none", "nil", "nd", "?", ".", "..", "...", "missing", "unknown")
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,7 @@ class Sheet:
             bad[np.flatnonzero(~absent)[codes == found.index(failure.text)]] = True
             if is_withheld(failure.text):
                 self._refuse(bad, failure.column, "is withheld", WITHHELD_HINT)
-            hint = "correct it, or say what the decimal sign is (decimal='.' or ',')."
-            self._refuse(bad, failure.column, failure.remark or "is no number", hint)
+            self._refuse(bad, failure.column, failure.remark or "is no number", _advice(failure.text))
             raise AssertionError("unreachable") from failure
 
     def _typed(self, column: Any) -> np.ndarray:
@@ -202,6 +203,19 @@ class Sheet:
 def _is_text(series: Any) -> bool:
     dtype = series.dtype
     return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, (pd.StringDtype, pd.CategoricalDtype))
+
+
+def _advice(text: str) -> str:
+    """What to do about a text that stands where a number should."""
+    if text in DASHES:
+        return f"does {text!r} stand for none or for not known? Write 0 for none; fill or drop rows that aren't known."
+    if text.lower() in UNKNOWN:
+        return MISSING_HINT
+    if text.startswith("#"):
+        return "that is an error of a spreadsheet's formula: correct it there."
+    if not any(sign.isdigit() for sign in text):
+        return "correct it, or leave that row out."
+    return "correct it, or say what the decimal sign is (decimal='.' or ',')."
 
 
 def _all_strings(series: Any) -> bool:

@@ -137,6 +137,7 @@ def inspect_text(
     if named:
         separator, skip = separator or named[1], skip + 1
     titles = _title_lines(lines[skip:], SEPARATORS if separator is None else (separator,))
+    heading = lines[skip + titles - 1] if titles else ""
     title = " ".join(line.strip(' \t\r\n,;|"') for line in lines[skip : skip + titles]).strip()
     skip += titles
     lines = lines[skip:]
@@ -144,7 +145,8 @@ def inspect_text(
         separator = _separator(path, lines)
     quote = "'" if single_quoted(_first(lines, separator)) else '"'
     first = next((fields for _, fields in _numbered(iter(lines), separator, 0, quote)), [])
-    columns = column_names(repr(str(path)), first, skip + 1) if header else _numbered_names(len(first))
+    above = next(csv.reader([heading], delimiter=separator, quotechar=quote), [])
+    columns = column_names(repr(str(path)), first, skip + 1, above) if header else _numbered_names(len(first))
     newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
     return TextFile(path, encoding, separator, columns, skip, header, title, quote, newline)
 
@@ -224,19 +226,32 @@ def _encoding(path: Path, head: bytes) -> str:
             return name
     if _decodes(path):
         return "utf-8"
-    line = _first_line(path, rb"[\xc2-\xdf][\xa0-\xbf]")
+    line = _first_line(path, rb"[\xc2-\xdf][\xa0-\xbf]") if _some_line_decodes(head) else None
     if line is not None:
         raise DataError(
             f"{str(path)!r} mixes encodings: row {line} reads like UTF-8, others don't.",
             hint="save it as UTF-8, or give encoding='latin-1' if it is Latin-1 throughout.",
         )
-    line = _first_line(path, rb"[\x80-\x9f]")  # which Latin-1 keeps for control characters, and no text file holds
+    # Latin-1 keeps the first for control characters, and no word of its languages has four letters with signs in a row
+    line = _first_line(path, rb"[\x80-\x9f]|[\xa0-\xff]{4}")
     if line is not None:
         raise DataError(
             f"{str(path)!r} is neither UTF-8 nor Latin-1: see row {line}.",
-            hint="give its encoding, such as encoding='cp1252' or 'utf-16'.",
+            hint="give its encoding, such as encoding='cp1252', 'cp1251' or 'gb18030' (sumwise init --encoding).",
         )
     return "latin-1"
+
+
+def _some_line_decodes(head: bytes) -> bool:
+    """Whether a line beyond ASCII is UTF-8, though the file isn't: it was put together from several."""
+    for line in head.split(b"\n"):
+        if not line.isascii():
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            return True
+    return False
 
 
 def _decodes(path: Path) -> bool:

@@ -85,6 +85,8 @@ def suggest_problem(
     sheet: str | int | None = None,
     *,
     decimal: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
     total: str | None = None,
     mismatch: str | None = None,
 ) -> Suggestion:
@@ -106,6 +108,8 @@ def suggest_problem(
         Of a workbook.
     decimal : {".", ","}, optional
         The decimal sign, where the numbers don't show it.
+    encoding, separator : str, optional
+        Of a text file, where its bytes and its header don't show them.
     total : str, optional
         Margins: the column of everybody, or a number of people that every unit has.
     mismatch : {"raise", "rescale", "no_vote", "drop"}, optional
@@ -129,7 +133,8 @@ def suggest_problem(
     if guess is None:
         if mismatch is not None:
             checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
-        opening = {k: v for k, v in (("sheet", sheet), ("decimal", decimal)) if v is not None}
+        said = {"sheet": sheet, "decimal": decimal, "encoding": encoding, "separator": separator}
+        opening = {k: v for k, v in said.items() if v is not None}
         given = {k: v for k, v in (("total", total), ("mismatch", mismatch)) if v is not None}
         profiles = [dataclasses.replace(profile_file(p, **opening), given=given) for p in data]
         guess = recognise(profiles, family)
@@ -202,7 +207,13 @@ def _plain(error: SumwiseError, problem: Problem, profiles: list[FileProfile], c
         message = message[len(start) :].partition(": ")[2]
     named = any(profile.path.name in message for profile in profiles)
     file = "" if named or not profiles else f"{profiles[0].path.name}: "
-    return type(error)(f"{file}{f'contest {contest!r}: ' if contest else ''}{message}", hint=error.hint)
+    hint = error.hint
+    if hint and "pass mismatch='rescale'" in hint:
+        hint = (
+            "correct these units, or drop them; --mismatch no_vote if some of the people didn't vote, --mismatch "
+            "rescale if both sides count the same people."
+        )
+    return type(error)(f"{file}{f'contest {contest!r}: ' if contest else ''}{message}", hint=hint)
 
 
 def _facts(study: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from sumwise.study.sources import open_source
 POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
 HEAD = 60  # rows that show whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
+MOST_RAGGED = 0.2  # of all rows, with another number of fields than the header: these may be left out
 MOST_ODD = 5  # words that are no numbers in a column of numbers
 
 
@@ -98,10 +99,11 @@ class FileProfile:
     sheet: str | int | None = None  # of a workbook
     remarks: tuple[str, ...] = ()  # what the reader passed over
     given: Mapping[str, Any] = field(default_factory=dict)  # what a person said: total, mismatch
+    opened: Mapping[str, Any] = field(default_factory=dict)  # what a person said of a text file: encoding, separator
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
         """What [data] must say to open the file as it was read here, and comments on it."""
-        data: dict[str, Any] = {"file": str(self.path)}
+        data: dict[str, Any] = {"file": str(self.path), **self.opened}
         comments: dict[tuple[str, str], str] = {}
         if self.sheet is not None:
             data["sheet"] = self.sheet
@@ -165,6 +167,7 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     except DataError as error:
         if not (text and "fields; the header has" in error.message):
             raise
+        _refuse_ragged(path, opening)
         values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
         sheet, ragged = open_source(Problem(values), path), True
     decimal = opening.get("decimal") or _decimal(sheet)
@@ -172,7 +175,26 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
     header = bool(opening["header"])
     facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}
+    facts["opened"] = {k: opening[k] for k in ("encoding", "separator") if text and opening.get(k) is not None}
     return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
+
+
+def _refuse_ragged(path: Path, opening: dict[str, Any]) -> None:
+    """Refuse a file in which many rows have another number of fields than the header: leaving them out loses much."""
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), bool(opening["header"]))
+    n, rows = len(file.columns), [fields for _, fields in file.records()][1:]
+    if rows and all(len(fields) == n + 1 for fields in rows):
+        raise DataError(
+            f"{path.name}: every row has {n + 1} fields, and the header names {n}: the first or last column has no "
+            "name.",
+            hint="add its name to the header (R: write.csv, or write.table with col.names = NA).",
+        )
+    odd = sum(len(fields) != n for fields in rows)
+    if odd > MOST_RAGGED * len(rows):
+        raise DataError(
+            f"{path.name}: {odd:,} of {len(rows):,} rows have too few or too many fields for the header's {n} columns.",
+            hint="quote fields that hold the separator, or give the separator (sumwise init --separator).",
+        )
 
 
 def _decimal(sheet: Any) -> str | None:

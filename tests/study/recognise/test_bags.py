@@ -8,6 +8,7 @@ import pytest
 
 import public_data
 from study_cases import people
+from sumwise.errors import DataError
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise import recognise
 
@@ -62,3 +63,42 @@ def test_public_files_are_recognised(path, family, columns):
     found = recognise([profile_file(public_data.folder() / path)])
     assert found.family == family
     assert {k: found.columns[k] for k in columns} == columns
+
+
+def results():
+    frame = people()
+    return frame.drop(columns="vote"), pd.crosstab(frame["area"], frame["vote"]).reset_index()
+
+
+def test_a_sum_of_counts_is_no_class_and_scaling_is_said(tmp_path):
+    frame, counts = results()
+    found = guessed(tmp_path, frame, counts.assign(persons=counts["no"] + counts["yes"], pct_yes=50.5))
+    assert found.columns["counts"] == ["no", "yes"]
+    assert found.unused["persons"] == "the sum of the others"
+    assert "pct_yes" in found.unused
+    many = guessed(tmp_path, frame, counts.assign(no=3 * counts["no"], yes=3 * counts["yes"]))
+    assert any("3 times its individuals" in line for line in many.ask)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c.assign(n=c["no"] + c["yes"])[["area", "n", "yes"]], "no column counts the rest"),
+        (lambda c: c.assign(yes=40.5, no=59.5), "sum to 100 in every row: shares of classes"),
+        (lambda c: c[["area"]].assign(income=[f"${1000 + k:,}" for k in range(len(c))]), "no plain numbers, such as"),
+        (lambda c: c.assign(area=["x" + str(a) for a in c["area"]]), "write 'area' in different ways"),
+        (lambda c: pd.concat([c, c.iloc[[1]]]), "repeats a bag in 1 of"),
+    ],
+)
+def test_results_with_two_readings_are_refused(tmp_path, change, words):
+    frame, counts = results()
+    with pytest.raises(DataError, match=words):
+        guessed(tmp_path, frame, change(counts))
+
+
+def test_one_response_of_several_is_said_to_be_guessed(tmp_path):
+    frame, counts = results()
+    found = guessed(tmp_path, frame, counts[["area"]].assign(a=np.arange(len(counts)) / 7, b=1.5))
+    assert found.columns["response"] == "a"
+    assert found.unused == {"b": "not the response"}
+    assert any("may also be b" in line for line in found.ask)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from study_cases import flocks
+from sumwise.errors import DataError
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.counts_over_time import guess
 
@@ -73,3 +75,47 @@ def test_a_place_that_is_the_sum_of_all_others_is_left_out(tmp_path):
     found = guessed(tmp_path, pd.concat([frame, total]))
     assert found.data["without"] == {"site": "Total"}
     assert "sum of all others" in found.ask[-1]
+
+
+def test_days_and_hours_are_a_season_and_its_times(tmp_path):
+    frame = pd.concat([flocks().assign(date=day) for day in ("2021-03-01", "2021-03-02")])
+    found = guessed(tmp_path, frame.rename(columns={"week": "hour", "site": "county"}))
+    assert (found.columns["time"], found.columns["season"], found.columns["place"]) == ("hour", "date", "county")
+
+
+def test_several_kinds_in_one_file_are_refused(tmp_path):
+    frame = pd.concat([flocks().assign(species=name) for name in ("robin", "wren")])
+    with pytest.raises(DataError, match="of 2 kinds"):
+        guessed(tmp_path, frame)
+
+
+def test_many_withheld_counts_are_refused_as_such(tmp_path):
+    frame = flocks().assign(birds=lambda f: ["<5" if k % 2 else str(n) for k, n in enumerate(f["birds"])])
+    with pytest.raises(DataError, match="'birds' is withheld in"):
+        guessed(tmp_path, frame)
+
+
+def steady(n_times=12, n_places=20):
+    """Counts of one population that moves, exactly."""
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(2000, np.full(n_places, 1 / n_places), size=n_times)
+    t, k = np.indices(counts.shape)
+    return pd.DataFrame({"week": t.ravel(), "site": k.ravel(), "birds": counts.ravel()})
+
+
+def test_a_negative_count_that_no_noise_explains_is_refused(tmp_path):
+    frame = steady()
+    frame.loc[17, "birds"] = -500
+    with pytest.raises(DataError, match="vary too little for noise of that size. First: row 19"):
+        guessed(tmp_path, frame)
+
+
+def test_sd_is_guessed_from_negative_counts_and_totals(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = steady().assign(birds=lambda f: (f["birds"] // 3 + rng.laplace(0, 10, len(f))).round(1))
+    assert 10.5 < guessed(tmp_path, frame).options["sd"] < 19  # 14.1
+
+
+def test_other_columns_are_named(tmp_path):
+    found = guessed(tmp_path, steady().assign(visitors=3, share=0.5))
+    assert found.unused == {"visitors": "another count; birds is used", "share": "no time, place or count"}

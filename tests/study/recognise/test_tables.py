@@ -51,3 +51,34 @@ def test_rows_have_a_label_and_ids_are_left_out(tmp_path):
     (found,) = guessed(tmp_path, frame)
     assert found.columns == {"label": "bought", "attributes": ["age", "job"]}
     assert found.data["missing"] == ["?"]
+
+
+CELLS = pd.DataFrame(
+    {"sex": ["f", "m", "f", "m"], "age": list("yyoo"), "count": [40, 50, 60, 70], "label_sum": [4, 5, 6, 7]}
+)
+
+
+def test_rates_are_no_levels(tmp_path):
+    (found,) = guessed(tmp_path, CELLS.assign(rate=CELLS["label_sum"] / CELLS["count"] + 0.001 * np.arange(4)))
+    assert found.columns["attributes"] == ["sex", "age"]
+    assert "rate" in found.unused
+
+
+def test_a_word_for_all_is_an_attribute_that_a_table_lacks(tmp_path):
+    frame = pd.concat([CELLS[:2].assign(age="All"), CELLS[1:3].assign(sex="All")])
+    (found,) = guessed(tmp_path, frame)
+    assert found.data["missing"] == ["All"]
+    assert "without" not in found.data
+
+
+def test_cells_that_are_noisy_or_withheld_are_refused_as_such(tmp_path):
+    with pytest.raises(DataError, match="'count' is negative in 1 of 4 rows.*noise and scale"):
+        guessed(tmp_path, CELLS.assign(count=[-3, 2, 1, 4]))
+    with pytest.raises(DataError, match="'count' is withheld in 2 of 4 rows.*low and high"):
+        guessed(tmp_path, CELLS.assign(count=["<5", "<5", 60, 70]))
+
+
+def test_classes_that_differ_in_capitals_are_asked_about(tmp_path):
+    frame = pd.DataFrame({"a": list("xyz") * 40, "b": list("uv") * 60, "y": ["Yes", "no", "yes"] * 40})
+    (found,) = guessed(tmp_path, frame)
+    assert "'Yes' and 'yes' are taken for different classes" in found.ask[0]

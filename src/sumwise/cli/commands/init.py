@@ -26,6 +26,12 @@ def command(
     decimal: Annotated[
         str | None, typer.Option(help="The decimal sign, . or , where the file doesn't show it.", show_default=False)
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of a text file, such as cp1252.", show_default=False)
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What separates the fields of a text file.", show_default=False)
+    ] = None,
     total: Annotated[
         str | None,
         typer.Option(help="Margins: the column of everybody, or the people in every unit.", show_default=False),
@@ -54,7 +60,8 @@ def command(
     """
     from sumwise.study.initialise import suggest_problem
 
-    found = suggest_problem(data, out, family, replace, sheet, decimal=decimal, total=total, mismatch=mismatch)
+    read = {"decimal": decimal, "encoding": encoding, "separator": separator}
+    found = suggest_problem(data, out, family, replace, sheet, **read, total=total, mismatch=mismatch)
     if json:
         found.write()
         output.write_json(found.to_dict())

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.study.recognise import tables
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words as names
 
 __all__ = ["Guess", "recognise"]
+
+TIMED = r"((week|day|month|hour|year|time|t|w|d|h|m|q)[ _.-]?\d{1,4}|(19|20)\d{2}([-_.]\d{1,2}){0,2})"
 
 
 def recognise(profiles: list[Any], family: str | None = None) -> Guess:
@@ -92,8 +95,35 @@ def _causes(profiles: list[Any]) -> list[str]:
         if len(odd) > 1 and all(text.startswith("0") for _, text in odd):
             found.append("Numbers that begin with 0 are taken for codes: write counts without zeros in front.")
         found += [line[0].upper() + line[1:] for line in profile.remarks]
+        found += _wide_times(profile) + _unlabelled(profile)
         found += names.cumulative(profile) + names.transposed(profile) + names.group_of_everybody(profile)
-    return found
+    return found + (names.one_sided(profiles[0]) if len(profiles) == 1 else [])
+
+
+def _wide_times(profile: Any) -> list[str]:
+    """Words on counts with a column for every time: week01, week02."""
+    named = [c.name for c in profile.columns if c.amounts is not None and re.fullmatch(TIMED, c.name, re.IGNORECASE)]
+    if len(named) < 3 or len(named) < 0.5 * len(profile.columns):
+        return []
+    return [
+        f"{named[0]!r} to {named[-1]!r} read like times: counts over time have a row for each time and place, and one "
+        "column of counts."
+    ]
+
+
+def _unlabelled(profile: Any) -> list[str]:
+    """Words on cells without label sums, and on labels that are missing."""
+    count = next((c for c in profile.columns if c.amounts is not None and profile.is_called(c, tables.COUNTS)), None)
+    texts = [c for c in profile.columns if c.texts is not None]
+    if count is not None and texts and len(texts) == len(profile.columns) - 1:
+        return [
+            f"Cells with {count.name!r} alone say nothing about a label: add a column label_sum with how many of them "
+            "have it."
+        ]
+    edge = profile.columns[-1]
+    if edge.missing and 2 <= edge.distinct <= tables.MOST_CLASSES and profile.n_rows >= 100:
+        return [f"{edge.name!r} may be a label, and is missing in {edge.missing:,} of {profile.n_rows:,} rows."]
+    return []
 
 
 def _like_number(column: Any) -> str | None:

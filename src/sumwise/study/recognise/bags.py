@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 
@@ -33,7 +35,10 @@ BAGS = (
 )
 LABELS = ("label*", "class", "target", "y", "vote*", "outcome*", "response*", "score", "click*", "income*")
 WEIGHTS = ("weight*", "pwgtp", "wgtp", "fnlwgt", "wt")
+COUNTED = ("votes", "count", "counts", "pct", "percent*", "flow", "abundance", "devices", "visitors")
+TOTALS = ("total*", "n", "size", "fips", "x", "y", "pct*", "percent*", "share*", "lon*", "lat*")
 FEWEST_BAGS = 3
+SIGNED = re.compile(r"[$€£¥]\s*\d[\d,. ]*|\d[\d,. ]*\s*[$€£¥]|\d[\d,. ]*\s+[A-Za-z]{1,8}")  # $41,200
 MOST_CODES = 12  # distinct whole numbers that are taken for codes
 PROPORTIONS = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
 DISTRIBUTION = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
@@ -97,6 +102,8 @@ def _with_label(profile: FileProfile) -> Guess | None:
     if not named or profile.n_rows < 50 * FEWEST_BAGS:
         return None
     bag = named[0]
+    if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
+        return None  # rows are counts or percents of many people, not individuals
     few = [c for c in profile.columns if 2 <= c.distinct <= MOST_CODES and c is not bag and not _same_within(c, bag)]
     if not few:
         return None
@@ -128,6 +135,7 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
             shared = len(ids & _texts(bag))
             if shared >= max(FEWEST_BAGS, 0.5 * len(ids)):
                 return _joined(people, results, bag, key, shared < len(ids) or shared < bag.distinct)
+    _refuse_no_match(people, results)
     return None
 
 
@@ -135,8 +143,11 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.amounts is not None]
-    counts = [c for c in numbers if c.whole and not results.is_called(c, ("total*", "n", "fips", "x", "y"))]
+    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
+    counts = [c for c in counts if c is not whole]
     ask = []
+    _refuse_results(results, bag, numbers, counts)
     if lone:
         only = sorted(_texts(key) - _texts(bag)) + sorted(_texts(bag) - _texts(key))
         ask.append(f"left out, since they are in one file only: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
@@ -153,15 +164,92 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         comments["options", "totals"] = (
             "counts are scaled to the number of individuals; rest keeps those who were not counted as a class"
         )
-        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, methods=PROPORTIONS)
+        ask += _scaled(people, bag, results, key, counts)
+        unused = {c.name: _why_not(c, whole) for c in numbers if c not in counts}
+        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, PROPORTIONS, unused=unused)
     rest = [c for c in results.columns if c is not key]
     if not rest:
         return None
+    response = next((c for c in rest if results.is_called(c, LABELS)), rest[0])
     data["responses_file"] = str(results.path)
-    columns["response"] = rest[0].name
+    columns["response"] = response.name
     if key.name != bag.name:
         columns["responses_bag"] = key.name
-    return Guess("distribution", 0.9, seen, data, columns, comments=comments, ask=ask, methods=DISTRIBUTION)
+    unused = {c.name: "not the response" for c in rest if c is not response}
+    if unused:
+        ask.append(f"which column is the response was guessed; it may also be {', '.join(list(unused)[:6])}.")
+    return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, DISTRIBUTION, unused=unused)
+
+
+def _is_sum(column: Column, counts: list[Column]) -> bool:
+    """Whether a column is the sum of all other counts."""
+    rest = sum(c.amounts for c in counts if c is not column)
+    return bool((np.abs(rest - column.amounts) <= 1e-6 * np.abs(column.amounts)).mean() > 0.8)
+
+
+def _why_not(column: Column, whole: Column | None) -> str:
+    return "the sum of the others" if column is whole else "a total, a percent or a place, no count of a class"
+
+
+def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], counts: list[Column]) -> None:
+    """Refuse results of bags that can be read in two ways, or hold numbers with signs."""
+    sizes = [c for c in numbers if c.whole and results.is_called(c, ("total*", "n", "size"))]
+    if len(counts) == 1 and sizes and (counts[0].amounts <= sizes[0].amounts).mean() > 0.95:
+        raise DataError(
+            f"{results.path.name}: {counts[0].name!r} counts some of {sizes[0].name!r}, and no column counts the rest.",
+            hint=f"add a column with {sizes[0].name} less {counts[0].name}, so that each class has its count.",
+        )
+    shares = [c for c in numbers if c not in counts and c not in sizes]
+    added = np.sum([c.amounts for c in shares], axis=0) if len(shares) > 1 else np.zeros(1)
+    if len(counts) < 2 and any(np.allclose(added, whole, rtol=0.02) for whole in (1.0, 100.0)):
+        raise DataError(
+            f"{results.path.name}: {', '.join(c.name for c in shares[:6])} sum to {added[0]:.0f} in every row: shares "
+            "of classes. Learning from class counts takes counts.",
+            hint=f"multiply them by the number of people in each {bag.name}.",
+        )
+    for c in results.columns:
+        if c.amounts is None and c.distinct > 2 and SIGNED.fullmatch(str(c.texts.dropna().iloc[0])):
+            raise DataError(
+                f"{results.path.name}: column {c.name!r} holds no plain numbers, such as {c.texts.dropna().iloc[0]!r}.",
+                hint="write its numbers without words and signs.",
+            )
+
+
+def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
+    """Words on counts that don't add up to the individuals of their bags."""
+    sizes = pd.Series([bag.value(i) for i in range(people.n_rows)]).value_counts()
+    found = pd.Series(np.sum([c.amounts for c in counts], axis=0), [key.value(i) for i in range(results.n_rows)])
+    both = [name for name in found.index if name in sizes.index]
+    if not both or np.allclose(found[both], sizes[both]):
+        return []
+    ratio = float(np.median(np.asarray(found[both]) / np.asarray(sizes[both])))
+    return [
+        f"counts of a bag add up to {ratio:,.3g} times its individuals in {people.path.name} (median): they are scaled "
+        "to them (totals)."
+    ]
+
+
+def _refuse_no_match(people: FileProfile, results: FileProfile) -> None:
+    """Refuse two files whose columns of bags are called alike and don't match: written otherwise, or named twice."""
+    for key in results.columns:
+        bag = next((c for c in bag_columns(people) if c.name == key.name), None)
+        if bag is None:
+            continue
+        mine, theirs = _texts(bag), _texts(key)
+        if len(mine & theirs) >= 0.5 * len(theirs) and key.distinct < results.n_rows:
+            again = pd.Series(key.codes).duplicated().to_numpy()
+            i = int(np.argmax(again))
+            raise DataError(
+                f"{results.path.name}: column {key.name!r} repeats a bag in {int(again.sum())} of {results.n_rows} "
+                f"rows. First: {results.row(i)} ({key.value(i)}).",
+                hint="give each bag one row.",
+            )
+        if len(mine & theirs) < 0.5 * len(theirs) and key.distinct > 2:
+            raise DataError(
+                f"{people.path.name} and {results.path.name} write {key.name!r} in different ways: "
+                f"{min(mine)!r} and {min(theirs)!r}; {len(mine & theirs)} of {len(theirs)} are in both.",
+                hint="write them alike.",
+            )
 
 
 def _texts(column: Column) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
+from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins.words import is_total_row
@@ -27,9 +29,28 @@ PLACES += (
     "transect*",
     "colony*",
     "trap*",
+    "county*",
+    "counties",
+    "city*",
+    "cities",
+    "district*",
+    "state*",
+    "country*",
+    "municipal*",
+    "tract*",
+    "zip*",
+    "port*",
+    "lake*",
+    "island*",
+    "park*",
+    "geo*",
+    "fips*",
 )
+LONGEST = ("year*", "month*", "week*", "wk*", "date*", "day*", "hour*", "time*", "period*", "step*", "t")
 COUNTS = (
-    "count*",
+    "count",
+    "counts",
+    "counted",
     "n",
     "birds",
     "people",
@@ -65,7 +86,7 @@ def _times(profile: FileProfile) -> list[Column]:
 
 def _dates(column: Column) -> bool:
     texts = [] if column.texts is None else column.texts.dropna().unique().tolist()
-    return not any(t.isdigit() for t in texts[:1]) and _on_a_scale(texts)
+    return not any(re.fullmatch(r"\D*\d+", t) for t in texts[:1]) and _on_a_scale(texts)  # "cell 7" is no time
 
 
 def _on_a_scale(texts: list[str]) -> bool:
@@ -77,22 +98,74 @@ def _on_a_scale(texts: list[str]) -> bool:
 
 
 def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
-    for time in _times(profile):
+    times = _times(profile)
+    for time in times:
         others = [c for c in profile.columns if c is not time and c.distinct >= 2]
         for place in (c for c in others if profile.is_called(c, PLACES)):
-            pairs = set(zip(time.codes.tolist(), place.codes.tolist()))
-            whole = time.distinct * place.distinct
             count = _count(profile, (time, place))
-            nearly = len(pairs) >= 0.9 * profile.n_rows  # the reader names rows that repeat a time and place
-            if nearly and count is not None and profile.n_rows >= 0.2 * whole:
-                return _finished(profile, other, (time, place, count), len(pairs) < whole)
-        texts = [c for c in others if c.texts is not None and c.amounts is None]
-        for place in texts if len(texts) == 1 else ():  # called otherwise, but every name has one row at every time
-            pairs, count = set(zip(time.codes.tolist(), place.codes.tolist())), _count(profile, (time, place))
-            full = len(pairs) == profile.n_rows == time.distinct * place.distinct
+            if count is None:
+                continue
+            found, pairs, whole = (time, place, count), _pairs(time, place), time.distinct * place.distinct
+            if pairs >= 0.9 * profile.n_rows and profile.n_rows >= 0.2 * whole:
+                return _finished(profile, other, found, pairs < whole)  # the reader names rows that repeat a pair
+            if pairs < 0.9 * profile.n_rows:
+                again = _with_season(profile, other, found, times) or _refuse_kinds(profile, found)
+                if again is not None:
+                    return again
+        for place in _other_places(profile, others):  # called otherwise, but with one row at every time
+            count = _count(profile, (time, place))
+            full = _pairs(time, place) == profile.n_rows == time.distinct * place.distinct
             if full and count is not None and profile.is_called(count, COUNTS):
                 return _finished(profile, other, (time, place, count), gaps=False)
     return None
+
+
+def _pairs(*columns: Column) -> int:
+    return len(set(zip(*(c.codes.tolist() for c in columns))))
+
+
+def _other_places(profile: FileProfile, others: list[Column]) -> list[Column]:
+    """The one column of texts, or of whole numbers that aren't the counts."""
+    texts = [c for c in others if c.texts is not None and c.amounts is None]
+    codes = [c for c in others if c.numbers is not None and c.whole and not profile.is_called(c, (*COUNTS, *TIMES))]
+    return texts if len(texts) == 1 else codes if not texts and len(codes) == 1 else []
+
+
+def _with_season(
+    profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], times: list[Column]
+) -> Guess | None:
+    """Two columns of time, such as day and hour: the longer is the season, whose times share their movement."""
+    places = {c.name: [k for k, word in enumerate(LONGEST) if profile.is_called(c, (word,))] for c in times}
+    rank = {name: min(some, default=len(LONGEST)) for name, some in places.items()}
+    time = max(times, key=lambda c: rank[c.name])
+    for long in times:
+        if rank[long.name] < rank[time.name] and _pairs(long, time, found[1]) == profile.n_rows:
+            gaps = time.distinct * found[1].distinct * long.distinct > profile.n_rows
+            guess = _finished(profile, other, (time, *found[1:]), gaps)
+            guess.columns["season"] = long.name
+            guess.comments["columns", "season"] = f"every {long.name} has its own counts; all share their movement"
+            guess.unused.pop(long.name, None)
+            guess.ask.append(
+                f"{long.name} is taken for the season and {time.name} for the time within it: flows go from one "
+                f"{time.name} to the next, and not from one {long.name} to the next."
+            )
+            return guess
+    return None
+
+
+def _refuse_kinds(profile: FileProfile, found: tuple[Column, Column, Column]) -> None:
+    """Refuse counts of several kinds (species, age) in one file: they would be mixed."""
+    time, place, count = found
+    for kind in profile.columns:
+        if kind in found or kind.texts is None or not 2 <= kind.distinct <= 100:
+            continue
+        if _pairs(time, place, kind) == profile.n_rows:
+            names = kind.texts.dropna().unique().tolist()
+            raise DataError(
+                f"{profile.path.name} has a row for every {time.name}, {place.name} and {kind.name}: {count.name} of "
+                f"{len(names)} kinds ({', '.join(map(repr, names[:3]))}{', ...' if names[3:] else ''}).",
+                hint=f"keep one {kind.name} in the file, or add them up.",
+            )
 
 
 def _position(profile: FileProfile) -> list[Column]:
@@ -168,8 +241,23 @@ def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, 
 
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
     free = [c for c in profile.columns if c not in used and c.amounts is not None]
-    free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND))]
+    free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND, *TIMES))]
+    _refuse_withheld(profile, used)
     return next((c for c in free if profile.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
+
+
+def _refuse_withheld(profile: FileProfile, used: tuple[Column, ...]) -> None:
+    """Refuse a column of counts so many of which are withheld that it was read as text."""
+    for c in profile.columns:
+        if c in used or c.amounts is not None or c.texts is None or not profile.is_called(c, COUNTS):
+            continue
+        bad = c.texts.fillna("").map(is_withheld).to_numpy(dtype=bool)
+        if bad.any():
+            raise DataError(
+                f"{profile.path.name}: column {c.name!r} is withheld in {int(bad.sum())} of {len(bad)} rows. First: "
+                f"{profile.row(int(np.argmax(bad)))} has {c.value(int(np.argmax(bad)))!r}.",
+                hint="leave such counts empty: they are then not observed.",
+            )
 
 
 def _finished(
@@ -197,11 +285,24 @@ def _finished(
     _add_position(profile, other, data, columns, ask)
     if place is not None:
         _leave_out_totals((time, place, count), data, comments, ask)
-    options = _options(count, comments, ask)
+    totals = np.zeros(0) if place is None else _totals(time, place, count)
+    _refuse_mistake(profile, count, totals, 1 if place is None else place.distinct)
+    options = _options(count, comments, ask, (totals, 1 if place is None else place.distinct))
+    if count.blanks:
+        data["missing"] = list(count.blanks)
+        comments["data", "missing"] = "these stand for counts that were not observed"
     _ask_about_the_year(time.distinct, ask)
     sites = f"{place.distinct:,} places" if place is not None else "places"
     seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("FlowModel",))
+    unused = _unused(profile, (time, count), columns)
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, ("FlowModel",), unused=unused)
+
+
+def _unused(profile: FileProfile, found: tuple[Column, Column], columns: dict[str, Any]) -> dict[str, str]:
+    """Columns of numbers that are no part of the counts, and why."""
+    rest = [c for c in profile.columns if c.amounts is not None and c not in found and c.name not in columns.values()]
+    why = {True: f"another count; {found[1].name} is used", False: "no time, place or count"}
+    return {c.name: why[profile.is_called(c, COUNTS)] for c in rest}
 
 
 def _has_missing_times(time: Column) -> bool:
@@ -245,15 +346,18 @@ def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments
             ask.append(f"left out: the place {name!r}, which is the sum of all others.")
 
 
-def _options(count: Column, comments: dict, ask: list[str]) -> dict[str, Any]:
-    """How counts come about, as far as they show it."""
+def _options(
+    count: Column, comments: dict, ask: list[str], totals: tuple[np.ndarray, int] = (np.zeros(0), 1)
+) -> dict[str, Any]:
+    """How counts come about, as far as they show it; totals of complete times, and of how many places each is."""
     amounts = np.asarray(count.amounts)
     below = amounts[amounts < 0]
     if len(below):
-        sd = float(np.sqrt(np.mean(below**2)))  # of cells with nobody, half fall below 0
+        sd = _noise_sd(-below, *totals)
         ask.append(
             f"{len(below):,} counts are negative, as noise for privacy makes them: noise = laplace with sd = {sd:.3g}, "
-            "from the negative ones; give the sd that was used (Laplace: its scale times 1.414)."
+            "from the negative ones and from how totals vary; give the sd that was used (Laplace: its scale times "
+            "1.414)."
         )
         comments["options", "noise"] = "how counts differ from the truth: gaussian, laplace or geometric, with sd"
         comments["options", "sd"] = "the standard deviation of a count; guessed"
@@ -268,6 +372,44 @@ def _options(count: Column, comments: dict, ask: list[str]) -> dict[str, Any]:
     )
     comments["options", "rate"] = "the share of individuals that is counted"
     return {"noise": "poisson", "rate": 1.0}
+
+
+def _totals(time: Column, place: Column, count: Column) -> np.ndarray:
+    """Totals of all places at the times that have all of them, in the order of the file."""
+    if time.missing:
+        return np.zeros(0)
+    sums = np.bincount(time.codes, weights=count.amounts)
+    return sums[(np.bincount(time.codes) == place.distinct) & np.isfinite(sums)]
+
+
+def _noise_sd(below: np.ndarray, totals: np.ndarray, n_places: int) -> float:
+    """The standard deviation of Laplace noise: by how far counts go below 0, and by totals that hardly change.
+
+    How far Laplace noise goes below 0 is exponential with the noise's own scale, whatever the count was. Totals of one
+    population differ by the noise of all places; their successive differences leave out slow changes.
+    """
+    k, n, sd = len(below), len(totals) - 1, float(np.sqrt(2) * np.mean(below))
+    if n < 2:
+        return sd
+    by_totals = float(np.sqrt(np.mean(np.diff(totals) ** 2) / (2 * n_places)))
+    if by_totals > sd * (1 + 2 * np.sqrt(1 / k + 1 / n)):
+        return sd  # the population itself changes
+    return (k * sd + n * by_totals) / (k + n)
+
+
+def _refuse_mistake(profile: FileProfile, count: Column, totals: np.ndarray, n_places: int) -> None:
+    """Refuse a few negative counts where totals show that there is next to no noise."""
+    bad = count.amounts < 0
+    if not 0 < bad.sum() <= 3 or not count.whole or len(totals) < 5:
+        return
+    noise = 1.4826 * float(np.median(np.abs(np.diff(totals)))) / np.sqrt(2 * n_places)
+    if -count.amounts[bad].min() > 10 * max(noise, 0.5):
+        i = int(np.argmax(bad))
+        raise DataError(
+            f"{profile.path.name}: column {count.name!r} is negative in {int(bad.sum())} of {len(bad)} rows, and "
+            f"totals vary too little for noise of that size. First: {profile.row(i)} has {count.value(i)!r}.",
+            hint="correct such rows.",
+        )
 
 
 def _ask_about_the_year(n_times: int, ask: list[str]) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile
+from sumwise.study.recognise.bags import COUNTED
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins.words import is_total_row
 
-COUNTS = ("count*", "n", "impressions", "displays", "people", "freq*")
+COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
 METHODS = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair")
@@ -31,11 +33,15 @@ def _cells(profile: FileProfile) -> Guess | None:
     count = next((c for c in numbers if profile.is_called(c, COUNTS)), None)
     total = next((c for c in numbers if c is not count and profile.is_called(c, SUMS)), None)
     if count is None or total is None:
+        _refuse_withheld(profile, total)
         return None
     fits = (total.amounts <= count.amounts) | np.isnan(total.amounts) | np.isnan(count.amounts)
-    if not fits.mean() >= 0.9 and not _noisy(profile):
+    below = bool((count.amounts < 0).any() or (total.amounts < 0).any())  # noise, which the check below speaks of
+    if not fits.mean() >= 0.9 and not _noisy(profile) and not below:
         return None
-    attributes = [c.name for c in profile.columns if c not in (count, total) and c.name not in EXTRA]
+    rest = [c for c in profile.columns if c not in (count, total) and c.name not in EXTRA]
+    ratios = [c for c in rest if _is_ratio(c, profile)]
+    attributes = [c.name for c in rest if c not in ratios]
     if not attributes:
         return None
     data, comments = profile.opening()
@@ -45,7 +51,28 @@ def _cells(profile: FileProfile) -> Guess | None:
     columns: dict[str, Any] = {"attributes": attributes, "count": count.name, "label_sum": total.name}
     ask = _check_cells(profile, (count, total), fits, attributes, data)
     seen = f"{profile.n_rows:,} cells with {count.name} and {total.name}"
-    return Guess("maxent", 0.9, seen, data, columns, comments=comments, ask=ask, methods=METHODS)
+    unused = {c.name: "no level of a cell: numbers with decimals, such as a rate" for c in ratios}
+    return Guess("maxent", 0.9, seen, data, columns, {}, comments, ask, METHODS, unused=unused)
+
+
+def _is_ratio(column: Column, profile: FileProfile) -> bool:
+    """Whether a column of a cell holds a number with decimals in place of a level: a rate, or what was spent."""
+    return column.amounts is not None and not column.whole and column.distinct > 0.2 * profile.n_rows
+
+
+def _refuse_withheld(profile: FileProfile, total: Column | None) -> None:
+    """Refuse cells whose counts were read as text, since some are withheld."""
+    column = next((c for c in profile.columns if c.amounts is None and profile.is_called(c, COUNTS)), None)
+    if column is None or (total is None and not any(profile.is_called(c, SUMS) for c in profile.columns)):
+        return
+    bad = column.texts.fillna("").map(is_withheld).to_numpy(dtype=bool)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise DataError(
+            f"{profile.path.name}: column {column.name!r} is withheld in {int(bad.sum())} of {len(bad)} rows. First: "
+            f"{profile.row(i)} has {column.value(i)!r}.",
+            hint="leave such counts empty, and give what is known of them in columns low and high.",
+        )
 
 
 def _noisy(profile: FileProfile) -> bool:
@@ -71,6 +98,10 @@ def _check_cells(
     totals = [(a, name) for a in attributes if profile[a].texts is not None for name in _total_names(profile[a])]
     if not totals:
         return []
+    if all(any(profile[a].value(i) == name for a, name in totals) for i in range(profile.n_rows)):
+        data["missing"] = sorted({name for _, name in totals})
+        shown = ", ".join(map(repr, data["missing"]))
+        return [f"{shown} is taken to mean that a table is not by that attribute; no row has all attributes."]
     data["without"] = [{a: name} for a, name in totals]
     return [f"left out: rows of totals ({', '.join(f'{a} = {name}' for a, name in totals[:5])})."]
 
@@ -93,6 +124,8 @@ def _rows(profile: FileProfile) -> Guess | None:
     )
     if label is None:
         return None
+    if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
+        return None  # rows are counts or percents of many people
     alone = [
         c.name
         for c in profile.columns
@@ -106,8 +139,22 @@ def _rows(profile: FileProfile) -> Guess | None:
         data["missing"] = words
         comments["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
+    ask = _same_but_case(label)
     if alone:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in alone]
         comments["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
     seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
-    return Guess("maxent", 0.5, seen, data, columns, comments=comments, methods=METHODS)
+    return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, METHODS)
+
+
+def _same_but_case(label: Column) -> list[str]:
+    """Words on classes that are the same but for capitals or spaces."""
+    found: dict[str, list[str]] = {}
+    for name in [] if label.texts is None else label.texts.dropna().unique().tolist():
+        found.setdefault("".join(name.lower().split()), []).append(name)
+    return [
+        f"{' and '.join(map(repr, same))} are taken for different classes of {label.name}; if they are one, write them "
+        "alike."
+        for same in found.values()
+        if len(same) > 1
+    ]

@@ -12,11 +12,12 @@ from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import APART, TOGETHER, Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.wide import METHODS
+from sumwise.study.recognise.margins.wide import METHODS, MOST_OVER
 
 SIDES = ("side", "kind", "margin", "type", "dimension", "axis")
 OPTIONS = ("option", "k", "name", "category", "choice", "level", "label")
 VOTES = ("votes", "count", "n", "number", "value", "total", "people")
+CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 ROW_WORDS = ("row", "rows", "group", "groups", "race", "who", "age", "sex", "demographic", "population")
 
 
@@ -30,8 +31,8 @@ def guess_long(profile: FileProfile) -> Guess | None:
     contest = [c for c in contest if _is_contest(c, found)]
     if not _unique([*contest, unit, side, option], profile.n_rows):
         contest = [c for c in profile.columns if c not in found and c.distinct > 1]
-        if not _unique([*contest, unit, side, option], profile.n_rows):
-            return None
+        if not _unique([*contest, unit, side, option], profile.n_rows) or not _whole_contests(contest, found):
+            _refuse_two_lines(profile, found)
     first, second = _side_names(side)
     columns = {"unit": unit.name, "side": side.name, "option": option.name, "votes": votes.name}
     columns |= {"row": first, "col": second}
@@ -45,7 +46,14 @@ def guess_long(profile: FileProfile) -> Guess | None:
         data["absent"] = "zero"
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
         ask.append("some options have no row in some units; they are taken for no votes.")
+    _leave_out_totals(profile, found, data, ask)
     data |= {"mismatch": profile.given["mismatch"]} if "mismatch" in profile.given else {}
+    if "mismatch" not in data and not contest and _fewer(found, data):
+        data["mismatch"] = "no_vote"
+        comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
+        ask.append(
+            f"there are fewer of {second!r} than of {first!r}: those missing are taken for people who didn't vote."
+        )
     entries = _contests(contest) if contest else []
     pool = option.numbers is None  # numbers may stand for something else in every contest
     if entries:
@@ -72,6 +80,68 @@ def guess_long(profile: FileProfile) -> Guess | None:
     )
 
 
+def _whole_contests(contest: list[Column], found: tuple[Column, ...]) -> bool:
+    """Whether every contest has both sides."""
+    if not contest:
+        return True
+    both = pd.Series(found[1].codes).groupby(_together(contest)).nunique()
+    return bool((both == 2).all())
+
+
+def _refuse_two_lines(profile: FileProfile, found: tuple[Column, ...]) -> None:
+    """Refuse several lines for one unit, side and option, such as votes on the day and by mail."""
+    keys = _together([found[0], found[1], found[2]])
+    again = pd.Series(keys).duplicated().to_numpy()
+    i = int(np.argmax(again))
+    first = int(np.argmax(keys == keys[i]))
+    others = [c.name for c in profile.columns if c not in found and c.value(first) != c.value(i)]
+    apart = f" They differ in {', '.join(others[:3])}." if others else ""
+    raise DataError(
+        f"{profile.path.name}: {int(again.sum()):,} of {profile.n_rows:,} rows are two lines for one option of a unit. "
+        f"First: {profile.row(first)} and {profile.row(i)} ({found[0].value(i)}, {found[2].value(i)}).{apart}",
+        hint="add such lines up, or delete what stands there twice.",
+    )
+
+
+def _leave_out_totals(profile: FileProfile, found: tuple[Column, ...], data: dict[str, Any], ask: list[str]) -> None:
+    """Leave out options and units that are totals of the others, which would count people twice."""
+    unit, side, option, votes = found
+    left: list[dict[str, str]] = []
+    for column, within in ((option, [unit, side]), (unit, [side, option])):
+        if column.texts is None:
+            continue
+        total = column.texts.map(words.is_total_row, na_action="ignore").fillna(False).to_numpy(dtype=bool)
+        if not total.any() or total.mean() > 0.5:
+            continue
+        key = _together(within)
+        parts: Any = pd.Series(votes.amounts[~total]).groupby(key[~total]).sum()
+        own: Any = pd.Series(votes.amounts[total]).groupby(key[total]).sum()
+        names = column.texts[total].unique().tolist()
+        if not np.allclose(parts.reindex(own.index, fill_value=0.0), own, rtol=1e-6):
+            raise DataError(
+                f"{profile.path.name}: {column.name} {names[0]!r} reads like a total, and isn't the sum of the others.",
+                hint="leave such lines out, or correct them.",
+            )
+        left += [{column.name: name} for name in names]
+    if left:
+        data["without"] = left
+        shown = ", ".join(f"{k} = {v}" for line in left for k, v in line.items())
+        ask.append(f"left out: lines of totals ({shown}), which are the sum of the others.")
+
+
+def _fewer(found: tuple[Column, ...], data: dict[str, Any]) -> bool:
+    """Whether the second side counts clearly fewer than the first in nearly every unit: some didn't vote."""
+    unit, side, _, votes = found
+    keep = np.ones(len(votes.amounts), dtype=bool)
+    for line in data.get("without", ()):
+        for column in (c for c in found[:3] if c.name in line):
+            keep &= (column.texts != line[column.name]).fillna(True).to_numpy(dtype=bool)
+    here = [keep & (side.texts == name).fillna(False).to_numpy(dtype=bool) for name in _side_names(side)]
+    one, two = (np.bincount(unit.codes, weights=np.where(rows, votes.amounts, 0.0)) for rows in here)
+    ratio = one[one > 0] / np.maximum(two[one > 0], 1.0)
+    return bool(len(ratio) and (ratio >= 1).mean() > 0.98 and float(np.median(ratio)) > MOST_OVER)
+
+
 def refuse_half_long(profile: FileProfile) -> None:
     """Refuse one row per unit and candidate in which the groups are repeated, which no reader takes apart."""
     for unit in (c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 2):
@@ -88,6 +158,29 @@ def refuse_half_long(profile: FileProfile) -> None:
                 f"{unit.distinct:,} units.",
                 hint=f"give each {unit.name} one row, with a column of {votes[0].name} for each {options[0].name}.",
             )
+
+
+def refuse_outcomes_alone(profile: FileProfile) -> None:
+    """Refuse one row per unit and candidate with its votes and nothing about groups: one side of margins."""
+    units = [c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 1.5]
+    votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES[:2])]
+    options = [c for c in profile.columns if c.texts is not None and words.called(c, CANDIDATES) and c not in units]
+    options.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if words.called(c, (word,))))
+    units.sort(key=lambda c: -c.distinct)
+    if (
+        not units
+        or not votes
+        or not options
+        or any(words.like_group(c) for c in profile.columns if c.amounts is not None)
+    ):
+        return
+    if _pairs([*units, options[0]]) > 0.8 * profile.n_rows:
+        raise DataError(
+            f"{profile.path.name} has one row per {units[0].name} and {options[0].name}, with {votes[0].name}: "
+            "outcomes alone, and in rows.",
+            hint=f"give each {units[0].name} one row, with a column of {votes[0].name} for each {options[0].name}, and "
+            "columns for the groups, in that file or in a second one.",
+        )
 
 
 def _is_fixed(column: Column, unit: Column) -> bool:

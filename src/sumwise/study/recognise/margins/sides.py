@@ -12,7 +12,16 @@ from sumwise.errors import DataError
 from sumwise.frames.margins import rounding
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, matrix, parts_of, sums, whole_runs
+from sumwise.study.recognise.margins.sums import (
+    AGREE,
+    clean_rows,
+    families,
+    matrix,
+    nested_sums,
+    parts_of,
+    sums,
+    whole_runs,
+)
 
 ROUNDED = 1e-6  # relative to a total: what differs by less was rounded
 NEAR, FAR, FEW = 0.1, 0.2, 0.05
@@ -59,12 +68,51 @@ def find_sides(profile: FileProfile) -> Sides | None:
     """The groups and the outcomes, or None where the file has no two sides."""
     pool = [c for c in profile.columns if c.amounts is not None and not words.called(c, words.PLACES)]
     pool = [c for c in pool if np.isfinite(c.amounts).any()]
+    errors = [c for c in pool if words.called(c, words.ERRORS)]
+    pool = [c for c in pool if c not in errors]
     if profile.n_rows < 2 or len(pool) < 2:
         return None
     kinds = {c.name: kind_of(c) for c in pool}
+    nested = _nested(pool, kinds)
+    sides = _of_wholes(pool, kinds, nested, profile.n_rows)
+    if sides is None:
+        inside = {whole.name for whole, _ in nested}
+        sides = _sides([c for c in pool if c.name not in inside], kinds, profile.n_rows)
+        if sides is not None:
+            sides.unused |= {whole.name: f"the sum of {', '.join(c.name for c in parts)}" for whole, parts in nested}
+    if sides is not None:
+        sides.unused |= {c.name: "a margin of error or a difference, no count of people" for c in errors}
+    return sides
+
+
+def _nested(pool: list[Column], kinds: dict[str, str]) -> list[tuple[Column, list[Column]]]:
+    """Columns of counts that are the sum of columns beside them, but for those that count everybody."""
+    counts = [c for c in pool if kinds[c.name] == "count"]
+    found = nested_sums(counts, _usable(counts)) if counts else []
+    return [(whole, parts) for whole, parts in found if not counts_all(whole)]
+
+
+def _of_wholes(
+    pool: list[Column], kinds: dict[str, str], nested: list[tuple[Column, list[Column]]], n_rows: int
+) -> Sides | None:
+    """The sides where one of them consists of sums (dem_total, rep_total), whose parts are then left out."""
+    if len(nested) < 2:
+        return None
+    parts = {c.name: whole.name for whole, some in nested for c in some}
+    sides = _sides([c for c in pool if c.name not in parts], kinds, n_rows)
+    wholes = {whole.name for whole, _ in nested}
+    if sides is None or not any(set(side.names) <= wholes for side in (sides.groups, *sides.contests)):
+        return None
+    sides.unused |= {name: f"a part of {whole}" for name, whole in parts.items()}
+    return sides
+
+
+def _sides(pool: list[Column], kinds: dict[str, str], n_rows: int) -> Sides | None:
+    """The groups and the outcomes among some columns."""
+    kinds = dict(kinds)
     found = _closed(pool, kinds)
     _perhaps_percents(pool, kinds, found)
-    found += _loose(pool, kinds, found, profile.n_rows)
+    found += _loose(pool, kinds, found, n_rows)
     pairs = [(g, o, score) for g, o in itertools.permutations(found, 2) if (score := _score(g, o)) is not None]
     if not pairs:
         return None
@@ -73,8 +121,9 @@ def find_sides(profile: FileProfile) -> Sides | None:
     if "count" not in (groups.kind, outcomes.kind) and counted and not _totals(pool, kinds):
         groups, outcomes, _ = max(counted, key=lambda pair: pair[2])  # shares of unknown totals, beside the counts
     contests = _contests(groups, outcomes, found)
-    guessed = not any(words.like_group(c) for c in groups.columns) and not any(
-        words.like_outcome(c) for side in contests for c in side.columns
+    guessed = groups.leaning < 0 or (
+        not any(words.like_group(c) for c in groups.columns)
+        and not any(words.like_outcome(c) for side in contests for c in side.columns)
     )
     sides = Sides(groups, contests, guessed=guessed)
     _explain(sides, pool, kinds, found)
@@ -239,10 +288,17 @@ def _runs_on(column: Column) -> bool:
 
 
 def is_total(column: Column) -> bool:
-    """Whether a name says that a column counts everybody."""
+    """Whether a name says that a column counts everybody, or all of some."""
+    return counts_all(column) or words.called(column, ("total*", "tot", "totpop", "totvap"))
+
+
+def counts_all(column: Column) -> bool:
+    """Whether a name says that a column counts everybody: total votes, ballots cast; not dem_total."""
     parts = name_parts(column.name)
-    alone = parts and all(p.isdigit() or words.called(replace(column, name=p), words.TOTALS) for p in parts)
-    return bool(alone) or words.called(column, ("total*", "tot", "totpop", "totvap"))
+    known = [replace(column, name=p) for p in parts if not p.isdigit()]
+    return any(words.called(c, words.TOTALS) for c in known) and all(
+        words.called(c, (*words.TOTALS, *words.COUNTED)) for c in known
+    )
 
 
 # --- which two
@@ -251,10 +307,11 @@ def is_total(column: Column) -> bool:
 def _score(groups: Side, outcomes: Side) -> float | None:
     if set(groups.names) & set(outcomes.names) or (outcomes.total is not None and outcomes.total in groups.columns):
         return None
+    equal = groups.family is not None and groups.family == outcomes.family  # votes by party and by candidate, say
     if (
         (groups.total is not None and groups.total in outcomes.columns)
         or groups.leaning < outcomes.leaning
-        or groups.leaning < 0
+        or (groups.leaning < 0 and not equal)
         or outcomes.leaning > MOST_LIKE_GROUPS
     ):
         return None
@@ -265,7 +322,7 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     fit = relation(groups, outcomes)
     mean = -1.0 if any(words.like_outcome(c) for c in outcomes.columns) and not outcomes.closed else outcomes.leaning
     score = groups.leaning - mean + 0.5 * groups.closed + 0.3 * outcomes.closed
-    score += 1.5 * (groups.family is not None and groups.family == outcomes.family)
+    score += 1.5 * equal - 2.0 * (groups.leaning < 0)
     score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]
     score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
     score -= 0.05 * all(

@@ -125,6 +125,30 @@ def _apart(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return sorted(kept)
 
 
+def nested_sums(columns: list[Column], rows: np.ndarray, most: int = 8) -> list[tuple[Column, list[Column]]]:
+    """Columns that are the sum of those just before or just after them, and are exceeded by some other column.
+
+    A column that no other exceeds counts everybody, and is no part of a side anyhow.
+    """
+    columns = columns[:MOST]
+    if len(columns) < 3 or rows.sum() < 2:
+        return []
+    values = matrix(columns)[rows]
+    found: list[tuple[Column, list[Column]]] = []
+    for k, whole in enumerate(columns):
+        others = np.delete(values, k, axis=1)
+        if ((values[:, [k]] >= others).all(axis=1)).mean() >= AGREE or not values[:, k].any():
+            continue
+        spans = [(k - m, k) for m in range(2, most + 1)] + [(k + 1, k + 1 + m) for m in range(2, most + 1)]
+        for i, j in spans:
+            inside = i >= 0 and j <= len(columns)
+            part = values[:, i:j] if inside else values[:, :0]
+            if inside and _equal(part.sum(axis=1), values[:, k]) and (part.sum(axis=0) > 0).sum() > 1:
+                found.append((whole, columns[i:j]))
+                break
+    return found
+
+
 def whole_runs(shares: list[Column], rows: np.ndarray, whole: float) -> list[list[Column]]:
     """Neighbouring columns that sum to the whole, but for rounding, in nearly every row."""
     runs, i = [], 0

@@ -19,10 +19,12 @@ from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, kind_of, relation
 from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
 
+WORDED = re.compile(r"[$€£~≈<>]?\s*\d[\d,. ]*\D{0,12}")  # one number, with words or signs about it
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 ENOUGH = 3000  # rows that show which columns add up
 FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_CODES = 12  # distinct numbers that may be codes
+FEWEST_ABSTAIN = 0.02  # of everybody: in fewer, what is called abstention isn't
 LEAST_OVER = 1.05  # times the voters: up to this it matters little who is missing
 MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
@@ -56,9 +58,12 @@ def guess_wide(profile: FileProfile) -> Guess | None:
         return None
     sides = _whole(sides, profile)
     _refuse_withheld(profile, sides)
+    _refuse_worded(profile, sides)
     _refuse_two_counts(profile, sides.groups)
+    _refuse_sum_among(profile, sides)
     reading = Reading(profile, sides)
     _leave_out_totals(reading)
+    _refuse_several_rows(reading)
     reading.columns |= _unit(reading)
     _repeated_units(reading)
     _refuse_nameless_copies(reading)
@@ -114,7 +119,7 @@ def _leave_out_totals(reading: Reading) -> None:
     named = [c for c in profile.columns if c.texts is not None and c not in used]
     texts = [c for c in named if c.doubtful is None or words.called(c, words.UNITS)]
     for i in np.flatnonzero(np.isnan(numbers).all(axis=1)).tolist():
-        if any(c.value(i) for c in texts):
+        if any(c.value(i) for c in texts) or any(c.texts is not None and c.value(i) for c in used):
             reading.out[i] = "holds no number"
     for c in texts:
         if c.distinct > 0.5 * profile.n_rows or words.called(c, words.UNITS):
@@ -150,6 +155,7 @@ def _unit(reading: Reading) -> dict[str, Any]:
     if named:
         return {"unit": named[0].name}
     free = [c for c in free if words.called(c, words.UNITS) or (c.texts is not None and c.distinct > 1)]
+    free.sort(key=lambda c: not words.called(c, words.UNITS))
     for i, a in enumerate(free):
         for b in free[i + 1 :]:
             if len(set(zip(a.codes[keep].tolist(), b.codes[keep].tolist()))) == n:
@@ -208,6 +214,65 @@ def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
         )
 
 
+def _refuse_worded(profile: FileProfile, sides: Sides) -> None:
+    """Refuse a column that belongs to a side by its name and holds numbers with words, which nobody would miss."""
+    used = {c.name for side in (sides.groups, *sides.contests) for c in side.columns}
+    places = [k for k, c in enumerate(profile.columns) if c.name in used]
+    for k, c in enumerate(profile.columns):
+        if c.amounts is not None or c.name in used:
+            continue
+        among = min(places) < k < max(places) and c.distinct < profile.n_rows
+        if words.called(c, words.UNITS) or not (among or words.like_group(c) or words.like_outcome(c)):
+            continue
+        there = c.texts.dropna()
+        worded = [t for t in there.unique().tolist() if WORDED.fullmatch(t)]
+        if len(there) and there.isin(worded).mean() > 0.8:
+            raise DataError(
+                f"{profile.path.name}: column {c.name!r} holds no plain numbers, such as {worded[0]!r}, and by its "
+                "name or place it belongs to the groups or outcomes.",
+                hint="write its numbers without words and signs, or delete the column.",
+            )
+
+
+def _refuse_sum_among(profile: FileProfile, sides: Sides) -> None:
+    """Refuse outcomes of which one holds about the sum of all others: ballots, under a name that doesn't say so."""
+    for side in (s for s in sides.contests if s.kind == "count" and not s.closed and len(s.columns) > 2):
+        rows = clean_rows(side.columns)
+        whole = sums(side.columns)
+        for c in side.columns:
+            rest = (whole - c.amounts)[rows] / np.maximum(c.amounts[rows], 1e-300)
+            if len(rest) > 9 and (rest <= 1).mean() > 0.95 and (rest > 0.9).mean() > 0.9:
+                others = [other.name for other in side.columns if other is not c]
+                raise DataError(
+                    f"{profile.path.name}: {c.name!r} holds about the sum of {', '.join(others[:6])} "
+                    f"({np.median(rest):.1%} of it in the median unit): is it a total of votes, or a candidate?",
+                    hint="delete the column if it is a total; if it is a candidate, add a column with the total.",
+                )
+
+
+def _refuse_several_rows(reading: Reading) -> None:
+    """Refuse units with several rows (election day, absentee) that repeat their groups: people would count twice."""
+    profile, keep = reading.profile, reading.keep
+    groups = reading.sides.groups.columns
+    n = int(keep.sum())
+    used = {c.name for side in (reading.sides.groups, *reading.sides.contests) for c in side.columns}
+    for unit in profile.columns:
+        codes = unit.codes[keep]
+        n_units = len(np.unique(codes))
+        if unit.name in used or not words.called(unit, words.UNITS) or not 1 < n_units <= n / 1.5:
+            continue
+        fixed = [pd.Series(c.amounts[keep]).groupby(codes).nunique().le(1).mean() > 0.95 for c in groups]
+        if all(fixed) and any(c.distinct > 0.5 * n_units for c in groups):
+            first = unit.value(int(np.flatnonzero(keep)[0]))
+            rows = np.flatnonzero((unit.codes == unit.codes[keep][0]) & keep).tolist()
+            raise DataError(
+                f"{profile.path.name}: {n:,} rows hold {n_units:,} values of {unit.name}, and the groups "
+                f"({', '.join(c.name for c in groups[:4])}) are the same in all rows of each: people would be counted "
+                f"several times. First: {first!r} ({', '.join(profile.row(i) for i in rows[:5])}).",
+                hint=f"give each {unit.name} one row: add up its votes.",
+            )
+
+
 def _refuse_two_counts(profile: FileProfile, groups: Side) -> None:
     """Refuse groups that were counted in several years, where no sum shows which count belongs to the votes."""
     marked = {} if groups.closed else words.by_contest(groups.columns)
@@ -258,6 +323,7 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     columns, data = _side_keys("outcomes", side), {}
     total = _trusted(reading, side, _total(reading, side))
     _check_percents(reading, side, total)
+    _ask_of_whom(reading, total)
     everybody = total.name if total is not None else _without_column(reading, side)
     columns |= {} if everybody is None else {"total": everybody}
     for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
@@ -276,29 +342,59 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     return {"columns": columns, "data": data}
 
 
+def _abstain(side: Side) -> float:
+    """The share of outcomes that are no vote, in the median unit."""
+    away = [c for c in side.columns if is_nonvoting(c.name)]
+    whole = {"percent": 100.0, "share": 1.0}[side.kind]
+    return float(np.nanmedian(sums(away))) / whole if away else 0.0
+
+
 def _check_percents(reading: Reading, side: Side, total: Column | None) -> None:
     """Refuse percents of the votes beside groups of everybody; where nothing shows that, say of whom they are taken."""
     groups = reading.sides.groups
-    if side.kind == "count" or not side.closed or total is None or any(is_nonvoting(c.name) for c in side.columns):
+    if side.kind == "count" or not side.closed or total is None or "total" in reading.profile.given:
         return
+    if _abstain(side) > FEWEST_ABSTAIN:
+        return
+    ends = {part for c in side.columns for part in name_parts(c.name)}
     used = {total.name, *groups.names, *(name for s in reading.sides.contests for name in s.names)}
     for c in reading.profile.columns:
-        if c.amounts is None or c.name in used or not words.called(c, (*words.VOTED, "cast")) or not c.whole:
+        own = is_total(c) and bool(set(name_parts(c.name)) & ends)  # pres_total, beside pres_dem
+        if c.amounts is None or c.name in used or not c.whole:
+            continue
+        if not (own or words.called(c, (*words.VOTED, "cast"))):
             continue
         rows = np.isfinite(c.amounts) & np.isfinite(total.amounts) & reading.keep
         fewer = c.amounts[rows] < total.amounts[rows]
-        if (c.amounts[rows] <= total.amounts[rows]).all() and fewer.mean() > 0.9 and np.median(c.amounts[rows]) > 1:
+        most = (c.amounts[rows] <= total.amounts[rows]).mean() > 0.98
+        if most and fewer.mean() > 0.9 and np.median(c.amounts[rows]) > 1:
             raise DataError(
                 f"{reading.profile.path.name}: {', '.join(side.names[:4])} sum to 100%, and {c.name} counts fewer "
                 f"people than {total.name}: are they percents of {c.name} or of {total.name}?",
-                hint=f"write votes as counts; or give groups of those in {c.name}; or delete {c.name} if percents are "
-                f"of {total.name}.",
+                hint=f"write votes as counts; or give groups of those in {c.name}; or --total {c.name} if groups are "
+                f"spread alike among them; or delete {c.name} if percents are of {total.name}.",
             )
     if groups.kind == "count":
         reading.ask.append(
             f"{', '.join(side.names[:4])} are taken as {side.kind}s of {total.name}, all people in the groups; if some "
             "of them didn't vote, write votes as counts."
         )
+
+
+def _ask_of_whom(reading: Reading, total: Column | None) -> None:
+    """Ask of whom groups are shares, where the file has another total of more people than the one that is used."""
+    groups = reading.sides.groups
+    if groups.kind == "count" or total is None or "total" in reading.profile.given:
+        return
+    for c in reading.profile.columns:
+        if c.amounts is None or not c.whole or c.name == total.name or not is_total(c):
+            continue
+        if (c.amounts >= total.amounts).mean() > 0.9 and (c.amounts > total.amounts).mean() > 0.5:
+            reading.ask.append(
+                f"{', '.join(groups.names[:4])} are taken as {groups.kind}s of {total.name}; if they are of {c.name}, "
+                "that assumes that all groups voted alike."
+            )
+            return
 
 
 def _without_column(reading: Reading, side: Side) -> float | None:
@@ -545,6 +641,11 @@ def _finished(reading: Reading) -> Guess:
             f"{', '.join(other[:6])} are not; name those in groups to use them instead."
         )
     reading.ask += [line for side in sides.contests for line in _same_candidate(side)]
+    reading.ask += [
+        f"column {c.name} is empty and isn't used; formulas of a workbook have values once it was saved there."
+        for c in profile.columns
+        if c.missing == profile.n_rows and (words.like_group(c) or words.like_outcome(c) or is_total(c))
+    ]
     reading.comments["columns", "groups"] = "who they are; swap with outcomes if it is the other way round"
     left = _left_out(reading)
     score = _score(sides)

@@ -32,6 +32,8 @@ UNITS = (
     "constituency",
     "state",
     "code",
+    "split*",
+    "portion",
 )
 GROUPS = (
     "white*",
@@ -97,6 +99,8 @@ OUTCOMES = (
     "sen",
 )
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
+PARTY = (*PARTIES, "oth", "d", "r", "l", "g", "i", "o")  # also as the letter at the end of PRES16D
+CODED = re.compile(r"([GPSRC]\d{2}[A-Z0-9]{3})[A-Z][A-Z0-9]{2,3}")  # G20PREDBID: year and office, party, candidate
 EITHER = ("other*", "oth", "rest", "unknown*", "mixed", "multi*", "two", "undeclared", "misc")
 TOTALS = (
     "total*",
@@ -112,14 +116,39 @@ TOTALS = (
     "vap",
     "cvap",
     "registered",
+    "population",
+    "persons",
+    "people",
+    "electors",
+    "electorate",
+    "inscrits",
+    "votants",
+    "wahlberechtigte",
 )
+COUNTED = (
+    "cast",
+    "counted",
+    "issued",
+    "voters",
+    "number",
+    "no",
+    "of",
+    "total*",
+    "active",
+    "valid",
+    "last",
+    "registered",
+)
+"""Words beside one of the totals that change nothing: ballots cast, number of voters."""
+ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
 VOTED = ("turnout", "voted", "ballots", "votes", "yes")
 SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
 PLACES = ("lat", "latitude", "lon", "lng", "longitude", "x_coord", "y_coord", "easting", "northing", "area", "shape*")
 AGES = re.compile(r"(x|age)?\s*\d{2}\s*(\D{0,4}\s*\d{2}|\+|plus)?\s*(\+|plus)?", re.IGNORECASE)
 TOTAL_ROW = re.compile(
     r"(grand |sub-?|overall )?totals?\b.*|(county|state|city|district)-?wide|sum|all (units|precincts|counties)|"
-    r".*\b(sub)?totals?:?|percent(age)?s?( of total)?|pct|%|shares?|average|mean|median",
+    r".*\b(sub)?totals?:?|percent(age)?s?( of total)?|pct|%|shares?|average|mean|median|all|insgesamt|gesamt|summe|"
+    r"totale?|totaal|totalt|suma|razem|итого|всего|合计|总计|小计|合計|المجموع",
     re.IGNORECASE,
 )
 
@@ -137,7 +166,7 @@ def like_group(column: Column) -> bool:
 
 def like_outcome(column: Column) -> bool:
     """Whether a name says what people chose."""
-    return called(column, OUTCOMES) or is_nonvoting(column.name)
+    return called(column, OUTCOMES) or is_nonvoting(column.name) or CODED.fullmatch(column.name) is not None
 
 
 def leaning(columns: list[Column]) -> float:
@@ -157,6 +186,8 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
     ``dem_16, rep_16, dem_20, rep_20`` are two contests, 16 and 20; ``C1, C2, C3`` are one.
     """
     parts = {c.name: name_parts(c.name) for c in columns}
+    if (marked := _without_party(columns, parts)) is not None:
+        return marked
     for place in (-1, 0):
         found: dict[str, list[Column]] = {}
         for c in columns:
@@ -170,6 +201,24 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
         if several and distinct and not party and _alike(found, rest):
             return found
     return {"": columns}
+
+
+def _without_party(columns: list[Column], parts: dict[str, list[str]]) -> dict[str, list[Column]] | None:
+    """Contests by what is left of names without the party: PRES16D, PRES16R, SEN16D, SEN16R, or G20PREDBID."""
+    codes = {c.name: CODED.fullmatch(c.name) for c in columns}
+    marks = {name: code[1] for name, code in codes.items() if code is not None}
+    if len(marks) < len(columns):
+        for place in (-1, 0):
+            ends = {name: some[place] for name, some in parts.items() if len(some) > 1}
+            if len(ends) == len(columns) and all(any(has_word(e, word) for word in PARTY) for e in ends.values()):
+                marks = {name: " ".join(_unmarked(some, place)) for name, some in parts.items()}
+                break
+        else:
+            return None
+    found: dict[str, list[Column]] = {}
+    for c in columns:
+        found.setdefault(marks[c.name], []).append(c)
+    return found if len(found) > 1 and all(len(some) > 1 for some in found.values()) else None
 
 
 def _unmarked(parts: list[str], place: int) -> list[str]:
@@ -197,15 +246,35 @@ def cumulative(profile: FileProfile) -> list[str]:
 def transposed(profile: FileProfile) -> list[str]:
     """Words on a file whose rows are what columns should be: groups and outcomes in its first column."""
     first = next((c for c in profile.columns if c.texts is not None), None)
+    wide = len(profile.columns) > 2 * profile.n_rows  # more columns than rows, as no file of units has
+    if first is None and wide and len(profile.columns) > 20:
+        return [f"It has {len(profile.columns)} columns and {profile.n_rows} rows: are rows and columns swapped?"]
     if first is None or profile.n_rows > 60:
         return []
     names = [replace(first, name=str(text)) for text in first.texts.dropna().tolist()]
     groups, outcomes = sum(map(like_group, names)), sum(map(like_outcome, names))
-    if groups > 1 and outcomes and groups + outcomes > 0.5 * len(names):
+    if groups + outcomes > 1 and (wide or (groups > 1 and outcomes and groups + outcomes > 0.5 * len(names))):
         return [
             f"The rows of {first.name!r} read like groups and outcomes: give each unit a row, and these the columns."
         ]
     return []
+
+
+def one_sided(profile: FileProfile) -> list[str]:
+    """Words on a file with outcomes and no groups, or with groups and no outcomes; or with flows that are known."""
+    numbers = [c for c in profile.columns if c.amounts is not None]
+    if {"origin", "destination"} <= {c.name.lower() for c in profile.columns}:
+        return ["It holds flows from origin to destination, which sumwise estimates from counts over time."]
+    groups = [c.name for c in numbers if like_group(c)]
+    outcomes = [c.name for c in numbers if like_outcome(c) and not like_group(c)]
+    if bool(groups) == bool(outcomes) or len(groups) + len(outcomes) > 40:
+        return []
+    listed = ", ".join(map(repr, (groups or outcomes)[:4]))
+    here, lacking = ("groups of people", "an outcome") if groups else ("outcomes", "a group of people")
+    return [
+        f"{listed} read like {here}, and no column of numbers reads like {lacking}: margins need both sides, in one "
+        "file or in two."
+    ]
 
 
 def group_of_everybody(profile: FileProfile) -> list[str]:
