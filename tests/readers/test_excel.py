@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
 from sumwise.errors import DataError, UnknownName
@@ -85,4 +87,33 @@ def test_a_cell_far_away_takes_no_memory(book, monkeypatch):
     assert len(open_excel(book).frame) > 1
     monkeypatch.setattr("sumwise.readers.excel.MOST_ROWS", 4)
     with pytest.raises(DataError, match="more than 4 rows"):
+        open_excel(book)
+
+
+ENTITIES = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
+LAUGHS = '<!DOCTYPE l [<!ENTITY a "' + "x" * 1000 + '"><!ENTITY b "' + "&a;" * 100 + '"><!ENTITY c "' + "&b;" * 100
+SHEET, LINKS = "xl/worksheets/sheet1.xml", "xl/_rels/workbook.xml.rels"
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        (SHEET, "<worksheet", ENTITIES + "<worksheet"),
+        (SHEET, "<worksheet", LAUGHS + '">]><worksheet'),
+        (SHEET, 'r="B4"', 'r="ZZZZZZZZ4"'),
+        (SHEET, "<v>60</v>", "<v>" + "9" * 5000 + "</v>"),
+        (SHEET, "<v>60</v></c>", "<v>60</c>"),
+        (LINKS, "worksheets/sheet", "../../../etc/sheet"),
+    ],
+)
+def test_forged_parts_of_a_workbook_are_refused(book, part, old, new):
+    with zipfile.ZipFile(book) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    assert old in parts[part].decode()
+    value = b"<v>&a;&c;</v>" if "!ENTITY" in new else b"<v>40</v>"
+    parts[part] = parts[part].replace(old.encode(), new.encode()).replace(b"<v>40</v>", value)
+    with zipfile.ZipFile(book, "w") as forged:
+        for name, content in parts.items():
+            forged.writestr(name, content)
+    with pytest.raises(DataError):
         open_excel(book)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sumwise.errors import DataError
-from sumwise.readers import read_margins
+from sumwise.readers import read_margins, statistical
 from sumwise.readers.statistical import open_statistical
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -37,3 +37,19 @@ def test_what_is_none_is_refused(tmp_path):
     (tmp_path / "a.dta").write_text("a,b\n")
     with pytest.raises(DataError, match="can't be read"):
         open_statistical(tmp_path / "a.dta")
+
+
+def test_a_file_that_crashes_the_library_is_refused(tmp_path, monkeypatch):
+    pyreadstat.write_sav(VOTES, str(tmp_path / "v.sav"))
+    monkeypatch.setattr(statistical, "TRIAL", "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(DataError, match="ended the program that reads it"):
+        open_statistical(tmp_path / "v.sav")
+
+
+def test_cases_that_a_small_file_declares_are_refused(tmp_path):
+    pyreadstat.write_sav(VOTES, str(tmp_path / "v.sav"))
+    data = bytearray((tmp_path / "v.sav").read_bytes())
+    data[80:84] = (2**28).to_bytes(4, "little")  # the number of cases
+    (tmp_path / "v.sav").write_bytes(data)
+    with pytest.raises(DataError, match="come to more than|more than fit in memory"):
+        open_statistical(tmp_path / "v.sav")

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sumwise import checks
-from sumwise.errors import DataError
+from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 from sumwise.readers.grid import blank_remark, cell_text, column_names, column_values, filled, header_position
 from sumwise.readers.sheet import Sheet
@@ -29,9 +29,15 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     except Exception as error:  # zip, XML and openpyxl have no common one
         raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     try:
+        if not book.sheetnames:
+            raise DataError(f"{shown} has no sheet.", hint="is it an .xlsx file, and whole?")
         page, sheets = _page(book, shown, sheet), list(book.sheetnames)
         hidden = [name for name in sheets if book[name].sheet_state != "visible"]
         records = _records(page, shown)
+    except (SumwiseError, MemoryError):
+        raise
+    except Exception as error:  # cells are read only now, and what is wrong with one has no common error either
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     finally:
         book.close()
     if not records:
