@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Margins
-from sumwise.ecological import Bounds, EcologicalEM, voting_patterns
+from sumwise.ecological import Bounds, EcologicalEM, polarised_voting, voting_patterns
 from sumwise.errors import DataError
 
 
@@ -30,15 +30,21 @@ def test_findings_of_polarised_voting():
         found.polarisation.values, [est.shares_[0] - est.shares_[1], est.shares_[1] - est.shares_[0]]
     )
     text = found.to_text()
-    assert "candidate of choice of group black is A" in text
-    assert "voting is polarised" in text
+    assert "candidate of choice of black is A" in text
+    assert "Voting is polarised: the probability that the others prefer another candidate is >0.99." in text
 
 
 def test_agreement_and_doubt_are_said():
     agree, _ = polarised(shares=((0.8, 0.1, 0.1), (0.78, 0.12, 0.1)))
     assert "not polarised" in voting_patterns(EcologicalEM().fit(agree)).to_text()
-    close, _ = polarised(shares=((0.5, 0.4, 0.1), (0.3, 0.4, 0.3)))
-    assert "don't settle" in voting_patterns(EcologicalEM().fit(close)).to_text()
+    close, _ = polarised(shares=((0.5, 0.4, 0.1), (0.35, 0.37, 0.28)))
+    est = EcologicalEM().fit(close)
+    assert "undetermined" in voting_patterns(est).to_text()
+    for fit in (est, EcologicalEM().fit(agree)):  # findings and table follow one definition
+        table = polarised_voting({0: fit})
+        words = {"yes": "is polarised:", "no": "not polarised", "undetermined": "undetermined"}
+        for line, verdict in zip(voting_patterns(fit).to_text().splitlines(), table["polarised"]):
+            assert words[verdict] in line
 
 
 def test_same_seed_same_findings_and_others_weigh_by_size():

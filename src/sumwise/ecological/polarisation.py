@@ -11,7 +11,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
-from sumwise.ecological.voting_patterns import others_shares, probability_text
+from sumwise.ecological.voting_patterns import is_polarised, others_shares, probability_text
 from sumwise.errors import DataError
 
 __all__ = ["POLARISED", "decisive_groups", "polarised_voting"]
@@ -114,7 +114,7 @@ def _contest_rows(groups, found, winner, level) -> list[dict[str, Any]]:
         row["gap"] = cohesion - crossover
         row["overlap"] = overlap(ours, theirs)
         row["others differ"] = probability_text(differ)
-        row["polarised"] = "yes" if differ >= 0.95 else "no" if differ <= 0.05 else "undetermined"
+        row["polarised"] = is_polarised(differ)
         row["candidate won"] = names[c] == winner
         rows.append(row)
     return rows

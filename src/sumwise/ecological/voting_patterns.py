@@ -26,7 +26,8 @@ class VotingPatterns:
     ----------
     choice : pandas.DataFrame
         Per group its candidate of choice (the outcome with the largest share; not voting is none), the probability
-        that it is the largest, and the runner-up.
+        that it is the largest, the runner-up, and the probability that all others prefer another candidate: from 0.95
+        voting is called polarised, up to 0.05 not polarised, as in `polarised_voting`.
     cohesion : Estimate
         Per group the share that its candidate of choice has of it.
     crossover : Estimate
@@ -44,7 +45,7 @@ class VotingPatterns:
     >>> p = synthetic.precincts(80, 2, 2, random_state=1)
     >>> found = voting_patterns(EcologicalEM().fit(p.margins))
     >>> found.choice.columns.tolist()
-    ['group', 'candidate', 'probability', 'runner_up']
+    ['group', 'candidate', 'probability', 'runner_up', 'others_differ']
     """
 
     choice: pd.DataFrame
@@ -69,7 +70,7 @@ class VotingPatterns:
                 f"The candidate of choice of {group} is {candidate} (probability {likely}; "
                 f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
-                f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(percent)}"
+                f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(row['others_differ'])}"
             )
         return "\n".join(lines)
 
@@ -88,13 +89,22 @@ def probability_text(probability: float) -> str:
     return "<0.01" if probability < 0.01 else f"{probability:.2f}"
 
 
-def _verdict(percent: list[float]) -> str:
-    cohesion, crossover = percent[:3], percent[3:]
-    if cohesion[1] > 50 and crossover[2] < 50:
-        return "Most of the group and a minority of the others: voting is polarised, at this level."
-    if cohesion[1] > 50 and crossover[1] > 50:
-        return "A majority of either: voting on this candidate is not polarised."
-    return "The intervals don't settle whether voting is polarised."
+def is_polarised(differ: float) -> str:
+    """Return "yes", "no" or "undetermined", from the probability that all others prefer another candidate than a group.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.voting_patterns import is_polarised
+    >>> is_polarised(0.97), is_polarised(0.5), is_polarised(0.01)
+    ('yes', 'undetermined', 'no')
+    """
+    return "yes" if differ >= 0.95 else "no" if differ <= 0.05 else "undetermined"
+
+
+def _verdict(differ: float) -> str:
+    likely = f"the probability that the others prefer another candidate is {probability_text(differ)}"
+    verdict = {"yes": "Voting is polarised", "no": "Voting is not polarised"}.get(is_polarised(differ))
+    return f"{verdict}: {likely}." if verdict else f"Whether voting is polarised is undetermined: {likely}."
 
 
 def voting_patterns(
@@ -148,16 +158,17 @@ def voting_patterns(
     order = np.argsort(-shares, axis=1)
     best, second = order[:, 0], order[:, 1]
     probability = np.mean(draws.argmax(axis=2) == best, axis=0)
+    others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
     choice = pd.DataFrame(
         {
             "group": list(groups),
             "candidate": [outcomes[c] for c in best],
             "probability": probability,
             "runner_up": [outcomes[c] for c in second],
+            "others_differ": np.mean(draws.argmax(axis=2) != others_drawn.argmax(axis=2), axis=0),
         }
     )
     row = np.arange(len(groups))
-    others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
     gap = draws - others_drawn
     near = np.quantile(gap, tails, axis=0)
     across = np.quantile(others_drawn[:, row, best], tails, axis=0)

@@ -289,7 +289,7 @@ def _appendices(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None
     titles = {block["title"] for block in _blocks(report, "appendix") if block["kind"] == "table"}
     for sheet in tables_of(report):
         if sheet.title in titles:
-            pages.table(sheet.title, sheet.columns, plain([list(row) for row in sheet.rows]))
+            pages.table(sheet.title, *_a_line_each(sheet.columns, plain([list(row) for row in sheet.rows])))
     _behind_figures(pages, report)
     pages.section("Appendix C. How to get the same numbers", appendix=True)
     given = provenance or {}
@@ -308,10 +308,32 @@ def _appendices(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None
         pages.say(words)
 
 
+def _a_line_each(columns: Any, rows: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+    """A line per unit and group, outcomes side by side with their intervals, in place of a line per outcome.
+
+    Bounds stay in units.csv. A table without these columns is returned as it is.
+    """
+    names = [column["name"] for column in columns]
+    if not {"unit", "group", "outcome", "share", "low", "high", "count"} <= set(names):
+        return columns, rows
+    at = {name: k for k, name in enumerate(names)}
+    outcomes = list(dict.fromkeys(row[at["outcome"]] for row in rows))
+    lines: dict[tuple, dict] = {}
+    for row in rows:
+        share, low, high = (row[at[name]] for name in ("share", "low", "high"))
+        cell = "no members" if low is None else f"{share:.0%} ({low:.0%} to {high:.0%})"
+        lines.setdefault((row[at["unit"]], row[at["group"]]), {})[row[at["outcome"]]] = cell
+    heads = [{"name": str(name), "kind": "text"} for name in ("unit", "group", *outcomes)]
+    return heads, [[*key, *(found.get(outcome, "") for outcome in outcomes)] for key, found in lines.items()]
+
+
 def _behind_figures(pages: _Pages, report: Any) -> None:
     blocks = _blocks(report, "found", "estimates", "certainty")
     known = {b["title"] for b in blocks if b["kind"] == "table"} | {"Training curve"}
-    drawn = [b["table"] for b in blocks if b.get("table") and b["table"]["title"] not in known]
+    drawn = [b for b in blocks if b.get("table") and b["table"]["title"] not in known]
+    drawn = [
+        b["table"] for b in drawn if b["plot"] != "sensitivity_contours"
+    ]  # a grid of hundreds of points; it is in tables.xlsx
     if drawn:
         pages.section("Appendix B. Numbers behind the figures", appendix=True)
     for block in drawn:
