@@ -1,6 +1,7 @@
 """Random hard instances of most likely flows, against an independent convex solver (cvxpy with Clarabel).
 
-    python benchmarks/hard_flows.py # about two minutes of one core
+    python benchmarks/hard_flows.py           # about two minutes of one core
+    python benchmarks/hard_flows.py --other   # instances of other kinds, added after the solver was finished
 
 The instances are those of tests/hard_counts.py (tight noise, totals that contradict each other, zeros, Poisson counts
 far from the population). Both answers are put into the same formula for the objective, in plain NumPy; an answer of
@@ -25,7 +26,7 @@ from scipy.special import gammaln, rel_entr
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from hard_counts import hard_instance  # noqa: E402
+from hard_counts import hard_instance, other_instance  # noqa: E402
 from sumwise import DataError  # noqa: E402
 from sumwise.collective import map_counts  # noqa: E402
 from sumwise.noise import Exact, Gaussian, Poisson  # noqa: E402
@@ -36,27 +37,29 @@ SAME = 1e-5  # of the objective: what an interior-point solver reaches on these
 
 def loss(table, z):
     """-log p(y | z) in plain formulas; infinite where exact counts are missed."""
-    y, noise = table.counts, table.noise
+    noise, seen = table.noise, ~np.isnan(table.counts)
+    y, z = table.counts[seen], z[seen]
     if isinstance(noise, Exact):
         return 0.0
     if isinstance(noise, Poisson):
-        safe = np.maximum(z, 1e-300)
-        return float((noise.rate * z - np.where(y > 0, y * np.log(noise.rate * safe), 0.0) + gammaln(y + 1)).sum())
+        rate, safe = np.broadcast_to(noise.rate, seen.shape)[seen], np.maximum(z, 1e-300)
+        return float((rate * z - np.where(y > 0, y * np.log(rate * safe), 0.0) + gammaln(y + 1)).sum())
+    scale = np.broadcast_to(noise.scale, seen.shape)[seen]
     if isinstance(noise, Gaussian):
-        return float((0.5 * ((y - z) / noise.scale) ** 2).sum())
-    return float((np.abs(y - z) / noise.scale).sum())
+        return float((0.5 * ((y - z) / scale) ** 2).sum())
+    return float((np.abs(y - z) / scale).sum())
 
 
 def objective(names, moves, tables, flows, n):
     """Conditional relative entropies of the steps, minus log-potentials, plus the losses; constants left out."""
     first = flows[0].sum(axis=1)
     value = rel_entr(first, n).sum()
-    nodes = {names[0]: first}
+    parts = {(names[0],): first, **{(a, b): f for a, b, f in zip(names, names[1:], flows)}}
     for name, logs, flow in zip(names[1:], moves, flows):
         allowed = np.isfinite(logs)
         value += rel_entr(flow, flow.sum(axis=1, keepdims=True)).sum() - (flow[allowed] * logs[allowed]).sum()
-        nodes[name] = flow.sum(axis=0)
-    return value + sum(loss(t, np.maximum(nodes[t.attributes[0]], 0.0)) for t in tables)
+        parts[(name,)] = flow.sum(axis=0)
+    return value + sum(loss(t, np.maximum(parts[tuple(t.attributes)], 0.0)) for t in tables)
 
 
 def by_cvxpy(names, moves, tables, n):
@@ -73,15 +76,21 @@ def by_cvxpy(names, moves, tables, n):
         value += cp.sum(cp.rel_entr(flow, cp.sum(flow, axis=1, keepdims=True) @ np.ones((1, size))))
         value -= cp.sum(cp.multiply(np.where(closed, 0.0, logs), flow))
     for t in tables:
-        z, y = nodes[names.index(t.attributes[0])], t.counts
+        k, seen = names.index(t.attributes[0]), np.flatnonzero(~np.isnan(t.counts.ravel()))
+        z = (nodes[k] if t.counts.ndim == 1 else cp.vec(flows[k], order="C"))[seen]
+        y = t.counts.ravel()[seen]
         if isinstance(t.noise, Exact):
             limits.append(z == y / n)
         elif isinstance(t.noise, Poisson):
-            value += cp.sum(t.noise.rate * z) - cp.sum(cp.multiply(y[y > 0] / n, cp.log(z[np.flatnonzero(y > 0)])))
-        elif isinstance(t.noise, Gaussian):
-            value += 0.5 * n / t.noise.scale**2 * cp.sum_squares(z - y / n)
+            rate = np.broadcast_to(t.noise.rate, t.counts.shape).ravel()[seen]
+            value += cp.sum(cp.multiply(rate, z))
+            value -= cp.sum(cp.multiply(y[y > 0] / n, cp.log(z[np.flatnonzero(y > 0)]))) if (y > 0).any() else 0.0
         else:
-            value += cp.sum(cp.abs(z - y / n)) / t.noise.scale
+            scale = np.broadcast_to(t.noise.scale, t.counts.shape).ravel()[seen]
+            if isinstance(t.noise, Gaussian):
+                value += 0.5 * n * cp.sum_squares(cp.multiply(1 / scale, z - y / n))
+            else:
+                value += cp.sum(cp.multiply(1 / scale, cp.abs(z - y / n)))
     problem = cp.Problem(cp.Minimize(value), limits)
     try:
         problem.solve(solver=cp.CLARABEL)
@@ -94,9 +103,9 @@ def by_cvxpy(names, moves, tables, n):
     return [n * f for f in found] if max(off) <= FEASIBLE else None
 
 
-def compare(seed):
+def compare(make, seed):
     """One instance: how our objective differs from the other solver's, relative to its size."""
-    model, tables, n = hard_instance(seed)
+    model, tables, n = make(seed)
     names = list(model.domain)
     moves = [np.asarray(model.log_potentials[e], dtype=float) for e in pairwise(names)]
     with warnings.catch_warnings():
@@ -123,16 +132,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--instances", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="seeds before it are taken from the file of results")
+    parser.add_argument("--other", action="store_true")
     given, began = parser.parse_args(), process_time()
-    path = ROOT / "benchmarks" / "results" / "hard_flows.json"
+    make, name = (other_instance, "hard_flows_other") if given.other else (hard_instance, "hard_flows")
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
     kept = [r for r in json.loads(path.read_text("utf-8"))["rows"] if r["seed"] < given.first] if given.first else []
-    rows = [*kept, *(compare(seed) for seed in range(given.first, given.instances))]
+    rows = [*kept, *(compare(make, seed) for seed in range(given.first, given.instances))]
     both = np.array([r["ours above theirs"] for r in rows if "ours above theirs" in r])
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()
     found = {
-        "command": f"python benchmarks/hard_flows.py --first {given.first} --instances {given.instances}",
+        "command": f"python benchmarks/hard_flows.py --first {given.first} --instances {given.instances}"
+        + " --other" * given.other,
         "commit": commit,
         "cpu_s": round(process_time() - began, 1),
         "instances": len(rows),

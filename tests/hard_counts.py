@@ -47,3 +47,47 @@ def _observation(rng, n, places):
     total = counts.sum()
     exact = counts * (n / total) if total > 0 else np.full(places, n / places)
     return exact, None, Exact()
+
+
+def other_instance(seed):
+    """Hard in other ways: gaps, noise of its own for every cell, counts of moves, two counts of a time, steep moves."""
+    rng = np.random.default_rng([seed, 1])
+    times, places = int(rng.choice([2, 3, 5, 9, 25])), int(rng.choice([2, 3, 6, 10]))
+    n = float(rng.choice([1.0, 7.0, 300.0, 4e4, 1e7, 1e9]))
+    names = [f"t{k}" for k in range(times)]
+    domain = Domain(dict.fromkeys(names, places))
+    edges = list(itertools.pairwise(names))
+    logs = {e: 10 ** rng.uniform(-1, 1.7) * rng.normal(size=(places, places)) for e in edges}
+    if rng.random() < 0.3:  # a ring that turns one way
+        turn = np.where((np.subtract.outer(np.arange(places), np.arange(places)) % places) <= 1, 0.0, -np.inf).T
+        logs = {e: v + turn for e, v in logs.items()}
+    model = TreeModel(domain, edges, logs)
+    start = rng.dirichlet(np.full(places, 10 ** rng.uniform(-1, 1)))
+    shares = [start]
+    for e in edges:  # counts are near what the moves allow, or anything at all
+        moves = np.exp(logs[e] - logs[e].max(axis=1, keepdims=True))
+        shares.append(shares[-1] @ (moves / moves.sum(axis=1, keepdims=True)))
+    tables = [_other(rng, a, n * share) for a, share in zip(names, shares) if rng.random() < 0.8]
+    tables += [_other(rng, names[0], n * start) for _ in range(int(rng.random() < 0.3))]
+    if rng.random() < 0.4:
+        moved = n * rng.dirichlet(np.ones(places**2)).reshape(places, places)
+        tables.append(Table(edges[0], np.round(moved), noise=Poisson(1.0)))
+    return model, Tables(tables, domain), n
+
+
+def _other(rng, name, share):
+    n = share.sum()
+    counts = share if rng.random() < 0.5 else n * rng.dirichlet(np.full(len(share), 0.3)) * rng.choice([0.1, 1.0, 5.0])
+    scale = max(n, 10.0) * 10 ** rng.uniform(-7, -1, size=len(share))
+    kind = rng.integers(4)
+    if kind == 0:
+        noise, counts = Gaussian(scale), counts + scale * rng.normal(size=len(share))
+    elif kind == 1:
+        noise, counts = Laplace(scale), counts + scale * rng.laplace(size=len(share))
+    elif kind == 2:
+        noise, counts = Poisson(10 ** rng.uniform(-3, 2, size=len(share))), np.round(counts)
+    else:
+        noise = Gaussian(float(scale.min()))
+    if rng.random() < 0.4:
+        counts = np.where(rng.random(len(share)) < 0.3, np.nan, counts)
+    return Table(name, counts, noise=noise)

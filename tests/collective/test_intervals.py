@@ -1,12 +1,14 @@
 """Laplace intervals: against the sampler, and their coverage of flows that are known."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.collective import TreeModel, count_intervals, map_counts, sample_counts
 from sumwise.errors import SumwiseError
-from sumwise.noise import Exact, Laplace, Poisson
+from sumwise.noise import Exact, Gaussian, Laplace, Poisson
 
 
 def flows(season):
@@ -98,3 +100,25 @@ def test_flows_of_any_size_are_covered_zero_included():
                 hits[int(np.searchsorted(bins, expected, side="right")) - 1].append(hit)
     assert all(len(h) > 40 for h in hits)
     assert min(np.mean(h) for h in hits) >= 0.88
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_functions_of_one_time_have_the_intervals_that_single_ones_have(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    names, size = ["t0", "t1", "t2", "t3"], 5
+    domain = Domain(dict.fromkeys(names, size))
+    edges = list(itertools.pairwise(names))
+    model = TreeModel(domain, edges, {e: rng.normal(size=(size, size)) for e in edges})
+    counts = rng.integers(1, 40, (4, size)).astype(float)
+    counts[1, :2] = np.nan
+    noises = [Gaussian(2.0), Poisson(), Gaussian(1.0), Poisson(0.5)]
+    tables = Tables([Table(a, c, noise=e) for a, c, e in zip(names, counts, noises) if a != "t2"], domain, n=100)
+    weights = [*np.eye(size), rng.normal(size=size)]
+    for time in names:
+        asked = {str(k): {time: w} for k, w in enumerate(weights)}
+        single = count_intervals(model, tables, asked)
+        monkeypatch.setattr("sumwise.collective.intervals.FEW_FUNCTIONS", 1)
+        found = count_intervals(model, tables, asked)
+        monkeypatch.undo()
+        np.testing.assert_allclose(found.low, single.low, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.high, single.high, rtol=1e-5, atol=1e-6)

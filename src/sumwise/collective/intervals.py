@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import binom, nbinom, norm, poisson
 
 from sumwise import checks
-from sumwise.collective.kernels.count_laplace import at_kink, function_variances
+from sumwise.collective.kernels.count_laplace import at_kink, function_variances, node_covariance
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.linear import read_functions
 from sumwise.collective.map_counts import map_counts
@@ -22,6 +22,9 @@ from sumwise.table import Table
 from sumwise.tables import Tables
 
 __all__ = ["count_intervals"]
+
+FEW_FUNCTIONS = 20  # below it, one system each is cheaper than all covariances of a node
+MOST_STATES = 1000  # of a node whose covariances are all computed
 
 
 def count_intervals(
@@ -91,8 +94,10 @@ def count_intervals(
         wide = observe(model, _with_places(model, tables, asked), _size(tables, n))
         beliefs, cells, _ = wide.problem.infer(-wide.problem.observations.spread(result.g, wide.problem.n_cells))
     weights = np.stack([_flat(wide, parts) for parts in asked.values()])
-    each = track(weights, "Intervals")
-    variance = function_variances(seen.problem, result.beliefs, result.cells, each, (wide.problem, beliefs, cells))
+    variance = _of_one_node(seen, result, asked, weights)
+    if variance is None:
+        each = track(weights, "Intervals")
+        variance = function_variances(seen.problem, result.beliefs, result.cells, each, (wide.problem, beliefs, cells))
     values = weights @ cells
     square = (weights**2) @ cells
     jump = np.where(
@@ -100,6 +105,21 @@ def count_intervals(
     )
     low, high = _ends(values, np.sqrt(variance), jump, level)
     return Estimate(values, low, high, level, labels=[list(asked)], axes=["function"], name="count")
+
+
+def _of_one_node(seen, result, asked, weights):
+    """Variances of many functions of one attribute of a chain, from all its covariances at once; None elsewhere."""
+    keys = {k for parts in asked.values() for k in parts}
+    if len(keys) > 1 or len(asked) < FEW_FUNCTIONS or any(len(k) > 1 for k in keys):
+        return None
+    node = seen.layout.node_of(next(iter(keys)))
+    if seen.problem.forest.sizes[node] > MOST_STATES:
+        return None
+    found = node_covariance(seen.problem, result.beliefs, result.cells, node)
+    if found is None:
+        return None
+    own = weights[:, seen.problem.offsets[node] : seen.problem.offsets[node + 1]]
+    return np.maximum(((own @ found) * own).sum(axis=1), 0.0)
 
 
 def _size(tables, n):

@@ -11,7 +11,7 @@ from collective_cases import random_evidence, random_tree
 from hard_counts import hard_instance
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.collective import TreeModel, map_counts
-from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.dual_counts import _simplex_shift, maximise_dual
 from sumwise.collective.observations import observe
 from sumwise.noise import Gaussian, Poisson
 
@@ -91,3 +91,33 @@ def test_exact_counts_that_no_moves_reach_are_proved_infeasible_beside_poisson_c
     assert result.n_iter < 100
     with pytest.raises(DataError, match="No tables of the model meet the exact observations"):
         map_counts(model, Tables(tables, domain), n=100)
+
+
+@pytest.mark.parametrize("seed", [13, 73, 172])
+def test_totals_that_contradict_a_population_under_tight_noise_are_no_matter_of_rounding(seed):
+    """Multipliers of 1e13 leave no digits for those that move counts, unless observations agree with the total."""
+    model, tables, n = hard_instance(seed)
+    found = maximise_dual(observe(model, tables, n).problem, 1e-6, 300)
+    assert found.converged
+    assert found.gap <= 1e-6 * abs(found.objective)
+
+
+def test_centring_moves_multipliers_and_nothing_else():
+    domain = Domain({"a": 3, "b": 3})
+    model = TreeModel(domain, [("a", "b")], {("a", "b"): np.random.default_rng(0).normal(size=(3, 3))})
+    given = [Table("a", [90.0, 40, 2], noise=Gaussian(3.0)), Table("b", [5.0, 9, 1], noise=Gaussian(0.5))]
+    problem = observe(model, Tables(given, domain), 50).problem
+    found = maximise_dual(problem, 1e-10, 200)
+    slope = (found.cells[problem.observations.index] - problem.observations.y) / problem.observations.var
+    np.testing.assert_allclose(found.g, slope, rtol=1e-4)
+    value = (
+        problem.regulariser(found.cells, problem.edge_tables(found.beliefs)) + problem.observations.loss(found.cells)[0]
+    )
+    np.testing.assert_allclose(found.objective, value, rtol=1e-8)
+
+
+def test_a_shift_makes_positive_parts_sum_to_the_total():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, var, total = 10 * rng.normal(size=6), rng.uniform(0.1, 3, 6), 10 ** rng.uniform(-1, 3)
+        np.testing.assert_allclose(np.maximum(y + _simplex_shift(y, var, total) * var, 0).sum(), total)

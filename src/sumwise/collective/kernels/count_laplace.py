@@ -9,7 +9,9 @@ derivatives of the loss at the observed cells o, the posterior covariance is
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
+from sumwise.collective.kernels.belief import edge_counts
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 TOL = 1e-6  # residual of a system, relative
@@ -66,6 +68,46 @@ def _solver(problem, beliefs, cells, index, noise):
 
     scale = noise + np.maximum(cells[index], 1e-12 * problem.total)
     return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
+
+
+def node_covariance(problem, beliefs, cells, node):
+    """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
+
+    Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
+    the covariance of the present node, and that between it and `node`, given all observations so far.
+    """
+    noise, curved = _noise(problem, cells)
+    route = next((nodes for nodes, _ in problem.paths or () if node in nodes), None)
+    if route is None or (noise[curved] <= 0).any() or problem.device is not None:
+        return None
+    seen = np.full(problem.n_cells, np.inf)
+    seen[problem.observations.index[curved]] = noise[curved]
+    parts = [slice(a, b) for a, b in zip(problem.offsets[:-1], problem.offsets[1:])]
+    links = {frozenset(e[:2]): (k, e[0]) for k, e in enumerate(problem.forest.edges)}
+    z = cells[parts[route[0]]]
+    here, across, own = np.diag(z) - np.outer(z, z) / problem.total, None, None
+    for k, i in enumerate(route):
+        if k:
+            number, first = links[frozenset((route[k - 1], i))]
+            table = edge_counts(problem.forest, beliefs, number, problem.total)
+            if np.ndim(table) != 2:
+                return None
+            table = table if first == route[k - 1] else table.T
+            moves = np.divide(table, z[:, None], out=np.zeros_like(table), where=z[:, None] > 0)
+            here = moves.T @ (here @ moves - table) + np.diag(cells[parts[i]])
+            across = None if across is None else across @ moves
+        z = cells[parts[i]]
+        at = np.flatnonzero(np.isfinite(seen[parts[i]]))
+        if len(at):
+            factor = cho_factor(here[np.ix_(at, at)] + np.diag(seen[parts[i]][at]))
+            gain = cho_solve(factor, here[at])
+            if across is not None:
+                own = own - across[:, at] @ cho_solve(factor, across[:, at].T)
+                across = across - across[:, at] @ gain
+            here = here - here[:, at] @ gain
+        if i == node:
+            across, own = here, here
+    return own
 
 
 def _noise(problem, cells):

@@ -8,7 +8,7 @@ are never formed. The counts of a pass are feasible, so every iterate carries a 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import Any
 
@@ -19,6 +19,7 @@ from sumwise.collective.kernels.path_sweeps import PathSystem
 
 _LEAST = 1e-4  # share of the promised gain that a step must bring
 STAGE = 1e-3  # tolerance of a stage of the continuation , relative as `tol` is
+ALIKE = 10.0  # ratio of variances within a node up to which its observations are centred
 DIRECT = 80  # Newton steps before continuation; easy problems take 10 to 40 (tests/collective)
 
 
@@ -85,7 +86,8 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     -------
     DualResult
     """
-    problem = copy(problem)  # counters and the choice of solver below are this call's own
+    problem, moved = _centred(problem)
+    start = None if start is None else start - moved
     problem.n_passes = problem.n_tangents = 0
     watch = _Watch(problem, tol, max_gap)
     search = _Search(problem, watch, max_products)
@@ -97,7 +99,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     return DualResult(
         cells=best.cells,
         beliefs=best.beliefs,
-        g=best.g,
+        g=best.g + moved,
         objective=-best.loss + best.gap,
         dual=-best.loss,
         gap=best.gap,
@@ -107,6 +109,43 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
         infeasible=search.infeasible,
         history=watch.history,
     )
+
+
+def _centred(problem):
+    """A copy of the problem whose Gaussian observations of whole nodes agree with the total, and what that took off g.
+
+    A node's counts sum to n, so that ``y + c var`` in place of ``y`` takes c off all its multipliers and changes the
+    loss by a constant. Where totals contradict n and noise is tight, c is huge (1e13), and multipliers less c would
+    drown in its rounding. The c is that of the nearest counts that are not negative, as only positive ones matter.
+    """
+    problem, observations = copy(problem), problem.observations  # counters and the choice of solver are the copy's own
+    moved, constant, k = np.zeros(observations.size), 0.0, observations.n_gaussian
+    node = problem.node[observations.index[:k]]
+    whole = np.bincount(node, minlength=len(problem.forest.sizes)) == problem.forest.sizes
+    if observations.repeated or not whole.any():
+        return problem, moved
+    y = observations.y.copy()
+    for i in np.flatnonzero(whole & (np.asarray(problem.forest.sizes) > 0)):
+        at = np.flatnonzero(node == i)
+        var = observations.var[at]
+        if var.max() > ALIKE * var.min():  # where noise differs much, c would be rounding to those with most of it
+            continue
+        c = _simplex_shift(y[at], var, problem.total)
+        y[at] += c * var
+        constant += c * (problem.total - y[at].sum()) + 0.5 * c * c * var.sum()
+        moved[at] = c
+    shifted = replace(observations, y=y, constant=observations.constant + constant)
+    return problem.with_observations(shifted), moved
+
+
+def _simplex_shift(y, var, total):
+    """The c for which the positive parts of ``y + c var`` sum to `total`."""
+    steps = -y / var  # each entry is positive above its own
+    order = np.argsort(steps)
+    sums = np.cumsum(y[order]), np.cumsum(var[order])
+    each = (total - sums[0]) / sums[1]
+    ends = np.append(steps[order][1:], np.inf)
+    return float(each[np.argmax(each <= ends)])
 
 
 @dataclass
