@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from maxent_settings import classifier
-from sumwise import DataError, NotConverged, Tables, synthetic
+from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
+from sumwise.noise import Gaussian
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +116,20 @@ def test_a_refit_from_the_last_one_takes_fewer_steps_to_the_same_place(people):
     assert model.fit_.n_iter < cold / 2
     other = classifier(engine="gibbs", n_chains=1000, random_state=1).fit(more)
     assert np.sqrt(np.mean((theta - other.theta_) ** 2)) < 0.05
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_noise_of_rare_levels_is_not_taken_for_certainty(seed):
+    """Nearly everybody is in one level, and the label doesn't depend on it; what noise says of the others is shrunk."""
+    rng = np.random.default_rng(seed)
+    counts, made = np.array([31800.0, 520, 90, 5, 2, 0, 0, 0, 0, 160]), []
+    for name in "ab":
+        by_class = np.outer(counts, [0.76, 0.24]) + 300 * rng.standard_normal((10, 2))
+        noise = Gaussian(300 * 2**0.5)
+        made.append(Table(name, by_class.sum(axis=1), by_class[:, 1], noise, label_noise=Gaussian(300.0)))
+    tables = Tables(made, Domain({"a": 10, "b": 10}), n=counts.sum())
+    model = quietly(MaxEntClassifier(random_state=0), tables)
+    p = model.predict_proba({"a": np.arange(10), "b": np.zeros(10, int)})[:, 1]
+    log_odds = np.log(p / (1 - p))
+    assert abs(p[0] - 0.24) < 0.05
+    assert np.abs(log_odds - log_odds[0]).max() < 2.0

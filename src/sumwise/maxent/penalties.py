@@ -7,6 +7,7 @@ optimum is that of exact tables whose penalty is multiplied by 1 + V / S, cell b
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 PER_OTHER = 3.0  # penalty of pairs, for each attribute that one is paired with
 LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
+LEAST_OWN = 1e-3  # of a cell's counts are informative about its theta
 MOST_RAISE = 8.0  # times that the penalty of a table's mu is raised at most
 ROUNDS = 50  # of weighing the moments anew
 EDGE = 0.01  # rates of labels are kept this far from 0 and 1
@@ -90,14 +92,32 @@ def noise_ratio(stats: SufficientStatistics) -> Moments:
     >>> from sumwise.noise import Gaussian
     >>> table = Table("a", [100.0, 900.0], [50.0, 450.0], noise=Gaussian(10.0))
     >>> noise_ratio(sufficient_statistics(Tables([table], Domain({"a": 2}), n=1000))).sums.round(2)
-    array([[5.  , 0.56]])
+    array([[5.56, 5.56]])
     """
     if not stats.noisy:
         return Moments(np.zeros_like(stats.data.counts), np.zeros_like(stats.data.sums))
     counts = sampling_counts(stats)
     shares = stats.shares[1:] if len(stats.data.sums) == 1 else stats.shares
     rates = np.clip(shares, EDGE, 1 - EDGE)[:, None]
-    return Moments(stats.noise.counts / counts, stats.noise_per_count(rates) / (counts * rates * (1 - rates)))
+    sampled = counts * own_share(stats, counts) * rates * (1 - rates)
+    return Moments(stats.noise.counts / counts, stats.noise_per_count(rates) / sampled)
+
+
+def own_share(stats: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
+    """Share (P,) of each cell's counts that is informative about its own theta, once smaller tables have theirs.
+
+    If nearly everybody is in one cell of its line, a change of its theta is one of the offset or of a main effect, and
+    the few people in other cells are all that it is seen by: 1 - count / line, multiplied over the axes.
+    """
+    lay, out = stats.layout, np.ones(stats.layout.n_params)
+    for t, term in enumerate(lay.terms):
+        at, shape = stats.part(t), lay.shape(term)
+        if at.stop - at.start != math.prod(shape):  # a table that lists its cells
+            continue
+        cells = counts[at].reshape(shape)
+        for axis in range(len(shape)):
+            out[at] *= (1.0 - cells / cells.sum(axis=axis, keepdims=True)).ravel()
+    return np.maximum(out, LEAST_OWN)
 
 
 def sampling_counts(stats: SufficientStatistics) -> np.ndarray:

@@ -25,7 +25,7 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import class_scores
 from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
-from sumwise.maxent.penalties import penalties_of
+from sumwise.maxent.penalties import noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, start
 from sumwise.memory import check_fits
@@ -36,6 +36,7 @@ from sumwise.table import title
 from sumwise.tables import Tables
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains
+HALF = 0.5  # of theta comes from training at most, where tables have noise
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
@@ -264,18 +265,45 @@ def train_on_rows(
 
 
 def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalty_theta: Any) -> LogLinearModel:
-    """Take theta half from training, half from all noisy label sums at once; then let the model of x follow."""
+    """Take theta partly from training, partly from all noisy label sums at once; then let the model of x follow."""
     stats, now = problem.stats, model.parameters
     codes, _ = model.draw(n_rows(stats, settings.n_chains(stats)), checks.generator(settings.random_state))
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     theta, offsets, *_ = noisy_label_fit(stats, codes, plain.sums, (now.theta, now.offsets), settings.options.rescale)
-    mean = Parameters(now.mu, 0.5 * (now.theta + theta), 0.5 * (now.offsets + offsets))
+    kept = trained_share(stats, problem.engine in SAMPLING)
+    both = zip((now.theta, now.offsets), (theta, offsets))
+    mean = Parameters(now.mu, *(kept * trained + (1.0 - kept) * refitted for trained, refitted in both))
     state = start(stats)
     state.parameters, state.mean = mean.copy(), mean.copy()
     how = replace(step_options(problem, settings.options), step_theta=0.0, tol=0.0)
     with closing(_engine(problem, settings, model.chains, fewer=False)) as engine:
         state, _ = _run(stats, engine, how, state, Checkpoint(None, key=None), settings, FOLLOW)
         return replace(_model(problem, state.mean, engine), fit=model.fit)
+
+
+def trained_share(stats: SufficientStatistics, sampled: bool) -> float:
+    """Share of theta that is taken from training where tables have noise: half, or down to a quarter of it.
+
+    At the optimum that L-BFGS finds, theta of frequent levels makes up for the noise of rare ones, whose penalties are
+    too high to follow it; the more noise there is, the less of it is taken. NLLH on a survey at epsilon .1: .246 by
+    training alone, .254 without it, .259 by halves and by quarters; where training went wrong (.185), .240 by halves
+    and .259 without. Steps on sampled moments end before that: .269, .249, and .271 by halves.
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
+    >>> from sumwise.maxent.trainers import trained_share
+    >>> from sumwise.noise import Gaussian
+    >>> made = [Table("a", [500.0, 500.0], [50.0, 450.0], noise=Gaussian(scale)) for scale in (5.0, 50.0)]
+    >>> [round(trained_share(sufficient_statistics(Tables([t], Domain({"a": 2}), n=1000)), False), 3) for t in made]
+    [0.5, 0.25]
+    """
+    ones = [stats.part(t) for t, term in enumerate(stats.layout.terms) if len(term) == 1]
+    if sampled or not ones:
+        return HALF
+    ratio = noise_ratio(stats).sums
+    return HALF / float(np.clip(np.median(np.concatenate([ratio[:, at].ravel() for at in ones])), 1.0, 2.0))
 
 
 def _run(
