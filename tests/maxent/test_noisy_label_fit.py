@@ -9,7 +9,7 @@ from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, observed_sums
 from sumwise.maxent.penalties import penalties_of, usual_penalties
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
-from sumwise.maxent.trainers import Settings, penalties_for, train
+from sumwise.maxent.trainers import Settings, penalties_for, train, trained_share
 from sumwise.metrics import nllh
 from sumwise.noise import Gaussian
 
@@ -38,7 +38,7 @@ def test_given_rows_noise_is_weighed(people):
 
 
 def test_noisy_tables_end_between_training_and_all_sums_at_once(people):
-    """Theta is the mean of what the steps gave and what the least squares on drawn rows gave."""
+    """Theta is the weighted mean of what training gave and what the least squares on drawn rows gave."""
     tables, *_ = people
     found = sufficient_statistics(tables)
     settings, penalty = Settings(random_state=0), usual_penalties(3)
@@ -48,7 +48,9 @@ def test_noisy_tables_end_between_training_and_all_sums_at_once(people):
     codes, _ = model.draw(n_rows(found, 10_000), np.random.default_rng(0))
     plain = penalties_for(found, settings, penalty, aware=False).sums
     at_once, *_ = noisy_label_fit(found, codes, plain, (by_cells.theta, by_cells.offsets))
-    np.testing.assert_allclose(both.theta_, 0.5 * (by_cells.theta + at_once), atol=1e-6)
+    kept = trained_share(found, sampled=False)
+    assert 0.25 <= kept < 0.5
+    np.testing.assert_allclose(both.theta_, kept * by_cells.theta + (1 - kept) * at_once, atol=1e-6)
     assert np.abs(at_once - by_cells.theta).max() > 0.01
 
 
