@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -95,7 +96,10 @@ class Problem:
         """Read a problem file."""
         path = Path(path)
         if path.is_dir() or not path.exists():
-            raise DataError(f"There is no problem file {str(path)!r}.", hint="sumwise init DATA writes one.")
+            beside = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+            close = difflib.get_close_matches(path.name, beside, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "sumwise init DATA writes one."
+            raise DataError(f"There is no problem file {str(path)!r}.", hint=hint)
         try:
             text = path.read_text("utf-8-sig")
         except UnicodeDecodeError:

@@ -50,8 +50,7 @@ def write(context: Context) -> Summary:
     model.check_data(context.data)
     flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
-    steps = f"{_called(model.times_[0], 'time')} to {model.times_[-1]}"
-    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {steps}")
+    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {_all_times(model)}")
     summary = Summary(title, "collective", context.method)
     stay = model.staying()
     summary.record = {
@@ -182,6 +181,10 @@ def _drawn(context: Context) -> tuple[dict[str, Any], str]:
     return circle, " No coordinates were given: places are drawn on a circle."
 
 
+def _all_times(model: FlowModel) -> str:
+    return f"{_called(model.times_[0], 'time')} to {model.times_[-1]}"
+
+
 def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
     model = context.model
     where, more = _drawn(context)
@@ -214,7 +217,8 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    return figure("map_routes", {**numbers, **_drawn(context)[0]}, caption, table(shown, "Routes", None, "routes.csv"))
+    numbers |= {"title": f"{n} routes, {_all_times(model)}", **_drawn(context)[0]}
+    return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
 
 def _connectivity_figure(context: Context) -> dict[str, Any] | None:
@@ -223,6 +227,8 @@ def _connectivity_figure(context: Context) -> dict[str, Any] | None:
         return None
     frame = pd.DataFrame(numbers["shares"], columns=numbers["regions"])
     frame.insert(0, "region", numbers["regions"])
+    start, _, end = numbers["title"].partition(" to ")
+    numbers["title"] = f"{_called(start, 'time')} to {end}"
     caption = f"Where the individuals of each region (rows) were later: {numbers['title']}."
     if context.regions is None:
         caption += " Regions were made for this page, around the middle of the population."
@@ -324,7 +330,9 @@ def _uncertainty(context: Context, summary: Summary) -> None:
     except DataError as error:
         summary.add("certainty", text(f"There is no map of uncertainty: {error.message}"))
         return
-    caption = f"How uncertain the number of individuals at each place is, at {time}, given the movement."
+    at = _called(time, "time")
+    numbers["title"] = f"Uncertainty at {at}"
+    caption = f"How uncertain the number of individuals at each place is, at {at}, given the movement."
     names = [str(a) for a in model.places_.names]
     frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
     summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)[0]}, caption, table(frame, "Widths")))
