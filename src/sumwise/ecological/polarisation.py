@@ -90,11 +90,14 @@ def polarised_voting(
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
         found = _voters(est, n_draws, random_state, away)
-        rows += [lead | row for row in _contest_rows(est.row_names_, found, winner, level)]
+        ends = (
+            est.interval(level) if len(found[3]) == len(est.col_names_) else None
+        )  # of shares among all, if these are
+        rows += [lead | row for row in _contest_rows(est.row_names_, found, winner, level, ends)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(groups, found, winner, level) -> list[dict[str, Any]]:
+def _contest_rows(groups, found, winner, level, ends) -> list[dict[str, Any]]:
     shares, draws, voters, names = found
     rest, rest_draws = others_shares(shares, voters), others_shares(draws, voters)
     votes = shares.T @ voters
@@ -110,6 +113,8 @@ def _contest_rows(groups, found, winner, level) -> list[dict[str, Any]]:
         row = {"group": group, "candidate of choice": names[c], "probability": probability_text(probability)}
         for name, value, drawn in (("cohesion", cohesion, ours), ("crossover", crossover, theirs)):
             low, high = np.quantile(drawn, tails)
+            if name == "cohesion" and ends is not None:
+                low, high = ends[0][r, c], ends[1][r, c]
             row |= {name: value, f"{name} low": min(low, value), f"{name} high": max(high, value)}
         row["gap"] = cohesion - crossover
         row["overlap"] = overlap(ours, theirs)
