@@ -258,7 +258,7 @@ def test_several_contests_have_one_report_with_links_to_each(page, address, file
     uploaded(page, address, files["contests"])
     assert "outcomes of" in page.inner_text("#columns")
     page.select_option("#method", "Goodman")
-    assert finished(page) == "2 contests"
+    assert finished(page) == "contests: 2 contests"
     report = page.frame_locator("#report")
     report.locator("ul.links a").first.click()
     report.locator("#s1-provenance").wait_for()

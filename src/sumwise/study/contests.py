@@ -224,7 +224,7 @@ def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]])
     first = next(iter(results.values()))
     return {
         **{key: first[key] for key in ("family", "method")},
-        "title": problem.title or f"{len(results)} contests",
+        "title": problem.title or f"{Path(problem.data.get('file', folder)).stem}: {len(results)} contests",
         "lead": [f"{name}: {result['lead'][0]}" for name, result in results.items()],
         "findings": [
             {**f, "line": f"{name}: {f['line']}"} for name, result in results.items() for f in result["findings"][:3]
