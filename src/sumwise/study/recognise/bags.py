@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.guess import Guess, refused
 
 BAGS = (
     "bag*",
@@ -135,8 +134,7 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
             shared = len(ids & _texts(bag))
             if shared >= max(FEWEST_BAGS, 0.5 * len(ids)):
                 return _joined(people, results, bag, key, shared < len(ids) or shared < bag.distinct)
-    _refuse_no_match(people, results)
-    return None
+    return _no_match(people, results)
 
 
 def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column, lone: bool) -> Guess | None:
@@ -147,7 +145,9 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
     counts = [c for c in counts if c is not whole]
     ask = []
-    _refuse_results(results, bag, numbers, counts)
+    refusal = _refuse_results(results, bag, numbers, counts)
+    if refusal is not None:
+        return refusal
     if lone:
         only = sorted(_texts(key) - _texts(bag)) + sorted(_texts(bag) - _texts(key))
         ask.append(f"left out, since they are in one file only: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
@@ -191,28 +191,35 @@ def _why_not(column: Column, whole: Column | None) -> str:
     return "the sum of the others" if column is whole else "a total, a percent or a place, no count of a class"
 
 
-def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], counts: list[Column]) -> None:
-    """Refuse results of bags that can be read in two ways, or hold numbers with signs."""
+def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], counts: list[Column]) -> Guess | None:
+    """A refusal of results of bags that can be read in two ways, or hold numbers with signs."""
     sizes = [c for c in numbers if c.whole and results.is_called(c, ("total*", "n", "size"))]
     if len(counts) == 1 and sizes and (counts[0].amounts <= sizes[0].amounts).mean() > 0.95:
-        raise DataError(
+        return refused(
+            "proportions",
+            0.9,
             f"{results.path.name}: {counts[0].name!r} counts some of {sizes[0].name!r}, and no column counts the rest.",
             hint=f"add a column with {sizes[0].name} less {counts[0].name}, so that each class has its count.",
         )
     shares = [c for c in numbers if c not in counts and c not in sizes]
     added = np.sum([c.amounts for c in shares], axis=0) if len(shares) > 1 else np.zeros(1)
     if len(counts) < 2 and any(np.allclose(added, whole, rtol=0.02) for whole in (1.0, 100.0)):
-        raise DataError(
+        return refused(
+            "proportions",
+            0.9,
             f"{results.path.name}: {', '.join(c.name for c in shares[:6])} sum to {added[0]:.0f} in every row: shares "
             "of classes. Learning from class counts takes counts.",
             hint=f"multiply them by the number of people in each {bag.name}.",
         )
     for c in results.columns:
         if c.amounts is None and c.distinct > 2 and SIGNED.fullmatch(str(c.texts.dropna().iloc[0])):
-            raise DataError(
+            return refused(
+                "proportions",
+                0.9,
                 f"{results.path.name}: column {c.name!r} holds no plain numbers, such as {c.texts.dropna().iloc[0]!r}.",
                 hint="write its numbers without words and signs.",
             )
+    return None
 
 
 def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
@@ -229,27 +236,32 @@ def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column,
     ]
 
 
-def _refuse_no_match(people: FileProfile, results: FileProfile) -> None:
-    """Refuse two files whose columns of bags are called alike and don't match: written otherwise, or named twice."""
+def _no_match(people: FileProfile, results: FileProfile) -> Guess | None:
+    """A refusal of two files whose columns of bags are called alike and don't match, or name a bag twice."""
     for key in results.columns:
         bag = next((c for c in bag_columns(people) if c.name == key.name), None)
         if bag is None:
             continue
         mine, theirs = _texts(bag), _texts(key)
-        if len(mine & theirs) >= 0.5 * len(theirs) and key.distinct < results.n_rows:
+        if len(mine & theirs) >= 0.5 * len(theirs) and 0.8 * results.n_rows < key.distinct < results.n_rows:
             again = pd.Series(key.codes).duplicated().to_numpy()
             i = int(np.argmax(again))
-            raise DataError(
+            return refused(
+                "proportions",
+                0.1,
                 f"{results.path.name}: column {key.name!r} repeats a bag in {int(again.sum())} of {results.n_rows} "
                 f"rows. First: {results.row(i)} ({key.value(i)}).",
                 hint="give each bag one row.",
             )
         if len(mine & theirs) < 0.5 * len(theirs) and key.distinct > 2:
-            raise DataError(
+            return refused(
+                "proportions",
+                0.1,
                 f"{people.path.name} and {results.path.name} write {key.name!r} in different ways: "
                 f"{min(mine)!r} and {min(theirs)!r}; {len(mine & theirs)} of {len(theirs)} are in both.",
                 hint="write them alike.",
             )
+    return None
 
 
 def _texts(column: Column) -> set[str]:

@@ -12,7 +12,7 @@ from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import Guess
+from sumwise.study.recognise.guess import Guess, refused
 from sumwise.study.recognise.margins.words import is_total_row
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
@@ -109,7 +109,7 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
             if pairs >= 0.9 * profile.n_rows and profile.n_rows >= 0.2 * whole:
                 return _finished(profile, other, found, pairs < whole)  # the reader names rows that repeat a pair
             if pairs < 0.9 * profile.n_rows:
-                again = _with_season(profile, other, found, times) or _refuse_kinds(profile, found)
+                again = _with_season(profile, other, found, times) or _several_kinds(profile, found)
                 if again is not None:
                     return again
         for place in _other_places(profile, others):  # called otherwise, but with one row at every time
@@ -153,19 +153,22 @@ def _with_season(
     return None
 
 
-def _refuse_kinds(profile: FileProfile, found: tuple[Column, Column, Column]) -> None:
-    """Refuse counts of several kinds (species, age) in one file: they would be mixed."""
+def _several_kinds(profile: FileProfile, found: tuple[Column, Column, Column]) -> Guess | None:
+    """A refusal of counts of several kinds (species, age) in one file: they would be mixed."""
     time, place, count = found
     for kind in profile.columns:
         if kind in found or kind.texts is None or not 2 <= kind.distinct <= 100:
             continue
         if _pairs(time, place, kind) == profile.n_rows:
             names = kind.texts.dropna().unique().tolist()
-            raise DataError(
+            return refused(
+                "collective",
+                0.8,
                 f"{profile.path.name} has a row for every {time.name}, {place.name} and {kind.name}: {count.name} of "
                 f"{len(names)} kinds ({', '.join(map(repr, names[:3]))}{', ...' if names[3:] else ''}).",
                 hint=f"keep one {kind.name} in the file, or add them up.",
             )
+    return None
 
 
 def _position(profile: FileProfile) -> list[Column]:

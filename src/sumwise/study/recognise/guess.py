@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from sumwise.errors import DataError
+
 TOGETHER = (
     "They are fitted together, and borrow from each other as far as that helps; pool = false fits each by itself."
 )
@@ -88,6 +90,18 @@ class Guess:
         comment = self.comments.get((table, key))
         line = f"{key} = {value(given)}"
         return line if comment is None else f"{line}  # {' '.join(comment.split())}"
+
+
+def refused(family: str, score: float, message: str, hint: str) -> Guess:
+    """A form that a file nearly has, and why it can't be fitted; raised unless another form is surer.
+
+    Examples
+    --------
+    >>> from sumwise.study.recognise.guess import refused
+    >>> str(refused("ecological", 0.1, "Rows are columns.", "swap them.").refusal)
+    'Rows are columns. Hint: swap them.'
+    """
+    return Guess(family, score, message, refusal=DataError(message, hint=hint))
 
 
 def value(given: Any) -> str:

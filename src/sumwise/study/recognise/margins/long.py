@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
-from sumwise.study.recognise.guess import APART, TOGETHER, Guess
+from sumwise.study.recognise.guess import APART, TOGETHER, Guess, refused
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.wide import METHODS, MOST_OVER
 
@@ -160,8 +160,8 @@ def refuse_half_long(profile: FileProfile) -> None:
             )
 
 
-def refuse_outcomes_alone(profile: FileProfile) -> None:
-    """Refuse one row per unit and candidate with its votes and nothing about groups: one side of margins."""
+def outcomes_alone(profile: FileProfile) -> Guess | None:
+    """A refusal of one row per unit and candidate with its votes and nothing about groups: one side of margins."""
     units = [c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 1.5]
     votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES[:2])]
     options = [c for c in profile.columns if c.texts is not None and words.called(c, CANDIDATES) and c not in units]
@@ -173,14 +173,17 @@ def refuse_outcomes_alone(profile: FileProfile) -> None:
         or not options
         or any(words.like_group(c) for c in profile.columns if c.amounts is not None)
     ):
-        return
+        return None
     if _pairs([*units, options[0]]) > 0.8 * profile.n_rows:
-        raise DataError(
+        return refused(
+            "ecological",
+            0.2,
             f"{profile.path.name} has one row per {units[0].name} and {options[0].name}, with {votes[0].name}: "
             "outcomes alone, and in rows.",
             hint=f"give each {units[0].name} one row, with a column of {votes[0].name} for each {options[0].name}, and "
             "columns for the groups, in that file or in a second one.",
         )
+    return None
 
 
 def _is_fixed(column: Column, unit: Column) -> bool:

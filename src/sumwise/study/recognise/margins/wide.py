@@ -390,10 +390,11 @@ def _ask_of_whom(reading: Reading, total: Column | None) -> None:
         if c.amounts is None or not c.whole or c.name == total.name or not is_total(c):
             continue
         if (c.amounts >= total.amounts).mean() > 0.9 and (c.amounts > total.amounts).mean() > 0.5:
-            reading.ask.append(
+            asked = (
                 f"{', '.join(groups.names[:4])} are taken as {groups.kind}s of {total.name}; if they are of {c.name}, "
                 "that assumes that all groups voted alike."
             )
+            reading.ask += [] if asked in reading.ask else [asked]
             return
 
 
