@@ -18,6 +18,7 @@ from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
 from sumwise.maxent import MaxEntClassifier
+from sumwise.plots.font_cache import prepare_font_cache
 from sumwise.proportions import CardinalityClassifier
 from sumwise.report import Report, report
 from sumwise.report.model_report import warned
@@ -107,6 +108,7 @@ def reported(family):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(*held if isinstance(held, tuple) else (held,))
+        prepare_font_cache()  # the first figure of a process does; which test that is depends on their order
         passed = trace(run, without=(family, "kernels", "checks.py", "features.py"))
     return found[0], passed
 
