@@ -3,7 +3,7 @@
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
                                                           # two_by_two, turnout, many, robust, pooled, covariates,
-                                                          # power
+                                                          # power, row_error
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
@@ -375,6 +375,48 @@ def power(_):
     return show("power", rows)
 
 
+def uncertain_rows(seed, kind, relative, n_units=80):
+    """Units whose groups are known with an error of `relative` of their size: margins with and without row_sd, truth.
+
+    classical: what is given is the truth plus noise (a survey, noise for privacy). Berkson: the truth is what is given
+    plus noise (expected counts from race probabilities).
+    """
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(300, 1000, n_units)
+    first = np.array([rng.multinomial(n, c) for n, c in zip(sizes, rng.dirichlet([2, 2, 2], n_units))], float)
+    sd = relative * first.mean() * np.ones(first.shape)
+    second = np.maximum(first + sd * rng.standard_normal(first.shape), 0.0)
+    second *= (sizes / second.sum(axis=1))[:, None]
+    true, given = (first, second) if kind == "classical" else (second, first)
+    shares = rng.dirichlet([1.5] * 3, 3)
+    cells = np.array([[rng.multinomial(round(x), rng.dirichlet(60 * p)) for x, p in zip(row, shares)] for row in true])
+    cols = cells.sum(axis=1)
+    rows = given / given.sum(axis=1, keepdims=True) * cols.sum(axis=1, keepdims=True)
+    total = cells.sum(axis=0)
+    return Margins(rows, cols), Margins(rows, cols, row_sd=sd), total / total.sum(axis=1, keepdims=True)
+
+
+def row_error(_):
+    """Groups that are known with an error: attenuation of differences between groups, and coverage; 20 draws each."""
+    rows = []
+    for kind, relative in itertools.product(("classical", "Berkson"), (0.1, 0.3)):
+        for seed in range(20):
+            exact, stated, true = uncertain_rows(seed, kind, relative)
+            apart = true - true.mean(axis=0)
+            for used, m in (("exact", exact), ("row_sd", stated)):
+                est = EcologicalEM().fit(m)
+                low, high = est.interval(0.95)
+                found = est.shares_ - est.shares_.mean(axis=0)
+                row = {"error": kind, "relative": relative, "groups taken as": used}
+                row |= {
+                    "attenuation": (found * apart).sum() / (apart**2).sum(),
+                    "error of shares": np.abs(est.shares_ - true).mean(),
+                }
+                rows.append(row | {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()})
+    table = pd.DataFrame(rows).groupby(["error", "relative", "groups taken as"]).mean().reset_index()
+    return show("row_error", table.to_dict("records"))
+
+
 def show(title, rows):
     print(f"\n{title}\n{pd.DataFrame(rows).to_string(index=False, float_format='%.4f')}")
     return rows
@@ -394,6 +436,7 @@ PARTS = {
     "pooled": pooled,
     "covariates": covariates,
     "power": power,
+    "row_error": row_error,
 }
 
 

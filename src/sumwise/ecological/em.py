@@ -88,7 +88,9 @@ class EcologicalEM(EcologicalEstimator):
     covariates : {"all"}, list of str or None, default None
         Covariates of the margins that shares depend on, by a multinomial logit whose slopes all groups share. It
         corrects for aggregation bias that they explain: groups that live where an outcome is popular with everybody
-        are otherwise taken to prefer it.
+        are otherwise taken to prefer it. Intervals keep the whole allowance for model error, since no contests with
+        covariates and known cells are there to calibrate a smaller one: where covariates explain all of the bias, they
+        are wide.
 
     Attributes
     ----------
@@ -141,7 +143,7 @@ class EcologicalEM(EcologicalEstimator):
     True
     """
 
-    uses_row_sd = True
+    uses_row_sd = True  # in intervals; estimates are not corrected for attenuation
 
     def __init__(
         self,
