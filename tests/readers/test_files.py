@@ -65,3 +65,12 @@ def test_a_name_may_hold_a_line_break_of_another_kind(tmp_path, end, inside):
     (tmp_path / "x.csv").write_bytes("".join(",".join(row) + end for row in rows).encode())
     sheet = open_sheet(tmp_path / "x.csv")
     assert sheet.frame[f"o{inside}ld"].tolist() == [2, 3]
+
+
+def test_a_folder_is_called_a_folder_and_its_saved_file_is_named(tmp_path):
+    with pytest.raises(DataError, match="is a folder") as refused:
+        open_sheet(tmp_path)
+    assert "one of the files" in str(refused.value)
+    (tmp_path / "tables.sumwise").touch()
+    with pytest.raises(DataError, match=r"sumwise\.load\(.*tables\.sumwise"):
+        open_sheet(tmp_path)

@@ -122,6 +122,10 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         here = path.is_file()
     except (OSError, ValueError):
         here = False
+    if not here and path.is_dir():
+        kept = sorted(p.name for p in path.glob("*.sumwise"))
+        hint = f"load it: sumwise.load({str(path / kept[0])!r})." if kept else "give one of the files in it."
+        raise DataError(f"{str(path)!r} is a folder.", hint=hint)
     if not here:
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path; a query begins with SELECT or FROM.")
     for option in ("query", "table", "params"):
