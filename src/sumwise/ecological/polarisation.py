@@ -75,7 +75,7 @@ def polarised_voting(
     >>> from sumwise.ecological import EcologicalEM, polarised_voting
     >>> fits = {k: EcologicalEM().fit(synthetic.precincts(60, 2, 2, random_state=k).margins) for k in range(2)}
     >>> polarised_voting(fits)[["contest", "group"]].values.tolist()
-    [[0, 'row0'], [0, 'row1'], [1, 'row0'], [1, 'row1']]
+    [[0, 'group 1'], [0, 'group 2'], [1, 'group 1'], [1, 'group 2']]
     """
     level = checks.fraction(level, "level")
     fits = getattr(fits, "contests_", fits)
