@@ -165,6 +165,7 @@ def outcomes_alone(profile: FileProfile) -> Guess | None:
     units = [c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 1.5]
     votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES[:2])]
     options = [c for c in profile.columns if c.texts is not None and words.called(c, CANDIDATES) and c not in units]
+    options = [c for c in options if c.amounts is None and c.distinct < profile.n_rows / 2]
     options.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if words.called(c, (word,))))
     units.sort(key=lambda c: -c.distinct)
     if (
