@@ -1,7 +1,7 @@
 """Random hard instances of most likely flows, against an independent convex solver (cvxpy with Clarabel).
 
     python benchmarks/hard_flows.py           # about two minutes of one core
-    python benchmarks/hard_flows.py --other   # instances of other kinds, added after the solver was finished
+    python benchmarks/hard_flows.py --other   # other kinds; long chains of steep moves are warned of, not certified
 
 The instances are those of tests/hard_counts.py (tight noise, totals that contradict each other, zeros, Poisson counts
 far from the population). Both answers are put into the same formula for the objective, in plain NumPy; an answer of
