@@ -10,7 +10,7 @@ import numpy as np
 from sumwise.collective.counts import Counts, LazyTables
 from sumwise.collective.kernels.belief import Forest, edge_counts, support
 from sumwise.collective.kernels.count_problem import CountProblem
-from sumwise.collective.kernels.edges import SparseEdge, _host, softmax
+from sumwise.collective.kernels.edges import SparseEdge, softmax, to_host
 from sumwise.collective.kernels.observations import Observations, gather
 from sumwise.errors import DataError
 
@@ -53,7 +53,7 @@ class Layout:
 
     def problem(self, parts=(), total=1.0, forbidden=None):
         """A `CountProblem` with the observations `parts`; `forbidden` marks cells that must be empty."""
-        base = np.concatenate([_host(b) for b in self.base])
+        base = np.concatenate([to_host(b) for b in self.base])
         if forbidden is not None:
             base = np.where(forbidden, -np.inf, base)
         offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
@@ -92,8 +92,8 @@ class Layout:
 
     def counts_of(self, beliefs, n):
         """`Counts` of a population of `n` whose tables are at their expectations under `beliefs`."""
-        cells = np.concatenate([_host(softmax(b)) for b in beliefs.nodes], axis=-1) * n
-        return self.counts(cells, lambda e: _host(edge_counts(self.forest, beliefs, e, n)), n)
+        cells = np.concatenate([to_host(softmax(b)) for b in beliefs.nodes], axis=-1) * n
+        return self.counts(cells, lambda e: to_host(edge_counts(self.forest, beliefs, e, n)), n)
 
     def flatten(self, counts):
         """Flat node counts and edge tables (in the forest's format) of anything with nodes, edges and cliques."""

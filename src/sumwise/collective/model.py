@@ -10,7 +10,7 @@ from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
 from sumwise.collective.kernels.belief import propagate
 from sumwise.collective.kernels.count_problem import edge_margins
-from sumwise.collective.kernels.edges import _host
+from sumwise.collective.kernels.edges import to_host
 from sumwise.collective.kernels.population import assign_individuals, log_probability, sample_tables
 from sumwise.collective.layout import Layout
 from sumwise.domain import Domain
@@ -48,7 +48,7 @@ class PopulationModel:
     def log_partition(self) -> Any:
         """Return log Z: a float, or one per model of a batch."""
         total = sum(self._beliefs()[1].log_z)
-        value = np.asarray(_host(total)) if np.ndim(total) or not isinstance(total, float) else total
+        value = np.asarray(to_host(total)) if np.ndim(total) or not isinstance(total, float) else total
         return float(value) if np.ndim(value) == 0 else value
 
     def marginals(self, n: float = 1.0) -> Counts:
@@ -78,8 +78,8 @@ class PopulationModel:
         layout = self._one("sampling")
         problem = layout.problem(total=n)
         beliefs = problem.infer(np.zeros(problem.n_cells))[0]
-        beliefs.nodes = [_host(b) for b in beliefs.nodes]
-        beliefs.inner = [_host(b) for b in beliefs.inner]
+        beliefs.nodes = [to_host(b) for b in beliefs.nodes]
+        beliefs.inner = [to_host(b) for b in beliefs.inner]
         if layout.device is not None:
             raise DataError("Sampling works on the CPU.", hint="build the model without device.")
         return layout, *sample_tables(problem, beliefs, rng), problem

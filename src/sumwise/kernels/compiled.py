@@ -30,7 +30,7 @@ NEVER = (
 )
 
 
-def njit(**options: Any) -> Callable[[Callable], Any]:
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function when it is first called, as Numba's ``njit`` does.
 
     ``cache=True`` keeps the compiled code beside the source or in the home folder; where neither can be written, in a
@@ -46,7 +46,7 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
     6
     """
 
-    def compiled(function: Callable) -> Any:
+    def compiled(function: Callable[..., Any]) -> Any:
         kept = dict(options)
         if kept.get("cache") and not _notice.can_keep:
             kept["cache"] = False
@@ -56,14 +56,14 @@ def njit(**options: Any) -> Callable[[Callable], Any]:
     return compiled
 
 
-def _unequal(_src_shapes, _index_shape):
+def _unequal(_src_shapes: Any, _index_shape: Any):
     """Raise the error of ``x[:] = y`` for unequal shapes; stands in for Numba's, see `_Notice`."""
     raise NotImplementedError
 
 
 @overload(_unequal)
-def _unequal_compiled(_src_shapes, _index_shape):
-    def impl(_src_shapes, _index_shape):
+def _unequal_compiled(_src_shapes: Any, _index_shape: Any):
+    def impl(_src_shapes: Any, _index_shape: Any):
         raise ValueError("cannot assign slice from input of different size")
 
     return impl
@@ -115,7 +115,7 @@ def _writable() -> bool:
     return True
 
 
-def _probe(x):
+def _probe(x: Any):
     return x
 
 

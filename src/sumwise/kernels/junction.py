@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 __all__ = ["junction_tree"]
 
 
-def junction_tree(sets, sizes):
+def junction_tree(sets: tuple[Any, ...] | list[Any], sizes: Any):
     """Cliques and the tree between them for a graph in which each of `sets` is fully connected.
 
     Vertices are eliminated by least fill-in (then least table); the cliques are joined by a spanning tree of
@@ -38,7 +39,7 @@ def junction_tree(sets, sizes):
 
 
 @lru_cache(maxsize=32)  # a trainer asks for the same tree at every step
-def _tree(sets, sizes):
+def _tree(sets: tuple[Any, ...], sizes: tuple[Any, ...]):
     n = len(sizes)
     neighbours = [set() for _ in range(n)]
     for group in sets:
@@ -63,13 +64,13 @@ def _tree(sets, sizes):
     return ordered, _spanning_tree(ordered)
 
 
-def _price(vertex, neighbours, sizes):
+def _price(vertex: int, neighbours: list[Any], sizes: tuple[Any, ...]):
     around = neighbours[vertex]
     fill = sum(1 for a, b in combinations(around, 2) if b not in neighbours[a])
     return fill, float(np.log([sizes[v] for v in around | {vertex}]).sum()), vertex
 
 
-def _spanning_tree(cliques):
+def _spanning_tree(cliques: list[Any]):
     pairs = [
         (-len(shared), i, j, shared)
         for (i, a), (j, b) in combinations(enumerate(cliques), 2)
@@ -77,7 +78,7 @@ def _spanning_tree(cliques):
     ]
     parent = list(range(len(cliques)))
 
-    def root(i):
+    def root(i: int):
         while parent[i] != i:
             i = parent[i]
         return i

@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["minimise"]
 
 
-def minimise(loss: Callable, start: np.ndarray, **options: Any) -> optimize.OptimizeResult:
+def minimise(loss: Callable[..., Any], start: np.ndarray, **options: Any) -> optimize.OptimizeResult:
     """Do as ``scipy.optimize.minimize``, on one thread of BLAS; the loss is evaluated on one, too.
 
     Examples

@@ -8,6 +8,7 @@ table. Count and label sum share one 64-bit counter: the count is in the lower 3
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -19,7 +20,7 @@ BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
 JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
 
 
-def layout(subsets, sizes):
+def layout(subsets: Any, sizes: Any):
     """Flat description of tables over attributes ``0..d-1``.
 
     Parameters
@@ -51,7 +52,7 @@ def layout(subsets, sizes):
     return members, starts, offsets
 
 
-def covering(subsets, sizes, most_cells=JOINT_CELLS):
+def covering(subsets: list[Any], sizes: list[Any], most_cells: int = JOINT_CELLS):
     """Joint tables, fewer than the subsets, whose margins are the subsets' tables.
 
     A row costs one increment per joint table, so a joint table of four attributes that stays in the cache saves
@@ -107,7 +108,7 @@ def covering(subsets, sizes, most_cells=JOINT_CELLS):
     return joints, home
 
 
-def _count_gains(gains, joint, new, orders, places):
+def _count_gains(gains: dict[Any, Any], joint: list[Any], new: int | None, orders: list[Any], places: dict[Any, Any]):
     """Add to each attribute's gain the uncovered subsets of one attribute outside of `joint` and `new`, with `new`.
 
     Only subsets that `new` makes reachable are looked at, so that a step costs as much as the joint table is wide, not
@@ -122,14 +123,14 @@ def _count_gains(gains, joint, new, orders, places):
                     gains[a] += len(places[mask | 1 << a])
 
 
-def _product(attributes, sizes):
+def _product(attributes: tuple[Any, ...], sizes: list[Any]):
     cells = 1
     for a in attributes:
         cells *= int(sizes[a])
     return cells
 
 
-def dealt_out(offsets, n_threads):
+def dealt_out(offsets: np.ndarray, n_threads: int):
     """An order of the tables in which each thread's share of a static schedule holds large and small ones alike.
 
     Examples
@@ -144,7 +145,7 @@ def dealt_out(offsets, n_threads):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _cells_of_block(codes, sizes, members, first, last, begin, m, cell):
+def _cells_of_block(codes: Any, sizes: Any, members: Any, first: Any, last: Any, begin: Any, m: Any, cell: Any):
     a = codes[members[first]]
     if last - first == 1:
         for i in range(m):
@@ -162,7 +163,16 @@ def _cells_of_block(codes, sizes, members, first, last, begin, m, cell):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def add_counts(codes, label, sizes, members, starts, offsets, order, out):
+def add_counts(
+    codes: np.ndarray,
+    label: np.ndarray,
+    sizes: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    offsets: np.ndarray,
+    order: np.ndarray,
+    out: np.ndarray,
+):
     """Add one chunk of rows to packed counters.
 
     Parameters
@@ -203,7 +213,17 @@ def add_counts(codes, label, sizes, members, starts, offsets, order, out):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def add_weighted(codes, label, weights, sizes, members, starts, offsets, order, out):
+def add_weighted(
+    codes: np.ndarray,
+    label: np.ndarray,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    offsets: np.ndarray,
+    order: np.ndarray,
+    out: np.ndarray,
+):
     """Add one chunk of weighted rows: ``out[cell] += (w, w * label)``, out of shape (n_cells, 2) and float64.
 
     Examples
@@ -233,7 +253,7 @@ def add_weighted(codes, label, weights, sizes, members, starts, offsets, order, 
                 table[cell[i], 1] += w * label[begin + i]
 
 
-def unpacked(out):
+def unpacked(out: Any):
     """Counts and label sums of packed counters, as two int64 arrays.
 
     Examples

@@ -25,7 +25,7 @@ class Batch:
     """Chains of equal shape: log-potentials, what was observed and sizes; times run along the path."""
 
     logs: Any  # (B, N, L) log-potentials with the zeros of Poisson counts; -inf forbids
-    links: list  # per step: (K, before, after), log-potential before_i + after_j + log K_ij; K (L, L) or (B, L, L)
+    links: list[Any]  # per step: (K, before, after), log-potential before_i + after_j + log K_ij; K (L, L) or (B, L, L)
     total: Any  # (B,)
     gaussian: Any  # (B, N, L) bool, as the next two
     poisson: Any
@@ -64,7 +64,7 @@ class Point:
     back_sum: Any
 
 
-def send(link, x, back):
+def send(link: tuple[Any, ...], x: Any, back: bool):
     """A log message (B, L), its weights and its sums."""
     kernel, before, after = link
     into, out = (after, before) if back else (before, after)
@@ -75,14 +75,14 @@ def send(link, x, back):
     return sums.log() + (top + out), weights, sums
 
 
-def product(kernel, v, back):
+def product(kernel: Any, v: Any, back: bool):
     """``v K`` or ``v K'`` of every chain."""
     if kernel.ndim == 2:
         return v @ (kernel.T if back else kernel)
     return (v[:, None, :] @ (kernel.transpose(-1, -2) if back else kernel))[:, 0]
 
 
-def evaluate(batch: Batch, g) -> Point:
+def evaluate(batch: Batch, g: Any) -> Point:
     """One pass of belief propagation at multipliers `g`, with its proven gap."""
     logs = batch.logs - g
     n_times = logs.shape[1]
@@ -128,7 +128,7 @@ def evaluate(batch: Batch, g) -> Point:
     )
 
 
-def _stack(parts):
+def _stack(parts: list[Any]):
     """Arrays of the times as one, times second."""
     joined = parts[0].new_empty((parts[0].shape[0], len(parts), parts[0].shape[1]))
     for k, part in enumerate(parts):
@@ -136,16 +136,16 @@ def _stack(parts):
     return joined
 
 
-def _where(mask, x, other):
+def _where(mask: Any, x: Any, other: float):
     return x.masked_fill(~mask, other)
 
 
-def _positive(x):
+def _positive(x: Any):
     """Ones for zeros: what is divided by them is zero, too."""
     return x.masked_fill(x <= 0, 1.0)
 
 
-def conjugate(batch, g):
+def conjugate(batch: Any, g: Any):
     """Sum of the conjugate losses of every chain, their slopes and curvatures (see `kernels.observations`)."""
     q = _where(batch.poisson, batch.rate - g, 1.0)
     y = _where(batch.poisson, batch.y, 1.0)
@@ -158,7 +158,7 @@ def conjugate(batch, g):
     return _sum(value), first, second
 
 
-def fenchel(batch, g, cells):
+def fenchel(batch: Any, g: Any, cells: Any):
     """Sum of ``l(n) + l*(g) - g n`` of every chain: its gap, never negative."""
     off = cells - batch.y
     gaussian = 0.5 * (off - batch.var * g) ** 2 / batch.var
@@ -170,11 +170,11 @@ def fenchel(batch, g, cells):
     return _sum(both + _where(batch.linear, linear, 0.0))
 
 
-def _sum(x):
+def _sum(x: Any):
     return x.flatten(1).sum(1)
 
 
-def covariance_product(batch, point, direction):
+def covariance_product(batch: Any, point: Any, direction: Any):
     """``total * Cov(indicators) @ direction`` of every chain, by one pass of derivatives."""
     n_times = direction.shape[1]
     acc, up = [direction[:, 0]], []
@@ -195,7 +195,7 @@ def covariance_product(batch, point, direction):
 class Sweeps:
     """``(curvature + covariance) x = r`` on the free cells of every chain (see `path_sweeps.PathSystem`)."""
 
-    def __init__(self, batch, point, curvature, free):
+    def __init__(self, batch: Any, point: Any, curvature: Any, free: Any):
         self.batch, self.point = batch, point
         self.diagonal = _where(free, curvature + point.cells, 0.0)
         self.inverse = _where(free, 1.0 / self.diagonal.clamp(min=1e-300), 0.0)
@@ -207,10 +207,10 @@ class Sweeps:
         part, left = self.u * self.n, self.rest[..., None]
         self.mean = point.cells / total[..., None] * (1.0 + part.sum(-1, keepdim=True) / left) - part / left
 
-    def block(self, x):
+    def block(self, x: Any):
         return self.diagonal * x - self.n * ((self.n * x).sum(-1, keepdim=True) / self.whole[..., None])
 
-    def substitute(self, rhs, down):
+    def substitute(self, rhs: Any, down: bool):
         """Solve with the lower (first time to last) or the upper triangle of blocks.
 
         With r what a node receives, its part is ``inverse rhs + u (k - r)``, where k is one number: the mean of r, and
@@ -235,7 +235,7 @@ class Sweeps:
                 received = product(self.batch.links[k][0], weights[:, k] * sent, down) / sums[:, k]
         return x
 
-    def solve(self, rhs, forcing, active):
+    def solve(self, rhs: Any, forcing: Any, active: Any):
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
         x = rhs.new_zeros(rhs.shape)
         residual = self.substitute(rhs, down=False)
@@ -285,7 +285,7 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
     return point, done, steps
 
 
-def _enough(point, start, tol, total):
+def _enough(point: Any, start: Any, tol: Any, total: Any):
     """Whether the gap is below `tol` of the objective, and of what it has dropped since the start."""
     objective = point.dual + point.gap
     size = objective.abs()
@@ -293,7 +293,7 @@ def _enough(point, start, tol, total):
     return (point.gap <= (tol * scale).maximum(1e-13 * (total + size))) & point.gap.isfinite()
 
 
-def _choose(mask, new, old):
+def _choose(mask: Any, new: Any, old: Any):
     """The new point of some chains, the old one of the others."""
     made = {}
     for f in fields(Point):
@@ -302,7 +302,7 @@ def _choose(mask, new, old):
     return Point(**made)
 
 
-def _newton(batch, point, reach, last, active):
+def _newton(batch: Any, point: Any, reach: Any, last: Any, active: Any):
     """A step inside the box of every chain, what it promises, and the size of the preconditioned gradient."""
     foot, top = batch.low - point.g, batch.high - point.g
     top = top.where(~batch.poisson, 0.99 * top)
@@ -318,7 +318,7 @@ def _newton(batch, point, reach, last, active):
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
     x = system.solve(rhs, forcing, active)
 
-    def promise(v):
+    def promise(v: Any):
         v = _where(batch.seen, v, 0.0)
         curved = curvature * v + _where(batch.seen, covariance_product(batch, point, v), 0.0)
         return -_sum(v * (point.gradient + 0.5 * curved))
@@ -338,13 +338,13 @@ def _newton(batch, point, reach, last, active):
     return step, promised, first
 
 
-def _own_blocks(system, rhs):
+def _own_blocks(system: Any, rhs: Any):
     """Each node's own block solved for."""
     pull = (system.u * rhs).sum(-1, keepdim=True) / system.rest[..., None]
     return system.inverse * rhs + system.u * pull
 
 
-def gather_batch(problems, device) -> Batch:
+def gather_batch(problems: list[Any], device: str) -> Batch:
     """One `Batch` on a device from `CountProblem`s on single paths of equal shape (checked by the caller)."""
     import torch
 
@@ -370,7 +370,7 @@ def gather_batch(problems, device) -> Batch:
 KINDS = ("gaussian", "poisson", "linear")
 
 
-def _cellwise(problem):
+def _cellwise(problem: Any):
     """Flat arrays over all cells of one problem."""
     seen = problem.observations
     s, p, e = seen.slices()
@@ -389,7 +389,7 @@ def _cellwise(problem):
     return out
 
 
-def _links(problems, steps, device):
+def _links(problems: list[Any], steps: list[Any], device: str):
     """Scaled potentials along the path: one tensor where all chains share theirs, each copied once."""
     import torch
 

@@ -7,6 +7,7 @@ One call of `propagate` costs two messages per edge: matrix-vector products, nev
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +35,14 @@ class Forest:
     1.3863
     """
 
-    sizes: tuple
-    edges: tuple
-    steps: tuple = field(init=False)  # (child, parent, edge, back): message child -> parent is sent with `back`
-    roots: tuple = field(init=False)
+    sizes: tuple[Any, ...]
+    edges: tuple[Any, ...]
+    steps: tuple[Any, ...] = field(
+        init=False
+    )  # (child, parent, edge, back): message child -> parent is sent with `back`
+    roots: tuple[Any, ...] = field(init=False)
     component: np.ndarray = field(init=False)
-    children: tuple = field(init=False)  # per node: indices into steps
+    children: tuple[Any, ...] = field(init=False)  # per node: indices into steps
 
     def __post_init__(self):
         steps, roots, component = _schedule(len(self.sizes), self.edges)
@@ -66,7 +69,7 @@ class Forest:
         return out
 
 
-def _schedule(n_nodes, edges):
+def _schedule(n_nodes: int, edges: tuple[Any, ...] | list[Any]):
     """Roots, components and the steps from the leaves to the roots; a cycle is an error."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, _) in enumerate(edges):
@@ -96,7 +99,7 @@ def _schedule(n_nodes, edges):
     return steps, roots, component
 
 
-def _far_end(start, neighbours):
+def _far_end(start: int, neighbours: list[Any]):
     """A node of `start`'s component with the fewest neighbours: a chain is then rooted at its end."""
     seen, queue = {start}, [start]
     for node in queue:
@@ -113,15 +116,15 @@ def _far_end(start, neighbours):
 class Beliefs:
     """What a pass leaves: log beliefs of the nodes, log Z per component, and the messages behind them."""
 
-    nodes: list  # log beliefs, unnormalised
-    log_z: list  # per component
-    inner: list  # per step: log input of the child's message to its parent
-    cavity: list  # per step: log input of the parent's message to its child
-    memo_up: list
-    memo_down: list
+    nodes: list[Any]  # log beliefs, unnormalised
+    log_z: list[Any]  # per component
+    inner: list[Any]  # per step: log input of the child's message to its parent
+    cavity: list[Any]  # per step: log input of the parent's message to its child
+    memo_up: list[Any]
+    memo_down: list[Any]
 
 
-def support(forest, masks):
+def support(forest: Any, masks: list[Any]):
     """Which states of every node have a positive probability, given masks of allowed states."""
     up = [m.copy() for m in masks]
     for child, parent, e, back in forest.steps:
@@ -131,7 +134,7 @@ def support(forest, masks):
     return up
 
 
-def propagate(forest, logs, masks=None):
+def propagate(forest: Any, logs: list[Any], masks: list[Any] | None = None):
     """All node beliefs and log Z of ``p(x) prop. to prod_i exp(logs_i) prod_e exp(theta_e)``.
 
     Parameters
@@ -168,7 +171,7 @@ def propagate(forest, logs, masks=None):
     return Beliefs(acc, log_z, inner, cavity, memo_up, memo_down)
 
 
-def _cavities(forest, node, logs, up, down, cavity):
+def _cavities(forest: Any, node: int, logs: list[Any], up: list[Any], down: list[Any], cavity: list[Any]):
     """The message of `node` to each child: everything but that child's own message (no subtraction: -inf stays)."""
     base = logs[node] if down[node] is None else logs[node] + down[node]
     steps = forest.children[node]
@@ -183,7 +186,7 @@ def _cavities(forest, node, logs, up, down, cavity):
         after = up[k] if after is None else after + up[k]
 
 
-def edge_counts(forest, beliefs, e, total):
+def edge_counts(forest: Any, beliefs: Any, e: int, total: float):
     """The table of edge `e` (dense: (..., L_first, L_second); sparse: its stored moves; margin: the table's cells)."""
     k = next(k for k, step in enumerate(forest.steps) if step[2] == e)
     back = forest.steps[k][3]
@@ -192,7 +195,7 @@ def edge_counts(forest, beliefs, e, total):
     return forest.edges[e][2].table(first, second, total)
 
 
-def node_tangent(forest, beliefs, direction):
+def node_tangent(forest: Any, beliefs: Any, direction: list[Any]):
     """Change of the log beliefs when the node log-potentials move along `direction` (list of arrays).
 
     With ``p`` the node probabilities, the change of the counts is ``n p (d - <p, d>)``: a product with the
@@ -210,7 +213,7 @@ def node_tangent(forest, beliefs, direction):
     return acc
 
 
-def edge_tangent(forest, beliefs, direction):
+def edge_tangent(forest: Any, beliefs: Any, direction: list[Any]):
     """Change of the logs of (cavity, inner) of every step when the node log-potentials move along `direction`.
 
     The table of a step's edge then changes by ``table * (d_i + d_j - mean)``.
@@ -220,7 +223,7 @@ def edge_tangent(forest, beliefs, direction):
         inner.append(acc[child])
         up.append(forest.edges[e][2].tangent(beliefs.memo_up[k], acc[child]))
         acc[parent] = acc[parent] + up[-1]
-    cavity: list = [None] * len(up)
+    cavity: list[Any] = [None] * len(up)
     for k in range(len(up) - 1, -1, -1):
         child, parent, e, _ = forest.steps[k]
         cavity[k] = acc[parent] - up[k]

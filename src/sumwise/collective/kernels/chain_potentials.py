@@ -6,13 +6,15 @@ width T - 1, so that a gradient costs hardly more than the pass itself.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.kernels.minimise import minimise
 
 
-def chain_moments(first, last, move, n_steps):
+def chain_moments(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int):
     """log Z, and the expected counts of one individual: of the first and last state (L,), of all moves (L, L)."""
     top = move.max()
     table = np.exp(move - top)
@@ -37,7 +39,7 @@ def chain_moments(first, last, move, n_steps):
     return log_z + np.log(whole), ahead[0] * behind[0], ahead[-1] * behind[-1] / whole, moves
 
 
-def _moments_in_logs(first, last, move, n_steps):
+def _moments_in_logs(first: Any, last: Any, move: Any, n_steps: Any):
     """The same, step by step in logs."""
     ahead, behind = [first], [last]
     for _ in range(n_steps - 1):
@@ -51,7 +53,9 @@ def _moments_in_logs(first, last, move, n_steps):
     return log_z, np.exp(first + behind[0] - log_z), np.exp(ahead[-1] + last - log_z), moves
 
 
-def balanced(first, last, moves, n_steps, tol=1e-10, max_iter=500):
+def balanced(
+    first: np.ndarray, last: np.ndarray, moves: np.ndarray, n_steps: int, tol: float = 1e-10, max_iter: int = 500
+):
     """Statistics near the given ones that some population can have.
 
     Whoever enters a state leaves it: with the first and the last state as ways in and out, row sums are column sums,
@@ -78,7 +82,15 @@ def balanced(first, last, moves, n_steps, tol=1e-10, max_iter=500):
     return flow[0, 1:], flow[1:, 0], flow[1:, 1:]
 
 
-def fit_chain(first, last, move, counts, n_steps, ridge, max_iter=30):
+def fit_chain(
+    first: np.ndarray,
+    last: np.ndarray,
+    move: np.ndarray,
+    counts: tuple[Any, ...] | list[Any],
+    n_steps: int,
+    ridge: float,
+    max_iter: int = 30,
+):
     """Improve the potentials by L-BFGS on ``M log Z - <counts, theta> + ridge / 2 |theta|^2``.
 
     Parameters
@@ -102,12 +114,12 @@ def fit_chain(first, last, move, counts, n_steps, ridge, max_iter=30):
     total = float(counts[2].sum()) / (n_steps - 1)
     start = np.concatenate([first, last, move.ravel()])
 
-    def split(theta):
+    def split(theta: np.ndarray):
         return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
 
     scale = np.sqrt(total / (given + ridge + 1e-3 * given.mean()))  # the Hessian's diagonal is about one then
 
-    def loss(u):
+    def loss(u: np.ndarray):
         theta = u * scale
         log_z, *expected = chain_moments(*split(theta), n_steps)
         value = total * log_z - float(given @ theta) + 0.5 * ridge * float(theta @ theta)

@@ -8,6 +8,9 @@ derivatives of the loss at the observed cells o, the posterior covariance is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -18,7 +21,7 @@ TOL = 1e-6  # residual of a system, relative
 MOST_PRODUCTS = 500
 
 
-def at_kink(problem, g, share=1e-6):
+def at_kink(problem: Any, g: np.ndarray, share: float = 1e-6):
     """Which observed cells with two-sided noise have a multiplier inside its box: their count is at the kink."""
     observations = problem.observations
     _, _, e = observations.slices()
@@ -32,7 +35,7 @@ def at_kink(problem, g, share=1e-6):
     return out
 
 
-def function_variances(problem, beliefs, cells, weights, tables=None):
+def function_variances(problem: Any, beliefs: Any, cells: np.ndarray, weights: Any, tables: Any = None):
     """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
 
     Where weights are of more cells, `tables` is the problem with those, its beliefs and its cells: systems are solved
@@ -51,7 +54,7 @@ def function_variances(problem, beliefs, cells, weights, tables=None):
     return np.maximum(out, 0.0)
 
 
-def _solver(problem, beliefs, cells, index, noise):
+def _solver(problem: Any, beliefs: Any, cells: np.ndarray, index: np.ndarray, noise: np.ndarray):
     """What solves ``(noise + S_oo) x = r``: sweeps on chains whose cells all have noise, else conjugate gradients.
 
     A variance is wrong by the square of the residual's size.
@@ -62,7 +65,7 @@ def _solver(problem, beliefs, cells, index, noise):
         system = PathSystem(problem, beliefs, cells, curvature, free)
         return lambda rhs: system.solve(np.bincount(index, rhs, problem.n_cells), TOL, MOST_PRODUCTS)[index]
 
-    def product(x):
+    def product(x: np.ndarray):
         spread = np.bincount(index, x, problem.n_cells)
         return noise * x + problem.covariance_product(beliefs, cells, spread)[index]
 
@@ -70,7 +73,7 @@ def _solver(problem, beliefs, cells, index, noise):
     return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
 
 
-def node_covariance(problem, beliefs, cells, node):
+def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int):
     """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
 
     Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
@@ -110,7 +113,7 @@ def node_covariance(problem, beliefs, cells, node):
     return own
 
 
-def _noise(problem, cells):
+def _noise(problem: Any, cells: np.ndarray):
     """Inverse second derivatives of the loss at the observed cells, and which cells have any."""
     observations = problem.observations
     s, p, e = observations.slices()
@@ -122,7 +125,7 @@ def _noise(problem, cells):
     return inverse, curved & (cells[observations.index] > 0)
 
 
-def _solve(system, scale, rhs, tol, max_iter):
+def _solve(system: Callable[..., Any], scale: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int):
     """Conjugate gradients with a diagonal preconditioner."""
     x, r = np.zeros_like(rhs), rhs.copy()
     z = r / scale

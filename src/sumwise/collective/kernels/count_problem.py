@@ -10,12 +10,13 @@ The problem (Sun 2019, eq. 2.7) is ``min over z in the local polytope of R(z) + 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate
-from sumwise.collective.kernels.edges import _host, softmax
+from sumwise.collective.kernels.edges import softmax, to_host
 from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
 
@@ -26,7 +27,7 @@ class CountProblem:
 
     forest: Forest
     base: np.ndarray  # (n_cells,) log-potentials of all nodes, one after the other; -inf forbids
-    masks: list  # per node: states with positive probability
+    masks: list[Any]  # per node: states with positive probability
     observations: Observations
     total: float
     device: str | None = None
@@ -48,7 +49,7 @@ class CountProblem:
         """Number of cells of all nodes."""
         return int(self.offsets[-1])
 
-    def split(self, flat):
+    def split(self, flat: Any):
         """A flat vector of cells as one array per node."""
         if self.device is not None:
             import torch
@@ -56,11 +57,11 @@ class CountProblem:
             flat = torch.as_tensor(flat, device=self.device)
         return [flat[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
 
-    def join(self, arrays):
+    def join(self, arrays: list[Any]):
         """One flat vector from one array per node."""
-        return np.concatenate([_host(a) for a in arrays])
+        return np.concatenate([to_host(a) for a in arrays])
 
-    def infer(self, tilt):
+    def infer(self, tilt: np.ndarray):
         """Beliefs, counts (flat) and sum of log Z with `tilt` (flat) added to the node log-potentials."""
         self.n_passes += 1
         beliefs = propagate(self.forest, self.split(self.shifted + tilt), self.masks)
@@ -68,12 +69,12 @@ class CountProblem:
         cells *= self.total
         return beliefs, cells, float(sum(float(z) for z in beliefs.log_z))
 
-    def entropy_term(self, tilt, cells, log_z):
+    def entropy_term(self, tilt: np.ndarray, cells: np.ndarray, log_z: float):
         """``R(z)`` with poisson zeros inside, for z the counts of `infer(tilt)`: no edge table is needed."""
         inner = float(np.where(cells > 0, tilt * cells, 0.0).sum())
         return inner - self.total * log_z + self.constant
 
-    def covariance_product(self, beliefs, cells, direction):
+    def covariance_product(self, beliefs: Any, cells: np.ndarray, direction: np.ndarray):
         """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
         self.n_tangents += 1
         changes = node_tangent(self.forest, beliefs, self.split(direction))
@@ -82,7 +83,7 @@ class CountProblem:
             here = slice(self.offsets[i], self.offsets[i + 1])
             n = cells[here]
             # A state of zero count may have an undefined change; it doesn't move.
-            moved = np.where(n > 0, n * _host(change), 0.0) if self.closed else n * _host(change)
+            moved = np.where(n > 0, n * to_host(change), 0.0) if self.closed else n * to_host(change)
             moved -= n * (moved.sum() / self.total)
             out[here] = moved
         return out
@@ -105,21 +106,21 @@ class CountProblem:
     def widest(self):
         """The largest absolute log-potential of one individual's states, over all states that are possible."""
         nodes = sum(_range(self.base[a:b]) for a, b in zip(self.offsets[:-1], self.offsets[1:]))
-        return nodes + sum(_range(_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
+        return nodes + sum(_range(to_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
 
-    def with_observations(self, observations):
+    def with_observations(self, observations: Any):
         """The same population with other observations of the same cells."""
         return replace(self, observations=observations)
 
-    def variances(self, cells):
+    def variances(self, cells: np.ndarray):
         """Variances of the cells for rare states: their counts."""
         return cells
 
-    def edge_tables(self, beliefs):
+    def edge_tables(self, beliefs: Any):
         """Tables of all edges (see `edge_counts`)."""
-        return [_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
+        return [to_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
 
-    def regulariser(self, cells, tables):
+    def regulariser(self, cells: np.ndarray, tables: list[Any]):
         """``R(z)`` of any point of the polytope, from node counts and edge tables."""
         value = -float(np.where(cells > 0, cells * np.where(cells > 0, self.base, 0.0), 0.0).sum())
         weights = (self.degrees - 1.0)[self.node]
@@ -128,7 +129,7 @@ class CountProblem:
             value += float(xlogy(table, table).sum()) - float(_score(operator, table))
         return value
 
-    def violation(self, cells, tables):
+    def violation(self, cells: np.ndarray, tables: list[Any]):
         """Largest difference between a node's counts and the margin of an edge table."""
         nodes = [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
         worst = max((abs(v.sum() - self.total) for v in nodes), default=0.0)
@@ -138,12 +139,12 @@ class CountProblem:
         return worst
 
 
-def _range(theta):
+def _range(theta: np.ndarray):
     """Largest absolute value of the finite entries."""
     return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
 
 
-def edge_margins(operator, table):
+def edge_margins(operator: Any, table: np.ndarray):
     """Margins of an edge table over its first and second node."""
     if hasattr(operator, "matrix"):
         first = np.bincount(operator.first, table, operator.shape[0])
@@ -153,8 +154,8 @@ def edge_margins(operator, table):
     return table.sum(axis=-1), table.sum(axis=-2)
 
 
-def _score(operator, table):
+def _score(operator: Any, table: np.ndarray):
     if hasattr(operator, "scaled") and not isinstance(operator.theta, np.ndarray):
-        theta = _host(operator.theta)
+        theta = to_host(operator.theta)
         return np.where(table > 0, table * np.where(table > 0, theta, 0.0), 0.0).sum()
     return operator.score(table)

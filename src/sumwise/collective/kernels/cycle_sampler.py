@@ -9,6 +9,7 @@ guide, so that they pass through cells that hold somebody. The cost of a move do
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,14 @@ _FEW = 16  # ranges up to this length are enumerated
 
 
 @njit(cache=True)
-def _factorial(x):
+def _factorial(x: Any):
     return math.lgamma(x + 1.0)
 
 
 @njit(cache=True)
-def _value(t, counts, at, sign, power, size, slope, delta):
+def _value(
+    t: Any, counts: np.ndarray, at: np.ndarray, sign: np.ndarray, power: np.ndarray, size: int, slope: float, delta: int
+):
     """Log-weight of the tables after `delta` moves along the line, without constants."""
     value = slope * delta
     for j in range(size):
@@ -36,7 +39,7 @@ def _value(t, counts, at, sign, power, size, slope, delta):
 
 
 @njit(cache=True)
-def _rise(t, counts, at, sign, power, size, slope, delta):
+def _rise(t: Any, counts: Any, at: Any, sign: Any, power: Any, size: Any, slope: Any, delta: Any):
     """Value at delta + 1 minus value at delta; where both are impossible, towards zero."""
     here = _value(t, counts, at, sign, power, size, slope, delta)
     there = _value(t, counts, at, sign, power, size, slope, delta + 1)
@@ -46,7 +49,9 @@ def _rise(t, counts, at, sign, power, size, slope, delta):
 
 
 @njit(cache=True)
-def draw_along(t, counts, at, sign, power, size, slope, rng):
+def draw_along(
+    t: Any, counts: np.ndarray, at: np.ndarray, sign: np.ndarray, power: np.ndarray, size: int, slope: float, rng: Any
+):
     """Draw delta by exact rejection from a flat top and two geometric tails (short ranges are enumerated)."""
     low, high = -(2**62), 2**62
     for j in range(size):
@@ -70,7 +75,7 @@ def draw_along(t, counts, at, sign, power, size, slope, rng):
 
 
 @njit(cache=True)
-def _enumerate(line, low, high, rng):
+def _enumerate(line: Any, low: Any, high: Any, rng: Any):
     t, counts, at, sign, power, size, slope = line
     values = np.empty(high - low + 1)
     for i in range(values.shape[0]):
@@ -85,7 +90,7 @@ def _enumerate(line, low, high, rng):
 
 
 @njit(cache=True)
-def _side(line, mode, top, end, way):
+def _side(line: Any, mode: Any, top: Any, end: Any, way: Any):
     """Where one tail begins, its value there and its slope: about one standard deviation from the mode."""
     t, counts, at, sign, power, size, slope = line
     room = way * (end - mode)
@@ -113,7 +118,7 @@ def _side(line, mode, top, end, way):
 
 
 @njit(cache=True)
-def _tail(value, rise, length):
+def _tail(value: Any, rise: Any, length: Any):
     """Mass of ``exp(value + rise j)`` for j = 1 .. length."""
     if length <= 0 or rise == -np.inf:
         return 0.0
@@ -121,7 +126,7 @@ def _tail(value, rise, length):
 
 
 @njit(cache=True)
-def _reject(line, low, high, mode, rng):
+def _reject(line: Any, low: Any, high: Any, mode: Any, rng: Any):
     t, counts, at, sign, power, size, slope = line
     top = _value(t, counts, at, sign, power, size, slope, mode)
     left, left_value, left_rise = _side(line, mode, top, low, -1)
@@ -146,7 +151,7 @@ def _reject(line, low, high, mode, rng):
 
 
 @njit(cache=True)
-def _leave(t, at, sign, power, size, slope, old, new, factor):
+def _leave(t: Any, at: Any, sign: Any, power: Any, size: Any, slope: Any, old: Any, new: Any, factor: Any):
     """Add to the line that individuals leave one count for another; returns its new size and slope."""
     n_cells = t.base.shape[0]
     at[size], at[size + 1] = old, new
@@ -160,7 +165,7 @@ def _leave(t, at, sign, power, size, slope, old, new, factor):
 
 
 @njit(cache=True)
-def _line_below(t, node, at, sign, power, fresh, rng):
+def _line_below(t: Any, node: Any, at: Any, sign: Any, power: Any, fresh: Any, rng: Any):
     """Line on which individuals with one path at `node` and below take another one."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     old, new = fresh[0], fresh[1]
@@ -190,7 +195,7 @@ def _line_below(t, node, at, sign, power, fresh, rng):
 
 
 @njit(cache=True)
-def _line_at(t, node, at, sign, power, rng):
+def _line_at(t: Any, node: Any, at: Any, sign: Any, power: Any, rng: Any):
     """Line on which individuals change their state at one node, between neighbours that stay."""
     n_cells, size, slope, step = t.base.shape[0], 0, 0.0, t.up[node]
     if step >= 0:
@@ -218,7 +223,7 @@ def _line_at(t, node, at, sign, power, rng):
 
 
 @njit(cache=True)
-def _line_across(t, step, ring, at, sign, power, rng):
+def _line_across(t: Any, step: Any, ring: Any, at: Any, sign: Any, power: Any, rng: Any):
     """Line on which `ring` individuals pass what lies below `step` round among them."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     froms, tos, held = np.empty(ring, np.int64), np.empty(ring, np.int64), np.empty(ring, np.int64)
@@ -238,7 +243,7 @@ def _line_across(t, step, ring, at, sign, power, rng):
 
 
 @njit(cache=True)
-def sweep_cycles(t, counts, n_moves, rng):
+def sweep_cycles(t: Any, counts: np.ndarray, n_moves: int, rng: Any):
     """Make `n_moves` moves in place; returns those that changed something and all, by kind (see `sweep_paths`)."""
     n_nodes, n_steps = t.up.shape[0], t.parent.shape[0]
     length = 2 * (n_nodes + n_steps) + 8

@@ -7,6 +7,7 @@ are never formed. The counts of a pass are feasible, so every iterate carries a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import process_time
@@ -51,10 +52,10 @@ class DualResult:
     n_iter: int
     converged: bool
     infeasible: bool = False  # proven: no tables meet the exact counts
-    history: dict = field(default_factory=dict)
+    history: dict[Any, Any] = field(default_factory=dict)
 
 
-def _evaluate(problem, g):
+def _evaluate(problem: Any, g: np.ndarray):
     observations = problem.observations
     beliefs, cells, log_z = problem.infer(-observations.spread(g, problem.n_cells))
     value, first, second = observations.conjugate(g)
@@ -64,7 +65,14 @@ def _evaluate(problem, g):
     return _Point(g, loss, first - n, second, cells, beliefs, gap, violation)
 
 
-def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80, max_gap=0.0):
+def maximise_dual(
+    problem: Any,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    start: Any = None,
+    max_products: int = 80,
+    max_gap: float = 0.0,
+):
     """Solve the dual of a `CountProblem`.
 
     Parameters
@@ -111,7 +119,7 @@ def maximise_dual(problem, tol=1e-6, max_iter=1000, start=None, max_products=80,
     )
 
 
-def _centred(problem):
+def _centred(problem: Any):
     """A copy of the problem whose Gaussian observations of whole nodes agree with the total, and what that took off g.
 
     A node's counts sum to n, so that ``y + c var`` in place of ``y`` takes c off all its multipliers and changes the
@@ -138,7 +146,7 @@ def _centred(problem):
     return problem.with_observations(shifted), moved
 
 
-def _simplex_shift(y, var, total):
+def _simplex_shift(y: Any, var: Any, total: Any):
     """The c for which the positive parts of ``y + c var`` sum to `total`."""
     steps = -y / var  # each entry is positive above its own
     order = np.argsort(steps)
@@ -159,7 +167,7 @@ class _Search:
     infeasible: bool = False
     point: Any = None
 
-    def newton(self, start, max_iter):
+    def newton(self, start: np.ndarray, max_iter: int):
         """Steps from `start` until the watch says enough; False where it doesn't."""
         problem, low, high = self.problem, self.problem.observations.lower, self.problem.observations.upper
         point = _evaluate(problem, start)
@@ -190,7 +198,7 @@ class _Search:
         return done
 
 
-def _continuation(search, max_iter):
+def _continuation(search: Any, max_iter: int):
     """Follow the optimum from inflated noise to the given one: each stage starts where the last two point to.
 
     With the loss divided by ``heat`` the entropy decides and Newton's method converges at once; as heat falls to 1,
@@ -227,7 +235,7 @@ def _continuation(search, max_iter):
     return False
 
 
-def _follow(path, heat, g, problem):
+def _follow(path: list[Any], heat: float, g: np.ndarray, problem: Any):
     """Multipliers at `heat` on the line (in 1 / heat) through the last two stages, or those of the last if better."""
     if len(path) < 2:
         return g
@@ -238,11 +246,11 @@ def _follow(path, heat, g, problem):
     return min((ahead, plain), key=lambda x: _finite(_evaluate(problem, x).loss))
 
 
-def _finite(x):
+def _finite(x: float):
     return x if np.isfinite(x) else np.inf
 
 
-def proves_infeasible(problem, g):
+def proves_infeasible(problem: Any, g: np.ndarray):
     """Whether the exact cells' part of `g` proves that no tables meet them (Farkas' lemma).
 
     For a direction d over exact cells, feasible counts z have ``<d, z> = <d, y>``, while ``<-d, z>`` is at most n times
@@ -266,7 +274,7 @@ def proves_infeasible(problem, g):
     return False
 
 
-def first_multipliers(problem, start, observations):
+def first_multipliers(problem: Any, start: np.ndarray | None, observations: Any):
     """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
     low, high = observations.lower, observations.upper
     g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
@@ -282,14 +290,14 @@ def first_multipliers(problem, start, observations):
 class _Watch:
     """Keeps the history and the best point, and says when to stop."""
 
-    def __init__(self, problem, tol, max_gap):
+    def __init__(self, problem: Any, tol: float, max_gap: float):
         self.problem, self.tol, self.max_gap, self.start = problem, tol, max_gap, None
         self.best: Any = None
         self.time = process_time()
         names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
         self.history = {name: [] for name in names}
 
-    def record(self, point):
+    def record(self, point: Any):
         objective = -point.loss + point.gap
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
@@ -300,19 +308,22 @@ class _Watch:
             self.best = point
         return self._enough(point, objective)
 
-    def _merit(self, point):
+    def _merit(self, point: Any):
         return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
 
-    def _enough(self, point, objective):
+    def _enough(self, point: Any, objective: float):
         if not np.isfinite(point.gap):
             return False
         size = abs(objective)
-        scale = min(size, max(self.start - objective, 1e-4 * size))
+        start = objective if self.start is None else self.start
+        scale = min(size, max(start - objective, 1e-4 * size))
         floor = max(1e-13 * (self.problem.total + size), self.max_gap)
         return point.gap <= max(self.tol * scale, floor) and point.violation <= self.tol * self.problem.total
 
 
-def _step(problem, point, low, high, reach, last, max_products):
+def _step(
+    problem: Any, point: Any, low: np.ndarray, high: np.ndarray, reach: float, last: float | None, max_products: int
+):
     """A step that nearly minimises the quadratic model inside the box, by projected CG.
 
     Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
@@ -323,7 +334,7 @@ def _step(problem, point, low, high, reach, last, max_products):
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
-    def hessian(v):
+    def hessian(v: np.ndarray):
         moved = problem.covariance_product(point.beliefs, point.cells, observations.spread(v, problem.n_cells))
         return curvature * v + observations.pick(moved)
 
@@ -358,7 +369,7 @@ class _Model:
     top: np.ndarray
     movable: np.ndarray
 
-    def restart(self, x, residual):
+    def restart(self, x: np.ndarray, residual: np.ndarray):
         """Preconditioner on the free multipliers, and a first direction that leaves the box nowhere."""
         foot, top = self.foot, self.top
         free = self.movable & ~(((x <= foot) & (residual < 0)) | ((x >= top) & (residual > 0)))
@@ -370,7 +381,7 @@ class _Model:
                 return precondition, z
             free &= ~blocked
 
-    def solve_free(self, precondition, z, forcing, max_products):
+    def solve_free(self, precondition: Callable[..., Any], z: np.ndarray, forcing: float, max_products: int):
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
         if self._sweeping():
             return self._solve_paths(z, forcing, max_products)
@@ -404,7 +415,7 @@ class _Model:
         n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
 
-    def _solve_paths(self, z, forcing, max_products):
+    def _solve_paths(self, z: np.ndarray, forcing: float, max_products: int):
         """The same on chains, by sweeps."""
         problem, observations, point = self.problem, self.problem.observations, self.point
         free = np.zeros(problem.n_cells, dtype=bool)
@@ -415,7 +426,7 @@ class _Model:
         x = observations.pick(system.solve(rhs, forcing, max_products))
         return x, -point.gradient - self.hessian(x)
 
-    def solve_boxed(self, target, max_products):
+    def solve_boxed(self, target: float, max_products: int):
         """Lower the model inside the box: stop or turn at its sides, and start afresh there."""
         x, residual = np.zeros_like(self.foot), -self.point.gradient
         precondition, z = self.restart(x, residual)
@@ -446,12 +457,12 @@ class _Model:
         return x, residual
 
 
-def _promise(point, x, residual):
+def _promise(point: Any, x: np.ndarray, residual: np.ndarray):
     """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
     return 0.5 * float(x @ (residual - point.gradient))
 
 
-def _room(problem, point, low, high):
+def _room(problem: Any, point: Any, low: np.ndarray, high: np.ndarray):
     """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
     foot, top = low - point.g, high - point.g
     _, p, _ = problem.observations.slices()
@@ -459,14 +470,14 @@ def _room(problem, point, low, high):
     return foot, top
 
 
-def _limits(x, p, foot, top):
+def _limits(x: np.ndarray, p: np.ndarray, foot: np.ndarray, top: np.ndarray):
     """For each multiplier, the longest multiple of `p` that keeps it in the box."""
     with np.errstate(divide="ignore", invalid="ignore"):
         limits = np.where(p > 0, (top - x) / p, np.where(p < 0, (foot - x) / p, np.inf))
     return np.maximum(limits, 0.0)
 
 
-def _preconditioner(problem, point, curvature, free):
+def _preconditioner(problem: Any, point: Any, curvature: np.ndarray, free: np.ndarray):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
     observations = problem.observations
     n = observations.pick(problem.variances(point.cells))
@@ -475,13 +486,13 @@ def _preconditioner(problem, point, curvature, free):
     total, spread = _by_node(problem)
     rest = np.maximum(problem.total - total(n * u), 1e-3 * problem.total)
 
-    def apply(r):
+    def apply(r: np.ndarray):
         return inverse * r + u * spread(total(u * r) / rest)
 
     return apply
 
 
-def _by_node(problem):
+def _by_node(problem: Any):
     """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
     node = problem.node[problem.observations.index]
     if len(node) and (np.diff(node) >= 0).all():

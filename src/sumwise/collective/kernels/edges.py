@@ -25,7 +25,7 @@ _TINY = 1e-280
 _FLUSH = 1e-300
 
 
-def namespace(x) -> Any:
+def namespace(x: Any) -> Any:
     """The module whose functions work on `x`: numpy, or torch when `x` is a tensor."""
     if isinstance(x, np.ndarray) or np.isscalar(x):
         return np
@@ -33,7 +33,7 @@ def namespace(x) -> Any:
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
-def log_sum_exp(x, axis=-1) -> Any:
+def log_sum_exp(x: Any, axis: int = -1) -> Any:
     """``log sum exp`` along an axis; ``-inf`` where all entries are."""
     xp = namespace(x)
     top = xp.amax(x, axis=axis, keepdims=True)
@@ -42,14 +42,14 @@ def log_sum_exp(x, axis=-1) -> Any:
     return out.squeeze(axis)
 
 
-def softmax(x) -> Any:
+def softmax(x: np.ndarray) -> Any:
     """``exp(x)`` normalised along the last axis."""
     xp = namespace(x)
     weights = xp.exp(x - xp.amax(x, axis=-1, keepdims=True))
     return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
-def _log(x) -> Any:
+def _log(x: Any) -> Any:
     xp = namespace(x)
     if xp is np:
         with np.errstate(divide="ignore"):
@@ -57,14 +57,14 @@ def _log(x) -> Any:
     return xp.log(x)
 
 
-def _shift(x):
+def _shift(x: Any):
     """``(exp(x - s), s)`` with s the largest entry of each vector."""
     xp = namespace(x)
     top = xp.amax(x, axis=-1, keepdims=True)
     return xp.exp(x - top), top
 
 
-def _not_zero(total):
+def _not_zero(total: Any):
     """Ones for zeros: what is divided by them is zero, too."""
     if total.min() > 0:
         return total
@@ -86,7 +86,7 @@ class DenseEdge:
     array([0.55, 0.45])
     """
 
-    def __init__(self, theta):
+    def __init__(self, theta: Any):
         xp = namespace(theta)
         self.theta = theta
         self.shape = tuple(theta.shape[-2:])
@@ -99,7 +99,7 @@ class DenseEdge:
         self.rows, self.cols = rows, cols
         self.scaled = xp.where(scaled < _FLUSH, xp.zeros_like(scaled), scaled)
 
-    def _product(self, v, back):
+    def _product(self, v: Any, back: bool):
         table = self.scaled
         if table.ndim == 2:
             return table @ v if back and v.ndim == 1 else v @ (table.T if back else table)
@@ -107,7 +107,7 @@ class DenseEdge:
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def send(self, x, back=False, support=None):
+    def send(self, x: Any, back: bool = False, support: np.ndarray | None = None):
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -121,7 +121,7 @@ class DenseEdge:
             message[low] = exact[0]
         return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
-    def _exact(self, x, back, low):
+    def _exact(self, x: np.ndarray, back: bool, low: np.ndarray):
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
         xp = namespace(x)
         theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
@@ -134,7 +134,7 @@ class DenseEdge:
         top = xp.where(xp.isfinite(value), value, xp.zeros_like(value))
         return value, xp.exp(terms - top[..., None])
 
-    def tangent(self, memo, dx):
+    def tangent(self, memo: Any, dx: np.ndarray):
         v, total, back, low, exact = memo
         xp = namespace(dx)
         change = self._product(v * dx, back) / total
@@ -143,15 +143,15 @@ class DenseEdge:
             change[low] = (weights * (dx if dx.ndim == 1 else dx[xp.where(low)[0]])).sum(-1)
         return change
 
-    def table(self, a, b, total):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float):
         return _normalise(self.theta + a[..., :, None] + b[..., None, :], total)
 
-    def score(self, table):
+    def score(self, table: np.ndarray):
         xp = namespace(table)
         zero = xp.zeros_like(table)
         return xp.sum(xp.where(table > 0, table * xp.where(table > 0, self.theta, zero), zero), axis=(-2, -1))
 
-    def reach(self, mask, back=False):
+    def reach(self, mask: np.ndarray, back: bool = False):
         xp = namespace(self.theta)
         open_ = self.theta > -np.inf
         if xp is not np:
@@ -160,7 +160,7 @@ class DenseEdge:
         return (open_ & mask[None, :]).any(axis=1) if back else (open_ & mask[:, None]).any(axis=0)
 
 
-def _normalise(logs, total):
+def _normalise(logs: np.ndarray, total: float):
     """``exp(logs)`` scaled to sum to `total` over the last two axes."""
     xp = namespace(logs)
     weights = xp.exp(logs - xp.amax(logs, axis=(-2, -1), keepdims=True))
@@ -179,7 +179,7 @@ class SparseEdge:
     array([0.905, 0.919])
     """
 
-    def __init__(self, theta: Any, device=None):
+    def __init__(self, theta: Any, device: Any = None):
         theta = sparse.coo_array(theta)
         first, second, data = theta.row, theta.col, np.asarray(theta.data, float)
         stored = data > -np.inf
@@ -203,7 +203,7 @@ class SparseEdge:
         if device is not None:
             self._to_torch(device)
 
-    def _to_torch(self, device):
+    def _to_torch(self, device: Any):
         torch = sys.modules["torch"]
         for name in ("back", "forth"):
             m = getattr(self, name).tocoo()
@@ -214,11 +214,11 @@ class SparseEdge:
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 
-    def _product(self, v, back):
+    def _product(self, v: Any, back: bool):
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
 
-    def send(self, x, back=False, support=None):
+    def send(self, x: Any, back: bool = False, support: np.ndarray | None = None):
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -232,10 +232,10 @@ class SparseEdge:
             message = self._patch(message, low, exact)
         return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
-    def _exact(self, x, back, low):
+    def _exact(self, x: np.ndarray, back: bool, low: np.ndarray):
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
-        x = np.atleast_2d(_host(x))
-        states = np.flatnonzero(np.atleast_2d(_host(low)).any(axis=0))
+        x = np.atleast_2d(to_host(x))
+        states = np.flatnonzero(np.atleast_2d(to_host(low)).any(axis=0))
         sender, receiver = (self.second, self.first) if back else (self.first, self.second)
         chosen = np.flatnonzero(np.isin(receiver, states))
         slot = np.searchsorted(states, receiver[chosen])
@@ -246,51 +246,51 @@ class SparseEdge:
             row[:] = _log(np.bincount(slot, np.exp(logs - top[slot]), len(states))) + top
         return states, value, slot, sender[chosen], np.exp(terms - np.where(np.isfinite(value), value, 0.0)[:, slot])
 
-    def _patch(self, message, low, exact):
+    def _patch(self, message: np.ndarray, low: np.ndarray, exact: tuple[Any, ...]):
         states, value = exact[:2]
-        full = _host(message).copy()
+        full = to_host(message).copy()
         view = np.atleast_2d(full)
-        where = np.atleast_2d(_host(low))[:, states]
+        where = np.atleast_2d(to_host(low))[:, states]
         view[:, states] = np.where(where, value, view[:, states])
         return full if isinstance(message, np.ndarray) else namespace(message).as_tensor(full, device=message.device)
 
-    def tangent(self, memo, dx):
+    def tangent(self, memo: Any, dx: np.ndarray):
         v, total, back, low, exact = memo
         change = self._product(v * dx, back) / total
         if low is not None:
             states, _, slot, sender, weights = exact
-            moves = np.atleast_2d(_host(dx))[:, sender] * weights
+            moves = np.atleast_2d(to_host(dx))[:, sender] * weights
             value = np.stack([np.bincount(slot, row, len(states)) for row in moves])
             change = self._patch(change, low, (states, value))
         return change
 
-    def table(self, a, b, total):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float):
         """Counts of the allowed moves, in the order of ``first`` and ``second`` (batch first)."""
-        logs = self.theta + _host(a)[..., self.first] + _host(b)[..., self.second]
+        logs = self.theta + to_host(a)[..., self.first] + to_host(b)[..., self.second]
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-        return weights * (_host(total) / weights.sum(axis=-1, keepdims=True))
+        return weights * (to_host(total) / weights.sum(axis=-1, keepdims=True))
 
-    def matrix(self, counts):
+    def matrix(self, counts: Any):
         """The counts of `table` as a sparse matrix."""
         return sparse.csr_array((counts, (self.first, self.second)), shape=self.shape)
 
-    def score(self, table):
+    def score(self, table: np.ndarray):
         return (table * self.theta).sum(axis=-1)
 
-    def reach(self, mask, back=False):
+    def reach(self, mask: np.ndarray, back: bool = False):
         sender, receiver = (self.second, self.first) if back else (self.first, self.second)
         out = np.zeros(self.shape[0 if back else 1], dtype=bool)
         out[receiver[mask[sender]]] = True
         return out
 
 
-def _segment_max(values, index, length) -> Any:
+def _segment_max(values: np.ndarray, index: np.ndarray, length: int) -> Any:
     out = np.full(length, -np.inf)
     np.maximum.at(out, index, values)
     return np.where(np.isfinite(out), out, 0.0)
 
 
-def _host(x) -> Any:
+def to_host(x: Any) -> Any:
     return x if isinstance(x, np.ndarray) or np.isscalar(x) else x.detach().cpu().numpy()
 
 
@@ -308,7 +308,7 @@ class MarginEdge:
     array([3., 3.])
     """
 
-    def __init__(self, shape, axes):
+    def __init__(self, shape: tuple[Any, ...], axes: tuple[Any, ...]):
         self.full, self.axes = tuple(shape), tuple(axes)
         rest = tuple(k for k in range(len(self.full)) if k not in self.axes)
         self._order = self.axes + rest
@@ -322,14 +322,14 @@ class MarginEdge:
         self._wide = tuple(self.full[k] if k in self.axes else 1 for k in range(len(self.full)))
         self._turn = tuple(int(k) for k in np.argsort(self.axes))
 
-    def fold(self, x):
+    def fold(self, x: np.ndarray):
         """(..., table) to (..., margin, rest)."""
         lead = x.shape[:-1]
         x = x.reshape(*lead, *self.full)
         x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
         return x.reshape(*lead, self.shape[1], self._rest)
 
-    def _align(self, x):
+    def _align(self, x: np.ndarray):
         """(..., margin) as it is broadcast against the table."""
         lead = x.shape[:-1]
         if not self._sorted:
@@ -337,12 +337,12 @@ class MarginEdge:
             x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
         return x.reshape(*lead, *self._wide)
 
-    def spread(self, x):
+    def spread(self, x: np.ndarray):
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
         return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
 
-    def margin(self, table):
+    def margin(self, table: np.ndarray):
         """Sums of a flattened table (..., cells) over the other axes."""
         lead = table.shape[:-1]
         total = table.reshape(*lead, *self.full)
@@ -352,7 +352,7 @@ class MarginEdge:
             total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
-    def send(self, x, back=False, _support=None):
+    def send(self, x: Any, back: bool = False, _support: np.ndarray | None = None):
         if back:
             return self.spread(x), None
         xp = namespace(x)
@@ -368,7 +368,7 @@ class MarginEdge:
             top = _permute(top, (*range(len(lead)), *(len(lead) + int(k) for k in back_order)))
         return _log(total) + top.reshape(*lead, self.shape[1]), (weights, total)
 
-    def tangent(self, memo: Any, dx):
+    def tangent(self, memo: Any, dx: np.ndarray):
         if memo is None:
             return self.spread(dx)
         weights, total = memo
@@ -376,19 +376,19 @@ class MarginEdge:
         safe = xp.where(total > 0, total, xp.ones_like(total))
         return self.margin(weights * dx) / safe
 
-    def table(self, a, b, total):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float):
         """Counts of the table's cells; the margin's own axis would repeat them."""
         xp = namespace(a)
         logs = a + self.spread(b)
         weights = xp.exp(logs - xp.amax(logs, axis=-1, keepdims=True))
         return weights * (total / xp.sum(weights, axis=-1, keepdims=True))
 
-    def score(self, table):
+    def score(self, table: np.ndarray):
         return 0.0 * table.sum(-1)
 
-    def reach(self, mask, back=False):
+    def reach(self, mask: np.ndarray, back: bool = False):
         return self.spread(mask) if back else self.fold(mask).any(-1)
 
 
-def _permute(x, order) -> Any:
+def _permute(x: np.ndarray, order: tuple[Any, ...]) -> Any:
     return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)

@@ -6,7 +6,9 @@ tables; sums give the mean E[n | y], maxima the mode.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -17,7 +19,7 @@ from sumwise.errors import DataError
 LARGEST = 4_000_000
 
 
-def compositions(total, parts):
+def compositions(total: int, parts: int):
     """All ways to write `total` as a sum of `parts` non-negative whole numbers, one per row, sorted.
 
     Examples
@@ -36,7 +38,7 @@ def compositions(total, parts):
     return np.concatenate([rows, left[:, None].astype(np.int16)], axis=1)
 
 
-def _codes(tables, total):
+def _codes(tables: np.ndarray, total: int):
     """One number per row, in the order of the rows of `compositions`."""
     out = np.zeros(len(tables), dtype=np.float64 if (total + 1.0) ** tables.shape[1] > 2**62 else np.int64)
     for column in tables.T:
@@ -44,7 +46,7 @@ def _codes(tables, total):
     return out
 
 
-def exact_tables(problem, log_likelihood):
+def exact_tables(problem: Any, log_likelihood: Callable[..., Any]):
     """Mode and mean of the integer tables.
 
     Parameters
@@ -70,7 +72,7 @@ def exact_tables(problem, log_likelihood):
 class _Integers:
     """Every value of every node's and edge's table, with its log weight."""
 
-    def __init__(self, problem, log_likelihood):
+    def __init__(self, problem: Any, log_likelihood: Callable[..., Any]):
         self.problem, forest = problem, problem.forest
         self.total = int(problem.total)
         if self.total != problem.total:
@@ -101,12 +103,12 @@ class _Integers:
                 raise DataError(f"A node of {size} states has too many tables for exact inference.")
 
     @staticmethod
-    def _n_cells(operator):
+    def _n_cells(operator: Any):
         if isinstance(operator, SparseEdge):
             return len(operator.theta)
         return operator.shape[0] if hasattr(operator, "margin") else operator.shape[0] * operator.shape[1]
 
-    def _edge(self, first, second, operator):
+    def _edge(self, first: int, second: int, operator: Any):
         """(tables, index of the first node's value, of the second's, log weight)."""
         tables = compositions(self.total, self._n_cells(operator))
         if isinstance(operator, SparseEdge):
@@ -127,7 +129,7 @@ class _Integers:
             index.append(np.searchsorted(self.codes[node], _codes(margins, self.total)))
         return tables, index[0], index[1], weight
 
-    def _gather(self, join, index, logs, size):
+    def _gather(self, join: Any, index: np.ndarray, logs: np.ndarray, size: int):
         if join is np.maximum:
             out = np.full(size, -np.inf)
             np.maximum.at(out, index, logs)
@@ -138,7 +140,7 @@ class _Integers:
         with np.errstate(divide="ignore"):
             return np.log(np.bincount(index, np.exp(logs - top), size)) + top
 
-    def pass_up(self, join):
+    def pass_up(self, join: Any):
         """Messages from the leaves to the roots; log p(y) (or the largest log-probability) of all components."""
         forest = self.problem.forest
         self.acc, self.up = list(self.weights), []
@@ -158,7 +160,7 @@ class _Integers:
         """Expected tables: a pass from the roots down."""
         forest = self.problem.forest
         beliefs = list(self.acc)
-        tables: list = [None] * len(forest.edges)
+        tables: list[Any] = [None] * len(forest.edges)
         for k in range(len(forest.steps) - 1, -1, -1):
             child, parent, e, back = forest.steps[k]
             values, first, second, weight = self.edges[e]
@@ -179,8 +181,8 @@ class _Integers:
     def mode(self):
         """The most likely tables: follow the maxima from the roots down."""
         forest = self.problem.forest
-        chosen: list = [None] * len(forest.sizes)
-        tables: list = [None] * len(forest.edges)
+        chosen: list[Any] = [None] * len(forest.sizes)
+        tables: list[Any] = [None] * len(forest.edges)
         for root in forest.roots:
             chosen[root] = int(np.argmax(self.acc[root]))
         for k in range(len(forest.steps) - 1, -1, -1):
@@ -194,7 +196,7 @@ class _Integers:
         cells = [values[c].astype(float) for values, c in zip(self.values, chosen)]
         return np.concatenate(cells), tables
 
-    def _shape(self, e, flat):
+    def _shape(self, e: int, flat: np.ndarray):
         operator = self.problem.forest.edges[e][2]
         plain = isinstance(operator, SparseEdge) or hasattr(operator, "margin")
         return flat if plain else flat.reshape(operator.shape)

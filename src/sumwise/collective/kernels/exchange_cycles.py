@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
 
-def fewest_movers(tail, head, counts, cell, most):
+def fewest_movers(tail: np.ndarray, head: np.ndarray, counts: np.ndarray, cell: int, most: int):
     """The fewest individuals that must move at once to raise one move between two exact sets of counts.
 
     Times and states in between are nodes of a graph; raising a move is an arc along time, lowering one that
@@ -55,7 +56,7 @@ def fewest_movers(tail, head, counts, cell, most):
     return most + 1 if _joined(ahead, behind, int(head[cell]), goal) else 0
 
 
-def _joined(ahead, behind, start, goal):
+def _joined(ahead: list[Any], behind: list[Any], start: int, goal: int):
     """Whether any cycle leads back, however long."""
     seen, stack = {start}, [start]
     while stack:
@@ -68,7 +69,9 @@ def _joined(ahead, behind, start, goal):
     return False
 
 
-def stuck_cells(tail, head, counts, unchanged, most, tries=200):
+def stuck_cells(
+    tail: np.ndarray, head: np.ndarray, counts: np.ndarray, unchanged: np.ndarray, most: int, tries: int = 200
+):
     """How many of (at most `tries`) unchanged moves need more than `most` individuals to move at once."""
     chosen = np.flatnonzero(unchanged)[:: max(1, int(np.sum(unchanged)) // tries)]
     return sum(fewest_movers(tail, head, counts, int(k), most) > most for k in chosen)

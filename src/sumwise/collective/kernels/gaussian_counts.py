@@ -8,12 +8,13 @@ counts keep every margin, and may be negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sumwise.collective.kernels.belief import edge_tangent
 from sumwise.collective.kernels.count_problem import CountProblem
-from sumwise.collective.kernels.edges import _host
+from sumwise.collective.kernels.edges import to_host
 
 
 @dataclass
@@ -25,7 +26,7 @@ class GaussianProblem(CountProblem):
         self.paths = None  # its covariance is that of another point than its counts
         self.start, self._mean, self._log_z = super().infer(-self.observations.shift)
 
-    def infer(self, tilt):
+    def infer(self, tilt: np.ndarray):
         """Counts ``mean + covariance @ tilt``, and the quadratic that stands for log Z."""
         self.n_passes += 1
         whole = tilt + self.observations.shift  # relative to the model without observations
@@ -33,7 +34,7 @@ class GaussianProblem(CountProblem):
         log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
         return self.start, self._mean + moved, log_z
 
-    def covariance_product(self, beliefs, cells, direction):
+    def covariance_product(self, beliefs: Any, cells: np.ndarray, direction: np.ndarray):
         """The same for every point."""
         del beliefs, cells
         return super().covariance_product(self.start, self._mean, direction)
@@ -46,7 +47,7 @@ class GaussianProblem(CountProblem):
         """No bound either: proofs of infeasibility are for the polytope."""
         return np.inf
 
-    def variances(self, cells):
+    def variances(self, cells: np.ndarray):
         """Those of the model itself."""
         del cells
         return self._mean
@@ -58,7 +59,7 @@ def gaussian_problem(problem: CountProblem) -> GaussianProblem:
     return GaussianProblem(problem.forest, problem.base, masks, problem.observations, problem.total, problem.device)
 
 
-def gaussian_edge_tables(problem: GaussianProblem, g):
+def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray):
     """Edge tables ``mean + covariance with the nodes @ tilt`` for the multipliers `g`."""
     tilt = problem.observations.shift - problem.observations.spread(g, problem.n_cells)
     beliefs, forest = problem.start, problem.forest
@@ -66,13 +67,13 @@ def gaussian_edge_tables(problem: GaussianProblem, g):
     tables = problem.edge_tables(beliefs)
     for k, (_, _, e, back) in enumerate(forest.steps):
         first, second = (cavity[k], inner[k]) if back else (inner[k], cavity[k])
-        change = _spread(forest.edges[e][2], _host(first), _host(second))
+        change = _spread(forest.edges[e][2], to_host(first), to_host(second))
         mean = float((tables[e] * change).sum()) / problem.total
         tables[e] = tables[e] * (1.0 + np.where(tables[e] > 0, change - mean, 0.0))
     return tables
 
 
-def _spread(operator, first, second):
+def _spread(operator: Any, first: np.ndarray, second: np.ndarray):
     """``first_i + second_j`` in the format of the operator's table."""
     if hasattr(operator, "matrix"):
         return first[operator.first] + second[operator.second]

@@ -17,7 +17,7 @@ from sumwise.collective.kernels.proximal_counts import Solution
 from sumwise.kernels.minimise import minimise
 
 
-def generic_counts(problem, tol=1e-6, max_iter=2000):
+def generic_counts(problem: Any, tol: float = 1e-6, max_iter: int = 2000):
     """Minimise eq. (2.7) over the polytope with no use of its structure.
 
     Parameters
@@ -58,7 +58,7 @@ def generic_counts(problem, tol=1e-6, max_iter=2000):
 class _Form:
     """The problem in shares of the population: cells that may be positive, then slacks."""
 
-    def __init__(self, problem):
+    def __init__(self, problem: Any):
         self.problem, self.n = problem, problem.total
         self.open = np.flatnonzero(problem.base > -np.inf)
         self.place = np.full(problem.n_cells, -1)
@@ -88,13 +88,13 @@ class _Form:
             keep = _independent_rows(self.matrix.toarray())
             self.matrix, self.right = self.matrix[keep], self.right[keep]
 
-    def _add(self, rows, cols, data, right):
+    def _add(self, rows: np.ndarray, cols: np.ndarray, data: np.ndarray, right: np.ndarray):
         """Append equations."""
         self._parts.append((rows + self._rows, cols, data))
         self.right.append(right)
         self._rows += len(right)
 
-    def _add_edge(self, first, second, operator):
+    def _add_edge(self, first: int, second: int, operator: Any):
         """Cells of an edge's table, and the equations of its margins."""
         left, right, theta = _cells(operator)
         here, there = self._node(first, full=True), self._node(second, full=True)
@@ -113,7 +113,7 @@ class _Form:
         self._add_margin(here, left[keep], columns)
         self._add_margin(there, right[keep], columns)
 
-    def _add_margin(self, own, states, columns):
+    def _add_margin(self, own: np.ndarray, states: np.ndarray, columns: np.ndarray):
         """The columns of each state sum to the node's cell."""
         used = np.flatnonzero(own >= 0)
         line = np.full(len(own), -1)
@@ -121,7 +121,7 @@ class _Form:
         rows, cols = np.concatenate([line[states], line[used]]), np.concatenate([columns, own[used]])
         self._add(rows, cols, np.concatenate([np.ones(len(columns)), -np.ones(len(used))]), np.zeros(len(used)))
 
-    def _add_slacks(self, observations):
+    def _add_slacks(self, observations: Any):
         """Linear losses: n = y + up - down, each side with its cost; an infinite cost leaves no slack."""
         _, _, e = observations.slices()
         at = self.place[observations.index[e]]
@@ -138,7 +138,7 @@ class _Form:
             self.size += len(finite)
         self._add(np.concatenate(rows), np.concatenate(cols), np.concatenate(data), y / self.n)
 
-    def _node(self, i, full=False):
+    def _node(self, i: int, full: bool = False):
         own = self.place[self.problem.offsets[i] : self.problem.offsets[i + 1]]
         return own if full else own[own >= 0]
 
@@ -156,13 +156,13 @@ class _Form:
             x[columns] = np.maximum(sign * (x[at] - y / self.n), 0.0) + 1e-3
         return x
 
-    def loss_of(self, x):
+    def loss_of(self, x: np.ndarray):
         """The smooth part of the loss and the slacks' cost."""
         observations = self.problem.observations
         value = self._smooth(x)[0]
         return value + self.n * float(self.cost @ x[self.n_counts :]) + observations.constant
 
-    def _smooth(self, x):
+    def _smooth(self, x: np.ndarray):
         """Gaussian and poisson losses (scaled counts in, value, gradient, curvature per cell out)."""
         observations = self.problem.observations
         s, p, _ = observations.slices()
@@ -182,7 +182,7 @@ class _Form:
         np.add.at(second_derivative, at[: len(first)][seen], second[seen])
         return value, slope - observations.shift[self.open], second_derivative
 
-    def value(self, x):
+    def value(self, x: np.ndarray):
         """Objective per individual and its gradient."""
         z = np.maximum(x[: self.n_counts], 1e-300)
         logs = np.log(z)
@@ -194,14 +194,14 @@ class _Form:
         gradient[self.n_counts :] = self.cost
         return value + float(self.cost @ x[self.n_counts :]), gradient
 
-    def hessian(self, x):
+    def hessian(self, x: np.ndarray):
         """Diagonal: entropies and losses."""
         diagonal = np.zeros(self.size)
         diagonal[: self.n_counts] = self.weight / np.maximum(x[: self.n_counts], 1e-300)
         diagonal[: len(self.open)] += self._smooth(x)[2] * self.n
         return sparse.diags_array(diagonal).tocsr()
 
-    def unpack(self, x):
+    def unpack(self, x: np.ndarray):
         """Flat node counts and edge tables."""
         problem = self.problem
         cells = np.zeros(problem.n_cells)
@@ -218,14 +218,14 @@ class _Form:
         return cells, tables
 
 
-def _independent_rows(matrix):
+def _independent_rows(matrix: np.ndarray):
     found: Any = qr(matrix.T, mode="economic", pivoting=True)
     r, order = found[1:]
     size = np.abs(np.diagonal(r))
     return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
 
 
-def _cells(operator):
+def _cells(operator: Any):
     """First state, second state and log-potential of every cell of an edge's table."""
     if isinstance(operator, SparseEdge):
         return operator.first, operator.second, operator.theta

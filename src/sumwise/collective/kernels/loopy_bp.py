@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
@@ -39,7 +39,7 @@ class LoopySolution:
     violation: float  # largest difference between margins of neighbouring tables
     n_iter: int
     converged: bool
-    history: dict = field(default_factory=dict)
+    history: dict[Any, Any] = field(default_factory=dict)
     gap: float = np.nan
 
 
@@ -55,7 +55,9 @@ class LoopyProblem:
     total : size of the population
     """
 
-    def __init__(self, base: np.ndarray, sizes: tuple, groups: list[Edges], loss: Callable, total: float) -> None:
+    def __init__(
+        self, base: np.ndarray, sizes: tuple[Any, ...], groups: list[Edges], loss: Callable[..., Any], total: float
+    ) -> None:
         self.base, self.loss, self.total = np.maximum(base, LOWEST), loss, float(total)
         self.starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
         self.node = np.repeat(np.arange(len(sizes)), sizes)

@@ -6,11 +6,13 @@ counts. The loss of a node is split 1 / degree over the incident edges.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import softmax
-from sumwise.collective.kernels.proximal_counts import Run, Solution, _dot, _Mixture
+from sumwise.collective.kernels.proximal_counts import Mixture, Run, Solution, dot
 
 
 def feasible_nlbp(run: Run) -> Solution:
@@ -20,7 +22,7 @@ def feasible_nlbp(run: Run) -> Solution:
     relaxed again afterwards. Where a subgradient is no descent direction, steps shrink like 2 / (t + 2).
     """
     beliefs, cells, r = run.infer(np.zeros(run.problem.n_cells))
-    state = _Mixture(cells, run.problem.edge_tables(beliefs))
+    state = Mixture(cells, run.problem.edge_tables(beliefs))
     value, gradient = run.loss(cells)
     objective, damping = r + value, 1.0
     done = run.record(cells, objective, tables=state.tables)
@@ -28,7 +30,7 @@ def feasible_nlbp(run: Run) -> Solution:
         run.n_iter += 1
         beliefs, target, r2 = run.infer(-gradient)
         tables = run.problem.edge_tables(beliefs)
-        falls = objective - value + float(_dot(gradient, state.cells - target)) - r2
+        falls = objective - value + float(dot(gradient, state.cells - target)) - r2
         run.raise_bound(objective - max(falls, 0.0))
         if run.stationary(objective):
             done = True  # the point that was measured is the one that is kept
@@ -86,7 +88,7 @@ def naive_nlbp(run: Run) -> Solution:
     return _finish_naive(run, done)
 
 
-def _finish_naive(run, done):
+def _finish_naive(run: Any, done: bool):
     """Where margins still differ the objective may lie below every feasible one: it then has no gap."""
     found = run.finish(done)
     if found.violation > 1e-9 * run.problem.total:
@@ -94,7 +96,7 @@ def _finish_naive(run, done):
     return found
 
 
-def _record_naive(run, cells, tables, objective, violation):
+def _record_naive(run: Any, cells: np.ndarray, tables: list[Any], objective: float, violation: float):
     """As `Run.record`, but the last point counts, and only agreeing margins end the run."""
     done = run.record(cells, objective, violation, tables=tables)
     run.best = Solution(cells, tables=[np.array(t) for t in tables], objective=objective, violation=violation)
@@ -106,7 +108,7 @@ def _record_naive(run, cells, tables, objective, violation):
 class _NaiveSweep:
     """Messages both ways over every edge, the edges' own counts, and a round of updates."""
 
-    def __init__(self, run):
+    def __init__(self, run: Any):
         self.run, problem = run, run.problem
         self.problem = problem
         forest = problem.forest
@@ -122,7 +124,7 @@ class _NaiveSweep:
             self.message[e, False] = np.zeros(forest.sizes[first])
         self.tables = [self._table(e, *self._tilts(e, None)) for e in range(len(forest.edges))]
 
-    def _cavity(self, node, without):
+    def _cavity(self, node: int, without: int):
         """Sum of the messages into a node, but one edge's."""
         out = self.base[node].copy()
         for e, is_first in self.incident[node]:
@@ -130,7 +132,7 @@ class _NaiveSweep:
                 out = out + self.message[e, not is_first]
         return out
 
-    def _tilts(self, e, table):
+    def _tilts(self, e: int, table: np.ndarray | None):
         """Minus the gradient at the edge's own margins, split over the edges of each end."""
         first, second, operator = self.problem.forest.edges[e]
         if table is None:
@@ -144,7 +146,7 @@ class _NaiveSweep:
             out.append(-np.clip(gradient, -1e3, 1e3) / self.degree[node])
         return out
 
-    def _table(self, e, a, b):
+    def _table(self, e: int, a: np.ndarray, b: np.ndarray):
         first, second, operator = self.problem.forest.edges[e]
         return operator.table(self._cavity(first, e) + a, self._cavity(second, e) + b, self.problem.total)
 
@@ -173,7 +175,7 @@ class _NaiveSweep:
         """Node counts and edge tables."""
         return self.current, self.tables
 
-    def round(self, damping):
+    def round(self, damping: float):
         """Update every message once up and once down; the largest move of an edge's counts, relative to the total."""
         before = [t.copy() for t in self.tables]
         forest = self.problem.forest
@@ -196,7 +198,7 @@ class _NaiveSweep:
         moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
         return max(moves, default=0.0) / self.problem.total
 
-    def _lonely_nodes(self, damping):
+    def _lonely_nodes(self, damping: float):
         gradient = self.run.loss(self.current)[1]
         for i, incident in enumerate(self.incident):
             if not incident:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -66,7 +67,7 @@ class Observations:
         """Whether some cell is observed more than once."""
         return bool(self.size and self.times.max() > 1)
 
-    def pick(self, cells):
+    def pick(self, cells: np.ndarray):
         """The observed ones of all cells."""
         return cells[self.index] if self.run is None else cells[self.run]
 
@@ -80,7 +81,7 @@ class Observations:
         """Largest multipliers; for poisson cells the end is excluded."""
         return np.concatenate([np.full(self.n_gaussian, np.inf), self.rate, self.high])
 
-    def conjugate(self, g):
+    def conjugate(self, g: np.ndarray):
         """``sum l*(g)`` (without constants), its gradient and its second derivative."""
         s, p, e = self.slices()
         y, value = self.y, 0.0
@@ -98,7 +99,7 @@ class Observations:
             value += g[e] @ y[e]
         return float(value), first, second
 
-    def fenchel(self, g, n):
+    def fenchel(self, g: np.ndarray, n: np.ndarray):
         """``(gap, violation)``: sum of ``l(n) + l*(g) - g n``, never negative, and how far exact cells are off."""
         s, p, e = self.slices()
         gap, violation = 0.0, 0.0
@@ -118,7 +119,7 @@ class Observations:
             violation = float(np.abs(off[hard]).max(initial=0.0))
         return gap, violation
 
-    def loss(self, cells, smoothing=0.0):
+    def loss(self, cells: np.ndarray, smoothing: float = 0.0):
         """``-log p(y | cells)`` with constants, and its gradient per cell (a subgradient at kinks).
 
         `smoothing` > 0 replaces the kinks of two-sided noise by Nesterov's smooth maximum (a Huber loss), which
@@ -146,7 +147,7 @@ class Observations:
         gradient = np.bincount(self.index, slope, len(cells)) if self.size else np.zeros(len(cells))
         return value, gradient - self.shift
 
-    def tempered(self, heat):
+    def tempered(self, heat: float):
         """Observations whose loss is divided by `heat` (exact counts and bounds stay as they are)."""
         y = self.y.copy()
         y[self.slices()[1]] /= heat
@@ -161,7 +162,7 @@ class Observations:
             constant=self.constant / heat,
         )
 
-    def spread(self, g, n_cells):
+    def spread(self, g: np.ndarray, n_cells: int):
         """Sum of the multipliers at every cell."""
         if self.run is not None:
             out = np.zeros(n_cells)
@@ -170,7 +171,7 @@ class Observations:
         return np.bincount(self.index, g, n_cells) if self.size else np.zeros(n_cells)
 
 
-def gather(parts, n_cells):
+def gather(parts: list[Any], n_cells: int):
     """One `Observations` from parts ``dict(kind, index, y, ...)``; a part's order among its kind is kept.
 
     Kinds: ``gaussian`` (var), ``poisson`` (rate), ``linear`` (low, high); each with ``source`` and ``constant``.
@@ -179,7 +180,7 @@ def gather(parts, n_cells):
     chosen = {"gaussian": [], "poisson": [], "linear": []}
     constant = 0.0
     for given in parts:
-        part: dict = given
+        part: dict[Any, Any] = given
         constant += part["constant"]
         if part["kind"] == "poisson":
             zero = part["y"] == 0
@@ -187,7 +188,7 @@ def gather(parts, n_cells):
             part = {k: v[~zero] if isinstance(v, np.ndarray) else v for k, v in part.items()}
         chosen[part["kind"]].append(part)
 
-    def join(kind, field):
+    def join(kind: str, field: str):
         return np.concatenate([np.zeros(0), *(p[field] for p in chosen[kind])])
 
     kinds = ("gaussian", "poisson", "linear")

@@ -9,6 +9,8 @@ tight: one state is redrawn between its neighbours, and two individuals exchange
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_individual, draw_state, find_entry, log_seen
@@ -16,7 +18,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def draw_population(t, n, rng):
+def draw_population(t: Any, n: int, rng: Any):
     """States (n, N), entries (n, K) and counts (C + E,) of `n` individuals of the guide."""
     n_cells, n_steps = t.base.shape[0], t.parent.shape[0]
     states = np.empty((n, t.up.shape[0]), dtype=np.int32)
@@ -32,20 +34,20 @@ def draw_population(t, n, rng):
 
 
 @njit(cache=True)
-def _gain(t, counts, old, new):
+def _gain(t: Any, counts: Any, old: Any, new: Any):
     """Change of log p(y | n) when one individual leaves a count for another."""
     a, b = counts[old], counts[new]
     return log_seen(t, old, a - 1) - log_seen(t, old, a) + log_seen(t, new, b + 1) - log_seen(t, new, b)
 
 
 @njit(cache=True)
-def _shift(counts, old, new):
+def _shift(counts: Any, old: Any, new: Any):
     counts[old] -= 1
     counts[new] += 1
 
 
 @njit(cache=True)
-def _redraw(t, counts, states, entries, node, fresh_state, fresh_entry, rng):  # noqa: C901 (plain loops compile best)
+def _redraw(t: Any, counts: Any, states: Any, entries: Any, node: Any, fresh_state: Any, fresh_entry: Any, rng: Any):  # noqa: C901 (plain loops compile best)
     """Redraw one individual at `node` and below it."""
     n_cells = t.base.shape[0]
     begin, end, value = t.below[node, 0], t.below[node, 1], 0.0
@@ -86,7 +88,7 @@ def _redraw(t, counts, states, entries, node, fresh_state, fresh_entry, rng):  #
 
 
 @njit(cache=True)
-def _restate(t, counts, states, entries, node, rng):
+def _restate(t: Any, counts: Any, states: Any, entries: Any, node: Any, rng: Any):
     """Redraw the state of one individual at `node` alone."""
     n_cells, step = t.base.shape[0], t.up[node]
     start, old = t.node_start[node], states[node]
@@ -128,7 +130,7 @@ def _restate(t, counts, states, entries, node, rng):
 
 
 @njit(cache=True)
-def _exchange(t, counts, states, entries, one, two, step, rng):
+def _exchange(t: Any, counts: Any, states: Any, entries: Any, one: Any, two: Any, step: Any, rng: Any):
     """Let two individuals exchange everything below `step`."""
     n_cells, p, c = t.base.shape[0], t.parent[step], t.child[step]
     if states[one, p] == states[two, p] or states[one, c] == states[two, c]:
@@ -154,7 +156,9 @@ def _exchange(t, counts, states, entries, one, two, step, rng):
 
 
 @njit(cache=True)
-def sweep_paths(t, counts, states, entries, mix, n_sweeps, rng):
+def sweep_paths(
+    t: Any, counts: np.ndarray, states: np.ndarray, entries: np.ndarray, mix: np.ndarray, n_sweeps: int, rng: Any
+):
     """Move every individual `n_sweeps` times, in place.
 
     `mix` has the chance of each kind of move: a whole new path, a new one from a node on, one state, an exchange.

@@ -9,12 +9,14 @@ method as cheap as one product with the Hessian: with ``t = (B + U)^-1 p``,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.kernels.compiled import njit
 
 
-def paths(forest):
+def paths(forest: Any):
     """Nodes and steps of each component from its far end to its root; None where a component is no path."""
     if (forest.degrees > 2).any():
         return None
@@ -48,7 +50,7 @@ class PathSystem:
         Cells whose multiplier may move; the others stay at zero.
     """
 
-    def __init__(self, problem, beliefs, cells, curvature, free):
+    def __init__(self, problem: Any, beliefs: Any, cells: np.ndarray, curvature: np.ndarray, free: np.ndarray):
         self.problem, self.beliefs, self.cells = problem, beliefs, cells
         self.diagonal = np.where(free, curvature + cells, 0.0)
         self.inverse = np.where(free, 1.0 / np.maximum(self.diagonal, 1e-300), 0.0)
@@ -59,11 +61,11 @@ class PathSystem:
         self.whole = np.maximum(problem.total, used + 1e-3 * problem.total)
         self.rest = self.whole - used
 
-    def block(self, x):
+    def block(self, x: np.ndarray):
         """``B x``."""
         return _block(x, self.diagonal, self.n, self.problem.offsets, self.whole)
 
-    def _substitute(self, rhs, down):
+    def _substitute(self, rhs: np.ndarray, down: bool):
         """Solve ``(B + L) x = rhs`` from the far ends to the roots, or ``(B + U) x = rhs`` the other way."""
         problem, edges, steps = self.problem, self.problem.forest.edges, self.problem.forest.steps
         memos = self.beliefs.memo_down if down else self.beliefs.memo_up
@@ -85,7 +87,7 @@ class PathSystem:
                     received = edges[steps[k][2]][2].tangent(memos[k], sent)
         return x
 
-    def solve(self, rhs, forcing, max_products):
+    def solve(self, rhs: np.ndarray, forcing: float, max_products: int):
         """Lower the residual of the preconditioned system to `forcing` of its size at zero."""
         x = np.zeros_like(rhs)
         residual = self._substitute(rhs, down=False)
@@ -117,7 +119,7 @@ class PathSystem:
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _dot(a, b):
+def _dot(a: Any, b: Any):
     total = 0.0
     for c in range(len(a)):
         total += a[c] * b[c]
@@ -125,7 +127,7 @@ def _dot(a, b):
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _pull(u, rhs, n, received, mean):
+def _pull(u: Any, rhs: Any, n: Any, received: Any, mean: Any):
     total = 0.0
     for c in range(len(u)):
         total += u[c] * (rhs[c] - n[c] * (received[c] - mean))
@@ -133,7 +135,7 @@ def _pull(u, rhs, n, received, mean):
 
 
 @njit(cache=True)
-def _block(x, diagonal, n, offsets, whole):
+def _block(x: np.ndarray, diagonal: np.ndarray, n: np.ndarray, offsets: np.ndarray, whole: np.ndarray):
     out = np.empty_like(x)
     for i in range(len(whole)):
         here = slice(offsets[i], offsets[i + 1])
@@ -145,7 +147,7 @@ def _block(x, diagonal, n, offsets, whole):
 
 
 @njit(cache=True)
-def _first(rhs, inverse, u, rest, own):
+def _first(rhs: np.ndarray, inverse: np.ndarray, u: np.ndarray, rest: float, own: np.ndarray):
     """A path's first node: fills in its part `own` of the solution, and returns its message to the next."""
     pull = _dot(u, rhs) / rest
     for c in range(len(rhs)):
@@ -154,7 +156,17 @@ def _first(rhs, inverse, u, rest, own):
 
 
 @njit(cache=True)
-def _next(rhs, received, cells, n, inverse, u, total, rest, own):
+def _next(
+    rhs: np.ndarray,
+    received: np.ndarray,
+    cells: np.ndarray,
+    n: np.ndarray,
+    inverse: np.ndarray,
+    u: np.ndarray,
+    total: float,
+    rest: float,
+    own: np.ndarray,
+):
     """The same for a node that has received from the one before it."""
     mean = _dot(cells, received) / total
     pull = _pull(u, rhs, n, received, mean) / rest

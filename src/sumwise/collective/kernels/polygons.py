@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def crossings(begin, finish, a, b):
+def crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarray):
     """Which moves from `begin` to `finish` (..., 2) cross the segment from `a` to `b`: 1 from its left, -1, or 0."""
     left, then = _turn(a, b, begin) > 0, _turn(a, b, finish) > 0
     first, second = (_turn(begin, finish, p) for p in (a, b))
@@ -13,18 +15,18 @@ def crossings(begin, finish, a, b):
     return np.where((left != then) & inside, np.where(left, 1, -1), 0)
 
 
-def _turn(a, b, p):
+def _turn(a: np.ndarray, b: np.ndarray, p: np.ndarray):
     """Twice the signed area of the triangle a, b, p."""
     return (b[..., 0] - a[..., 0]) * (p[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (p[..., 0] - a[..., 0])
 
 
-def rings(geometry):
+def rings(geometry: dict[Any, Any]):
     """Outer and inner rings of a GeoJSON polygon or multipolygon, as arrays of points."""
     parts = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
     return [[np.asarray(ring, dtype=float)[:, :2] for ring in part] for part in parts]
 
 
-def centroid_and_area(geometry):
+def centroid_and_area(geometry: dict[Any, Any]):
     """Centroid (x, y) and area of a GeoJSON point, polygon or multipolygon, in its own units; holes are taken off."""
     if geometry["type"] == "Point":
         return np.asarray(geometry["coordinates"], dtype=float)[:2], 0.0

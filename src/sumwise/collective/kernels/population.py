@@ -6,17 +6,19 @@ For a forest with degrees ``nu`` (Sun 2019, eqs. 2.4 and 2.6; one ``n!`` per com
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
 
 
-def _log_factorials(x):
+def _log_factorials(x: Any):
     return float(gammaln(np.asarray(x) + 1.0).sum())
 
 
-def log_probability(problem, cells, tables, log_z, marginals=None):
+def log_probability(problem: Any, cells: Any, tables: Any, log_z: Any, marginals: Any = None):
     """Log-probability of integer tables that lie in the polytope.
 
     With `marginals` ``(cells, tables)`` for a population of one, eq. (2.4) is used; else eq. (2.6) with `log_z`.
@@ -35,16 +37,16 @@ def log_probability(problem, cells, tables, log_z, marginals=None):
         return value + sum(float(xlogy(t, mu).sum()) for t, mu in zip(tables, mu_tables))
 
 
-def _entropy_part(problem, cells, tables):
+def _entropy_part(problem: Any, cells: Any, tables: Any):
     nu = (problem.degrees - 1.0)[problem.node]
     return sum(float(xlogy(t, t).sum()) for t in tables) - float((nu * xlogy(cells, cells)).sum())
 
 
-def sample_tables(problem, beliefs, rng):
+def sample_tables(problem: Any, beliefs: Any, rng: np.random.Generator):
     """Draw node counts (flat) and edge tables of a population, by multinomial splits from the roots down."""
     forest, total = problem.forest, int(problem.total)
-    nodes: list = [None] * len(forest.sizes)
-    tables: list = [None] * len(forest.edges)
+    nodes: list[Any] = [None] * len(forest.sizes)
+    tables: list[Any] = [None] * len(forest.edges)
     for root in forest.roots:
         nodes[root] = rng.multinomial(total, _probabilities(softmax(beliefs.nodes[root])))
     for k in range(len(forest.steps) - 1, -1, -1):
@@ -54,16 +56,16 @@ def sample_tables(problem, beliefs, rng):
     return np.concatenate(nodes).astype(float), [t.astype(float) for t in tables]
 
 
-def _probabilities(p):
+def _probabilities(p: np.ndarray):
     return p / p.sum(axis=-1, keepdims=True)
 
 
-def _split(operator, parents, inner, child_second, rng):
+def _split(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
     """Table of the edge and counts of the child, given the counts of the parent."""
     return _SPLITS[type(operator)](operator, parents, inner, child_second, rng)
 
 
-def _split_dense(operator, parents, inner, child_second, rng):
+def _split_dense(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
     theta = operator.theta if child_second else operator.theta.T
     table = np.zeros(theta.shape, dtype=np.int64)
     busy = np.flatnonzero(parents)
@@ -71,7 +73,7 @@ def _split_dense(operator, parents, inner, child_second, rng):
     return (table if child_second else table.T), table.sum(axis=0)
 
 
-def _split_sparse(operator, parents, inner, child_second, rng):
+def _split_sparse(operator: Any, parents: Any, inner: Any, child_second: Any, rng: Any):
     parent, child = (operator.first, operator.second) if child_second else (operator.second, operator.first)
     order = np.argsort(parent, kind="stable")
     starts = np.searchsorted(parent[order], np.arange(len(parents) + 1))
@@ -83,7 +85,7 @@ def _split_sparse(operator, parents, inner, child_second, rng):
     return table, np.bincount(child, table, size).astype(np.int64)
 
 
-def _split_margin(operator, parents, inner, child_second, rng):
+def _split_margin(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
     if child_second:  # the child is the margin of its parent
         return parents, operator.margin(parents)
     folded = operator.fold(inner)
@@ -99,7 +101,7 @@ def _split_margin(operator, parents, inner, child_second, rng):
 _SPLITS = {DenseEdge: _split_dense, SparseEdge: _split_sparse, MarginEdge: _split_margin}
 
 
-def assign_individuals(problem, cells, tables, rng):
+def assign_individuals(problem: Any, cells: np.ndarray, tables: list[Any], rng: np.random.Generator):
     """States of every individual at every node (n, n_nodes), at random among those with the given tables."""
     forest, total = problem.forest, int(problem.total)
     out = np.zeros((total, len(forest.sizes)), dtype=np.int64)
@@ -116,7 +118,7 @@ def assign_individuals(problem, cells, tables, rng):
     return out
 
 
-def _pairs(operator, table, child_second):
+def _pairs(operator: Any, table: np.ndarray, child_second: bool):
     """Parent state, child state and count of every cell of an edge table."""
     if isinstance(operator, SparseEdge):
         first, second, counts = operator.first, operator.second, table

@@ -29,7 +29,7 @@ class Solution:
     violation: float = 0.0
     n_iter: int = 0
     converged: bool = False
-    history: dict = field(default_factory=dict)
+    history: dict[Any, Any] = field(default_factory=dict)
     concave: bool = False  # whether the loss was seen not to be convex
     multipliers: Any = None
 
@@ -51,34 +51,41 @@ class Run:
 
     def __post_init__(self):
         self.best = Solution(np.zeros(0), objective=np.inf)
-        self.history: dict[str, list] = {k: [] for k in ("objective", "violation", "gap", "passes", "seconds")}
+        self.history: dict[str, list[Any]] = {k: [] for k in ("objective", "violation", "gap", "passes", "seconds")}
         self.started = process_time()
         self._last = None
 
-    def infer(self, tilt):
+    def infer(self, tilt: np.ndarray):
         """One pass at `tilt` from the model's own potentials: (beliefs, cells, R)."""
         beliefs, cells, log_z = self.problem.infer(tilt - self.problem.observations.shift)
         return beliefs, cells, self.problem.entropy_term(tilt, cells, log_z)
 
-    def lower(self, cells, value, gradient):
+    def lower(self, cells: np.ndarray, value: float, gradient: np.ndarray):
         """Raise the lower bound by the tangent of the loss at `cells`."""
         _, at, r = self.infer(-gradient)
-        self.raise_bound(value - float(_dot(gradient, cells)) + r + float(_dot(gradient, at)))
+        self.raise_bound(value - float(dot(gradient, cells)) + r + float(dot(gradient, at)))
 
-    def raise_bound(self, value):
+    def raise_bound(self, value: float):
         """A tangent bounds a convex loss from below everywhere; any other one near the point that it was taken at."""
         self.bound = max(self.bound, value) if self.convex else value
 
-    def note(self, cells, gradient):
+    def note(self, cells: np.ndarray, gradient: np.ndarray):
         """Notice a loss that isn't convex: its gradient falls along a step."""
         if self._last is not None:
             a, b = self._last
-            change, size = float(_dot(gradient - b, cells - a)), float(np.abs(gradient - b) @ np.abs(cells - a))
+            change, size = float(dot(gradient - b, cells - a)), float(np.abs(gradient - b) @ np.abs(cells - a))
             self.concave |= change < -1e-9 * size
             self.convex &= not self.concave
         self._last = (cells, gradient)
 
-    def record(self, cells, objective, violation=0.0, beliefs=None, tables=None):
+    def record(
+        self,
+        cells: np.ndarray,
+        objective: float,
+        violation: float = 0.0,
+        beliefs: Any = None,
+        tables: list[Any] | None = None,
+    ):
         """Keep a point; True when its gap is small enough."""
         self.first = objective if self.first is None else self.first
         if objective < self.best.objective or self.best.cells.size == 0:
@@ -89,7 +96,7 @@ class Run:
             values.append(x)
         return self.convex and gap <= self.tol * self.scale
 
-    def stationary(self, objective):
+    def stationary(self, objective: float):
         """Whether the point that the bound was just taken at ends a run without convexity."""
         return not self.convex and objective - self.bound <= self.tol * self.scale
 
@@ -100,7 +107,7 @@ class Run:
         begun = size if self.first is None else self.first - self.best.objective
         return min(size, max(begun, 1e-4 * size))
 
-    def finish(self, converged):
+    def finish(self, converged: bool):
         """The best point as a `Solution`; without convexity it is verified to be stationary, and has no gap."""
         out = self.best
         if self.convex and not self.concave:
@@ -117,7 +124,7 @@ class Run:
         return out
 
 
-def _dot(a, b):
+def dot(a: np.ndarray, b: np.ndarray):
     """Inner product with ``inf * 0 = 0``: the slope of an empty cell may be infinite."""
     return np.where(b == 0, 0.0, a) @ b
 
@@ -139,9 +146,9 @@ def mirror_descent(run: Run) -> Solution:
             new = (1.0 - step) * tilt - step * gradient
             b2, c2, r2 = run.infer(new)
             v2, g2 = run.loss(c2)
-            away = max(r2 - r - float(_dot(tilt, c2 - cells)), 0.0)
+            away = max(r2 - r - float(dot(tilt, c2 - cells)), 0.0)
             # Relative smoothness: the loss lies below its tangent plus the distance over the step.
-            limit = value + float(_dot(gradient, c2 - cells)) + away / step + 1e-12 * abs(r + value)
+            limit = value + float(dot(gradient, c2 - cells)) + away / step + 1e-12 * abs(r + value)
             if np.isfinite(v2) and v2 <= limit:
                 break
             step *= 0.5
@@ -187,7 +194,7 @@ def accelerated_rda(run: Run) -> Solution:
     point, whenever the objective rises.
     """
     beliefs, cells, r = run.infer(np.zeros(run.problem.n_cells))
-    state = _Mixture(cells, run.problem.edge_tables(beliefs))
+    state = Mixture(cells, run.problem.edge_tables(beliefs))
     done = run.record(cells, r + run.loss(cells)[0], tables=state.tables)
     smooth, t, mean, last, guide = 1.0, 0, np.zeros_like(cells), np.inf, cells
     while not done and run.n_iter < run.max_iter:
@@ -207,7 +214,7 @@ def accelerated_rda(run: Run) -> Solution:
         done = done or (run.n_iter % 10 == 0 and run.stationary(objective))
         if objective > last + 1e-9 * abs(last) or not np.isfinite(objective):
             smooth, t = 2.0 * smooth, 0
-            state = _Mixture(run.best.cells, run.best.tables)
+            state = Mixture(run.best.cells, run.best.tables)
             # Start from the tangent at the best point, so that nothing is forgotten.
             mean = run.loss(state.cells)[1]
             guide, objective = state.cells, np.inf
@@ -216,12 +223,12 @@ def accelerated_rda(run: Run) -> Solution:
 
 
 @dataclass
-class _Mixture:
+class Mixture:
     """A point of the polytope with its edge tables, moved towards others."""
 
     cells: np.ndarray
-    tables: list
+    tables: list[Any]
 
-    def towards(self, cells, tables, weight):
+    def towards(self, cells: np.ndarray, tables: list[Any], weight: float):
         mixed = [(1.0 - weight) * a + weight * b for a, b in zip(self.tables, tables)]
-        return _Mixture((1.0 - weight) * self.cells + weight * cells, mixed)
+        return Mixture((1.0 - weight) * self.cells + weight * cells, mixed)

@@ -39,7 +39,7 @@ class Field(NamedTuple):
         return self.mean + self.times @ (self.weights if weights is None else weights) @ self.places.T
 
 
-def factor(points: np.ndarray, length: float, *, rng) -> np.ndarray:
+def factor(points: np.ndarray, length: float, *, rng: np.random.Generator) -> np.ndarray:
     """Features (n, p) whose products are the kernel exp(-d^2 / 2 length^2) of points (n, d), nearly."""
     points = points.reshape(len(points), -1)
     chosen = points if len(points) <= MOST else points[rng.choice(len(points), MOST, replace=False)]
@@ -53,7 +53,7 @@ def factor(points: np.ndarray, length: float, *, rng) -> np.ndarray:
     return _kernel(points, chosen, length) @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
 
 
-def _kernel(a, b, length):
+def _kernel(a: np.ndarray, b: np.ndarray, length: float):
     distance = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)[None] - 2 * a @ b.T
     return np.exp(-np.maximum(distance, 0.0) / (2 * length**2))
 
@@ -69,7 +69,7 @@ def fit_field(y: np.ndarray, times: np.ndarray, places: np.ndarray, scale: float
     return Field(a, b, mean, scale, noise, weights)
 
 
-def posterior_draws(field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int, *, rng):
+def posterior_draws(field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int, *, rng: np.random.Generator):
     """Yield draws (T, L) of f given y, by solving for perturbed data (exact for the features)."""
     a, b = field.times, field.places
     shown = np.where(seen, y - field.mean, 0.0)
@@ -79,7 +79,9 @@ def posterior_draws(field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int,
         yield field.values(_solve(a, b, seen, field.noise, right))
 
 
-def with_roughness(f: np.ndarray, y: np.ndarray, rough: float, noise: float, *, rng=None) -> np.ndarray:
+def with_roughness(
+    f: np.ndarray, y: np.ndarray, rough: float, noise: float, *, rng: np.random.Generator | None = None
+) -> np.ndarray:
     """Add to a smooth f the independent deviations, of variance `rough`, that noisy y (NaN if unseen) suggest.
 
     Their posterior mean, ``rough / (rough + noise) (y - f)`` where y was seen; with a generator, a draw.
@@ -92,7 +94,9 @@ def with_roughness(f: np.ndarray, y: np.ndarray, rough: float, noise: float, *, 
     return out + rng.standard_normal(f.shape) * np.sqrt(np.where(seen, share * noise, rough))
 
 
-def widening(f, off, variance, noise, share=0.954, n_groups=4):
+def widening(
+    f: np.ndarray, off: np.ndarray, variance: np.ndarray, noise: float, share: float = 0.954, n_groups: int = 4
+):
     """How much wider than expected errors are, by the size of f, from values that were held out.
 
     In each of a few groups of equal size by f, the least factor w >= 1 for which ``|off| <= 2 sqrt(w^2 variance +
@@ -112,11 +116,11 @@ def widening(f, off, variance, noise, share=0.954, n_groups=4):
     return np.array(knots), np.array(factors)
 
 
-def _solve(a, b, seen, noise, right):
+def _solve(a: np.ndarray, b: np.ndarray, seen: np.ndarray, noise: float, right: np.ndarray):
     """Solve (1 + A' M A / noise) w = right by conjugate gradients; M keeps what was seen."""
     shape = right.shape
 
-    def product(flat):
+    def product(flat: np.ndarray):
         w = flat.reshape(shape)
         return (w + a.T @ np.where(seen, a @ w @ b.T, 0.0) @ b / noise).ravel()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.collective.kernels.cycle_sampler import sweep_cycles
@@ -20,13 +22,13 @@ _MOSTLY_WHOLE = np.array([0.9, 0.1, 0.1, 0.1])
 class NoStart(Exception):
     """No whole tables were found that the observations allow; `missed` is how many counts are impossible."""
 
-    def __init__(self, missed):
+    def __init__(self, missed: int):
         super().__init__(f"{missed} counts are impossible")
         self.missed = missed
 
 
 @njit(cache=True)
-def impossible(t, counts):
+def impossible(t: Any, counts: np.ndarray):
     """Number of counts that the observations rule out."""
     out = 0
     for at in range(counts.shape[0]):
@@ -40,7 +42,7 @@ class _Chain:
 
     counts: np.ndarray
 
-    def __init__(self, trellis, total, rng):
+    def __init__(self, trellis: Any, total: int, rng: np.random.Generator):
         self.trellis, self.total, self.rng = trellis, int(total), rng
         self.accepted, self.tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
         self._begin()
@@ -61,13 +63,13 @@ class _Chain:
     def _begin(self):
         raise NotImplementedError
 
-    def _moves(self, trellis, n_sweeps):
+    def _moves(self, trellis: Any, n_sweeps: int):
         raise NotImplementedError
 
     def settle(self):
         """Choose settings before the first draw."""
 
-    def sweep(self, n_sweeps=1):
+    def sweep(self, n_sweeps: int = 1):
         """Move on by some sweeps."""
         accepted, tried = self._moves(self.trellis, n_sweeps)
         self.accepted += accepted
@@ -86,7 +88,7 @@ class PathChain(_Chain):
         done, tried = self._moves(self.trellis, 10)
         self.mix = _MOSTLY_WHOLE if done[0] > 0.5 * tried[0] else _MIXED
 
-    def _moves(self, trellis, n_sweeps):
+    def _moves(self, trellis: Any, n_sweeps: int):
         return sweep_paths(trellis, self.counts, self.states, self.entries, self.mix, n_sweeps, self.rng)
 
 
@@ -105,11 +107,11 @@ class CycleChain(_Chain):
         nodes = sum(_perplexity(np.exp(t.log_node[a:b])) for a, b in zip(t.node_start[:-1], t.node_start[1:]))
         self.n_moves = int(min(max(2 * (spread + nodes), 100), 2 * (n_cells + len(t.col)) + 100))
 
-    def _moves(self, trellis, n_sweeps):
+    def _moves(self, trellis: Any, n_sweeps: int):
         return sweep_cycles(trellis, self.counts, n_sweeps * self.n_moves, self.rng)
 
 
-def _parents(t):
+def _parents(t: Any):
     """Guide's probability of the parent state of every entry."""
     out = np.empty(len(t.col))
     for p, begin in zip(t.parent, t.row_start):
@@ -119,13 +121,13 @@ def _parents(t):
     return out
 
 
-def _perplexity(p):
+def _perplexity(p: np.ndarray):
     """How many equally likely states are as uncertain as these."""
     p = p[p > 0]
     return float(np.exp(-(p * np.log(p)).sum())) if len(p) else 0.0
 
 
-def _split_population(t, total, rng):
+def _split_population(t: Any, total: int, rng: np.random.Generator):
     """Counts (C + E,) of a population of the guide, by multinomial splits from the roots down."""
     n_cells = len(t.base)
     counts = np.zeros(n_cells + len(t.col), dtype=np.int64)
@@ -141,6 +143,6 @@ def _split_population(t, total, rng):
     return counts
 
 
-def _shares(logs):
+def _shares(logs: np.ndarray):
     p = np.exp(logs)
     return p / p.sum()

@@ -6,12 +6,14 @@ it is the M step of a population whose individuals move by ``P(j | i) prop. to e
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.kernels.minimise import minimise
 
 
-def row_log_probabilities(features, weights, allowed=None):
+def row_log_probabilities(features: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
     """Log-probabilities (..., K) of the moves, for features (..., K, F); where not `allowed`, -inf."""
     logits = features @ weights
     if allowed is not None:
@@ -20,7 +22,7 @@ def row_log_probabilities(features, weights, allowed=None):
     return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
 
 
-def loss_and_slope(features, counts, weights, allowed=None):
+def loss_and_slope(features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
     """The loss and its gradient (F,)."""
     logs = row_log_probabilities(features, weights, allowed)
     value = -float((counts * np.where(counts == 0, 0.0, logs)).sum())
@@ -28,7 +30,7 @@ def loss_and_slope(features, counts, weights, allowed=None):
     return value, (expected - counts).reshape(-1) @ features.reshape(-1, features.shape[-1])
 
 
-def curvature(features, counts, weights, allowed=None):
+def curvature(features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
     """The Hessian (F, F): covariances of the features within the rows."""
     p = np.exp(row_log_probabilities(features, weights, allowed))
     totals = counts.sum(axis=-1)
@@ -40,7 +42,7 @@ def curvature(features, counts, weights, allowed=None):
     return second - first.T @ (totals.reshape(-1, 1) * first)
 
 
-def fit_rows(parts, weights, ridge=0.0, tol=1e-9, max_iter=50):
+def fit_rows(parts: list[Any], weights: np.ndarray, ridge: float = 0.0, tol: float = 1e-9, max_iter: int = 50):
     """Weights that minimise the loss over several parts, plus ``ridge / 2 |w|^2``, from a start.
 
     Parameters
@@ -65,7 +67,7 @@ def fit_rows(parts, weights, ridge=0.0, tol=1e-9, max_iter=50):
     known = values > 1e-12 * max(scale, 1e-300)  # along the other directions the counts say nothing
     turn = np.where(known, vectors / np.sqrt(np.where(known, values, 1.0)), 0.0)  # w = start + turn @ u
 
-    def loss(u):
+    def loss(u: np.ndarray):
         w = weights + turn @ u
         found = [loss_and_slope(f, c, w, a) for f, c, a in parts]
         value = sum(v for v, _ in found) + 0.5 * ridge * float(w @ w)

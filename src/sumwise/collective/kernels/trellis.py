@@ -7,7 +7,7 @@ tilted by the slope of the observations at the most likely counts: its expected 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Trellis(NamedTuple):
     log: np.ndarray  # logs of 0, 1, 2, ... individuals; the first is the floor's, -inf where zero is impossible
 
 
-def observation_lists(observations, place, size):
+def observation_lists(observations: Any, place: np.ndarray, size: int):
     """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Observations`.
 
     `place` says which count each cell of the observations is; -1 leaves one out.
@@ -64,13 +64,20 @@ def observation_lists(observations, place, size):
     return {"slope": slope, "seen": seen, **fields}
 
 
-def logs(total):
+def logs(total: float):
     """Logs of 0, 1, 2, ..., as far as a table of them pays."""
     with np.errstate(divide="ignore"):
         return np.log(np.arange(min(int(total), 1_000_000) + 2.0))
 
 
-def build_trellis(sizes, edges, base, tilt, observations, total):
+def build_trellis(
+    sizes: tuple[Any, ...],
+    edges: list[Any],
+    base: np.ndarray,
+    tilt: np.ndarray,
+    observations: dict[Any, Any],
+    total: float,
+):
     """A `Trellis` from nodes and edges.
 
     Parameters
@@ -130,7 +137,7 @@ def build_trellis(sizes, edges, base, tilt, observations, total):
     return Trellis(**shape, **_guide(shape), **fields, log=logs(total)), order
 
 
-def _reordered(fields, moved):
+def _reordered(fields: dict[Any, Any], moved: np.ndarray):
     """Observations with their counts in another order."""
     counts = np.diff(fields["seen"])[moved]
     begin = fields["seen"][:-1][moved]
@@ -140,7 +147,7 @@ def _reordered(fields, moved):
     return {"slope": fields["slope"][moved], "seen": np.concatenate([[0], ends]), **out}
 
 
-def _preorder(n_nodes, edges):
+def _preorder(n_nodes: int, edges: list[Any]):
     """Per node the step that leads to it and the range below it; steps (parent, child, edge, turned), roots first."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, *_) in enumerate(edges):
@@ -171,7 +178,7 @@ def _preorder(n_nodes, edges):
     return up, below, steps
 
 
-def _guide(t):
+def _guide(t: dict[Any, Any]):
     """Log marginals and log conditionals of the tilted model, by one pass up and one down."""
     n_cells = len(t["base"])
     acc = t["base"] + t["tilt"][:n_cells]
@@ -200,7 +207,7 @@ def _guide(t):
     return {"log_q": log_q, "cum": cum, "log_node": log_node, "cum_node": _cumulative(log_node, [t["node_start"]])}
 
 
-def _step(t, k):
+def _step(t: dict[Any, Any], k: int):
     """Entries, rows (from zero), cells of the parent and of the child of a step."""
     p, c = t["parent"][k], t["child"][k]
     begin, starts = t["row_start"][k], t["node_start"]
@@ -209,7 +216,7 @@ def _step(t, k):
     return rows[0], rows[-1], rows - rows[0], *here
 
 
-def _by_row(terms, rows):
+def _by_row(terms: np.ndarray, rows: np.ndarray):
     """Log-sum-exp of runs of terms; -inf for empty ones."""
     out = np.full(len(rows) - 1, -np.inf)
     some = np.flatnonzero(np.diff(rows))
@@ -218,7 +225,7 @@ def _by_row(terms, rows):
     return out
 
 
-def _cumulative(logs, bounds):
+def _cumulative(logs: np.ndarray, bounds: list[Any]):
     """Cumulative probabilities within runs; from the last possible one on they are infinite."""
     out = np.zeros(len(logs))
     for ends in bounds:
@@ -236,7 +243,7 @@ def _cumulative(logs, bounds):
 
 
 @njit(cache=True)
-def pick(cum, low, high, u):
+def pick(cum: np.ndarray, low: int, high: int, u: float):
     """The first of ``low .. high - 1`` whose cumulative probability exceeds u."""
     while low < high - 1:
         middle = (low + high - 1) // 2
@@ -248,7 +255,7 @@ def pick(cum, low, high, u):
 
 
 @njit(cache=True)
-def find_entry(t, step, parent_state, child_state):
+def find_entry(t: Any, step: int, parent_state: int, child_state: int):
     """The entry of a move, or -1 where it isn't allowed."""
     at = t.row_start[step] + parent_state
     low, high = t.row[at], t.row[at + 1]
@@ -264,21 +271,21 @@ def find_entry(t, step, parent_state, child_state):
 
 
 @njit(cache=True)
-def draw_entry(t, step, parent_state, rng):
+def draw_entry(t: Any, step: Any, parent_state: Any, rng: Any):
     """A move of the guide from a state of the step's parent."""
     at = t.row_start[step] + parent_state
     return pick(t.cum, t.row[at], t.row[at + 1], rng.random())
 
 
 @njit(cache=True)
-def draw_state(t, node, rng):
+def draw_state(t: Any, node: Any, rng: Any):
     """A state of a node by the guide's marginal."""
     start = t.node_start[node]
     return pick(t.cum_node, start, t.node_start[node + 1], rng.random()) - start
 
 
 @njit(cache=True)
-def log_seen(t, at, n):
+def log_seen(t: Any, at: int, n: int):
     """log p(y | n) of one count, without constants."""
     value = -t.slope[at] * n
     for j in range(t.seen[at], t.seen[at + 1]):
@@ -295,7 +302,7 @@ def log_seen(t, at, n):
 
 
 @njit(cache=True)
-def draw_individual(t, states, entries, rng):
+def draw_individual(t: Any, states: np.ndarray, entries: np.ndarray, rng: Any):
     """Fill in the states (N,) and entries (K,) of one individual of the guide."""
     for node in range(t.up.shape[0]):
         if t.up[node] < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ def mean_fastfood_waves(
 
 
 @njit(cache=True)
-def _add_and_subtract(first, second):  # pragma: no cover
+def _add_and_subtract(first: Any, second: Any):  # pragma: no cover
     for r in range(len(first)):
         a, b = first[r], second[r]
         first[r] = a + b
@@ -120,7 +121,7 @@ def _add_and_subtract(first, second):  # pragma: no cover
 
 
 @njit(cache=True)
-def _transform(x, n):  # pragma: no cover
+def _transform(x: np.ndarray, n: int):  # pragma: no cover
     """The Walsh-Hadamard transform of the first n columns, in place."""
     half = 1
     while half < len(x):
@@ -132,21 +133,21 @@ def _transform(x, n):  # pragma: no cover
 
 @njit(cache=True, nogil=True)
 def _mean_waves(
-    values,
-    offsets,
-    weights,
-    weighted,
-    signs,
-    shuffle,
-    gauss,
-    lengths,
-    doublings,
-    columns,
-    centre,
-    factor,
-    out,
-    begin,
-    end,
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    weighted: bool,
+    signs: np.ndarray,
+    shuffle: np.ndarray,
+    gauss: np.ndarray,
+    lengths: np.ndarray,
+    doublings: int,
+    columns: np.ndarray,
+    centre: np.ndarray,
+    factor: np.ndarray,
+    out: np.ndarray,
+    begin: int,
+    end: int,
 ):  # pragma: no cover
     size = signs.shape[1]
     most = max(8, min(512, CACHED // size))
@@ -176,7 +177,7 @@ def _mean_waves(
 
 
 @njit(cache=True)
-def _add_waves(along, length, mass, doublings, total, k, work):  # pragma: no cover
+def _add_waves(along: Any, length: Any, mass: Any, doublings: Any, total: Any, k: Any, work: Any):  # pragma: no cover
     n = len(along)
     angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
     angle[:] = length * along

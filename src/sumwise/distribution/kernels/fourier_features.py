@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
@@ -56,7 +58,17 @@ def mean_waves(
 
 @njit(cache=True, nogil=True)
 def _mean_waves(
-    values, offsets, weights, weighted, frequencies, doublings, columns, centre, out, begin, end
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    weighted: bool,
+    frequencies: np.ndarray,
+    doublings: int,
+    columns: np.ndarray,
+    centre: np.ndarray,
+    out: np.ndarray,
+    begin: int,
+    end: int,
 ):  # pragma: no cover
     x, mass = np.empty((len(columns), ROWS)), np.ones(ROWS)
     wide = np.empty((3, ROWS))
@@ -80,7 +92,9 @@ def _mean_waves(
 
 
 @njit(cache=True)
-def _along_frequencies(x, mass, n, frequencies, doublings, total, room):  # pragma: no cover
+def _along_frequencies(
+    x: Any, mass: Any, n: Any, frequencies: Any, doublings: Any, total: Any, room: Any
+):  # pragma: no cover
     angle, cos, sin = room[0], room[1], room[2]
     for r in range(n):
         angle[:] = 0.0
@@ -92,7 +106,7 @@ def _along_frequencies(x, mass, n, frequencies, doublings, total, room):  # prag
 
 
 @njit(cache=True)
-def _along_rows(x, mass, n, frequencies, doublings, total, room):  # pragma: no cover
+def _along_rows(x: Any, mass: Any, n: Any, frequencies: Any, doublings: Any, total: Any, room: Any):  # pragma: no cover
     angle, cos, sin, mass = room[0, :n], room[1, :n], room[2, :n], mass[:n]
     d = len(x)
     for k in range(frequencies.shape[1]):
@@ -112,19 +126,19 @@ def _along_rows(x, mass, n, frequencies, doublings, total, room):  # pragma: no 
 
 # One loop per function: so small, each runs on vector units.
 @njit(cache=True, fastmath={"contract"})
-def _add(angle, along, x):  # pragma: no cover
+def _add(angle: Any, along: Any, x: Any):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * along[k]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add_two(angle, one, other, x, y):  # pragma: no cover
+def _add_two(angle: Any, one: Any, other: Any, x: Any, y: Any):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * one[k] + y * other[k]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _wave(angle, cos, sin, cosines, sines, weight):  # pragma: no cover
+def _wave(angle: Any, cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any):  # pragma: no cover
     for k in range(len(angle)):
         c, s = _cos_sin(angle[k])
         cos[k] = c
@@ -134,7 +148,7 @@ def _wave(angle, cos, sin, cosines, sines, weight):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract"})
-def _double(cos, sin, cosines, sines, weight):  # pragma: no cover
+def _double(cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any):  # pragma: no cover
     for k in range(len(cos)):
         c, s = cos[k], sin[k]
         s = 2.0 * s * c
@@ -147,7 +161,7 @@ def _double(cos, sin, cosines, sines, weight):  # pragma: no cover
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_wave(angle, cos, sin, mass):  # pragma: no cover
+def summed_wave(angle: Any, cos: Any, sin: Any, mass: Any):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
         c, s = _cos_sin(angle[r])
@@ -159,7 +173,7 @@ def summed_wave(angle, cos, sin, mass):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_double(cos, sin, mass):  # pragma: no cover
+def summed_double(cos: Any, sin: Any, mass: Any):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
         c, s = cos[r], sin[r]
@@ -173,7 +187,7 @@ def summed_double(cos, sin, mass):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract"})
-def _cos_sin(t):  # pragma: no cover
+def _cos_sin(t: Any):  # pragma: no cover
     """Cosine and sine without branches, so that loops over frequencies run on vector units.
 
     The angle is reduced to a turn, a quarter of it is expanded in Taylor series (its absolute value is below pi / 4,

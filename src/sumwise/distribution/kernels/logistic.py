@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
@@ -20,7 +20,7 @@ class LogisticSolution(NamedTuple):
     objective: float
     n_iter: int
     slope: float  # largest absolute gradient at the end
-    history: list
+    history: list[Any]
 
 
 def cross_entropy(logits: np.ndarray, shares: np.ndarray) -> float:
@@ -59,7 +59,7 @@ def fit_logistic(
     """
     d, k = features.shape[1], shares.shape[1]
 
-    def value(flat):
+    def value(flat: np.ndarray):
         coef, intercept = flat[: d * k].reshape(d, k), flat[d * k :]
         logs = log_softmax(features @ coef + intercept, axis=1)
         slope = (np.exp(logs) - shares) / len(features)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
@@ -57,7 +59,19 @@ def mean_gradients(
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _mean_gradients(
-    values, offsets, weights, weighted, columns, centre, inverse, level, means, sharpness, out, begin, end
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    weighted: bool,
+    columns: np.ndarray,
+    centre: np.ndarray,
+    inverse: np.ndarray,
+    level: np.ndarray,
+    means: np.ndarray,
+    sharpness: np.ndarray,
+    out: np.ndarray,
+    begin: int,
+    end: int,
 ):  # pragma: no cover
     n_parts, d = means.shape
     row, logs = np.empty(d), np.empty(n_parts)
@@ -84,7 +98,7 @@ def _mean_gradients(
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def _square(row, mean, sharpness):  # pragma: no cover
+def _square(row: Any, mean: Any, sharpness: Any):  # pragma: no cover
     total = 0.0
     for j in range(len(row)):
         u = (row[j] - mean[j]) * sharpness[j]
@@ -93,7 +107,7 @@ def _square(row, mean, sharpness):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add(out, row, mean, sharpness, part):  # pragma: no cover
+def _add(out: Any, row: Any, mean: Any, sharpness: Any, part: Any):  # pragma: no cover
     d = len(row)
     out[0] += part
     for j in range(d):

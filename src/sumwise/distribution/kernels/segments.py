@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -128,13 +129,23 @@ def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, 
         yield begin, end, [(i, a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts), start=first)]
 
 
-def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple:
+def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple[Any, ...]:
     given = np.ones(1) if weights is None else weights
     return read_only(values), read_only(np.asarray(offsets, dtype=np.int64)), read_only(given), weights is not None
 
 
 @njit(cache=True, nogil=True)
-def _means(values, offsets, weights, weighted, centre, power, out, begin, end):  # pragma: no cover
+def _means(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    weighted: bool,
+    centre: np.ndarray,
+    power: int,
+    out: np.ndarray,
+    begin: int,
+    end: int,
+):  # pragma: no cover
     for i in range(begin, end):
         mass = 0.0
         for row in range(offsets[i], offsets[i + 1]):
@@ -148,7 +159,7 @@ def _means(values, offsets, weights, weighted, centre, power, out, begin, end): 
 
 
 @njit(cache=True, nogil=True)
-def _add_products(total, place, centred, weight):  # pragma: no cover
+def _add_products(total: Any, place: Any, centred: Any, weight: Any):  # pragma: no cover
     for j in range(len(centred)):
         x = weight * centred[j]
         for k in range(j + 1, len(centred)):
@@ -157,7 +168,17 @@ def _add_products(total, place, centred, weight):  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def _moments(values, offsets, weights, weighted, order, cross, out, begin, end):  # pragma: no cover
+def _moments(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    weighted: bool,
+    order: int,
+    cross: bool,
+    out: np.ndarray,
+    begin: int,
+    end: int,
+):  # pragma: no cover
     d = values.shape[1]
     mean, centred = np.zeros(d), np.zeros(d)
     for i in range(begin, end):

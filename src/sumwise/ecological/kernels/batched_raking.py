@@ -24,7 +24,9 @@ def is_small(rows: np.ndarray, cols: np.ndarray) -> bool:
     return cols.shape[1] <= MOST_COLUMNS and rows.size * cols.shape[1] <= MOST_CELLS
 
 
-def tilt_units(log_shares, rows, targets, tilts, max_iter, tol):
+def tilt_units(
+    log_shares: np.ndarray, rows: np.ndarray, targets: np.ndarray, tilts: np.ndarray, max_iter: int, tol: float
+):
     """`raking.tilt` for every unit; tilts (n, C) is updated in place. Returns shares (n, R, C) and factors (n, C, C).
 
     Examples
@@ -63,7 +65,7 @@ def tilt_units(log_shares, rows, targets, tilts, max_iter, tol):
     return shares, lower
 
 
-def _tilted(log_shares, rows, targets, tilts):
+def _tilted(log_shares: np.ndarray, rows: np.ndarray, targets: np.ndarray, tilts: np.ndarray):
     present = rows[:, :, None] > 0
     logits = np.where(present, log_shares, 0.0) + tilts[:, None, :]
     top = logits.max(axis=2, keepdims=True)
@@ -73,7 +75,7 @@ def _tilted(log_shares, rows, targets, tilts):
     return shares / sums, value
 
 
-def _curvature(rows, targets, shares):
+def _curvature(rows: np.ndarray, targets: np.ndarray, shares: np.ndarray):
     """The gradient and the factor of V, as `raking.curvature` and `small_cholesky.factor` give them."""
     n_cols = targets.shape[1]
     counts = rows[:, :, None] * shares
@@ -92,7 +94,7 @@ def _curvature(rows, targets, shares):
     return targets - sums, lower
 
 
-def _solve(lower, b):
+def _solve(lower: np.ndarray, b: np.ndarray):
     x = b.copy()
     n_cols = b.shape[1]
     for i in range(n_cols):
@@ -102,7 +104,16 @@ def _solve(lower, b):
     return x
 
 
-def em_pass(rows, targets, scale, weight, log_shares, tilts, divergence, options):
+def em_pass(
+    rows: np.ndarray,
+    targets: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    log_shares: np.ndarray,
+    tilts: np.ndarray,
+    divergence: np.ndarray,
+    options: np.ndarray,
+):
     """`entropic_em._chunk` for every unit: the moments (2, R, C) and the objective; tilts and divergence in place."""
     gamma, newton, tol = options[0], int(options[1]), options[2]
     moment = np.zeros((2, *log_shares.shape))
@@ -126,8 +137,8 @@ def em_pass(rows, targets, scale, weight, log_shares, tilts, divergence, options
     return moment, value
 
 
-def _pull(x, shares, lower):
-    """What `entropic_em._pull` subtracts from the moments of each unit, without its weight."""
+def _pull(x: np.ndarray, shares: np.ndarray, lower: np.ndarray):
+    """What `entropic_em.subtract_pull` subtracts from the moments of each unit, without its weight."""
     inverse = np.linalg.inv(lower)
     inverse = np.swapaxes(inverse, 1, 2) @ inverse
     diagonal = np.diagonal(inverse, axis1=1, axis2=2)[:, None, :]
@@ -135,7 +146,7 @@ def _pull(x, shares, lower):
     return shares * (pull - (shares * pull).sum(axis=2, keepdims=True))
 
 
-def polish_units(rows, cols, shares, max_iter, tol):
+def polish_units(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray, max_iter: int, tol: float):
     """`raking._polish` for every unit, in place: scale the cells to both margins, columns first."""
     totals = cols.sum(axis=1)
     units = np.arange(len(rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
@@ -9,7 +11,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _finish(moment, shares):
+def _finish(moment: Any, shares: Any):
     """Shares in proportion to expected counts, in place; returns the largest change."""
     change = 0.0
     for r in range(shares.shape[0]):
@@ -24,7 +26,9 @@ def _finish(moment, shares):
 
 
 @njit(cache=True)
-def multinomial_em(rows, cols, weight, start, max_iter, tol):
+def multinomial_em(
+    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, start: np.ndarray, max_iter: int, tol: float
+):
     """Each of a column's people belongs to row r with probability proportional to x_r p_rc; p from the expected counts.
 
     rows (n, R), cols (n, C), weight (n,), start (R, C). Returns shares, steps and the last change.
@@ -49,7 +53,7 @@ def multinomial_em(rows, cols, weight, start, max_iter, tol):
 
 
 @njit(cache=True)
-def _deviation(x, t, shares, v, lower, a):
+def _deviation(x: Any, t: Any, shares: Any, v: Any, lower: Any, a: Any):
     """Write V^-1 (t - E t) into a."""
     n_rows, n_cols = shares.shape
     total = x.sum()
@@ -69,7 +73,7 @@ def _deviation(x, t, shares, v, lower, a):
 
 
 @njit(cache=True)
-def normal_em(rows, cols, weight, start, max_iter, tol):
+def normal_em(rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, start: np.ndarray, max_iter: int, tol: float):
     """Expected counts given the column totals under the normal approximation to multinomial rows.
 
     E n_r = x_r (p_r + (diag p_r - p_r p_r') V^-1 (t - E t)), cut at 0. Arguments and result as in `multinomial_em`.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import _pull, _settled, normalised, unit_scales
+from sumwise.ecological.kernels.entropic_em import normalised, settled, subtract_pull, unit_scales
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
 
@@ -33,7 +33,16 @@ class CovariateSolution(NamedTuple):
 
 
 @njit(cache=True)
-def _tables(rows, cols, weight, log_shares, tilts, options, b, pull):
+def _tables(
+    rows: np.ndarray,
+    cols: np.ndarray,
+    weight: np.ndarray,
+    log_shares: np.ndarray,
+    tilts: np.ndarray,
+    options: np.ndarray,
+    b: np.ndarray,
+    pull: np.ndarray,
+):
     """Rake every unit: row shares into b (n, R, C), the determinants' pulls into pull (n, R, C); log determinants."""
     gamma, newton, tol = options[0], int(options[1]), options[2]
     n_cols = log_shares.shape[1]
@@ -51,7 +60,7 @@ def _tables(rows, cols, weight, log_shares, tilts, options, b, pull):
             lower = work[n_cols : 2 * n_cols]
             for c in range(n_cols):
                 value += weight[i] * gamma * np.log(lower[c, c])
-            _pull(rows[i], b[i], lower, weight[i] * gamma, pull[i])
+            subtract_pull(rows[i], b[i], lower, weight[i] * gamma, pull[i])
     return value
 
 
@@ -71,7 +80,15 @@ def unit_log_shares(log_shares: np.ndarray, slopes: np.ndarray, covariates: np.n
     return moved - np.log(np.exp(moved).sum(axis=2, keepdims=True))
 
 
-def logit_step(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
+def logit_step(
+    counts: np.ndarray,
+    sizes: np.ndarray,
+    log_shares: np.ndarray,
+    slopes: np.ndarray,
+    covariates: np.ndarray,
+    alpha: float,
+    ridge: float,
+):
     """One Newton step of the logit: counts (n, R, C) with row sums `sizes` (n, R); returns new log shares and slopes.
 
     The step is halved until the likelihood of the counts doesn't fall.
@@ -91,12 +108,22 @@ def logit_step(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
     return log_shares, slopes
 
 
-def _likelihood(counts, log_shares, slopes, covariates, alpha, ridge) -> float:
+def _likelihood(
+    counts: np.ndarray, log_shares: np.ndarray, slopes: np.ndarray, covariates: np.ndarray, alpha: float, ridge: float
+) -> float:
     fitted = unit_log_shares(log_shares, slopes, covariates)
     return float(np.sum(counts * fitted) + alpha * log_shares.sum() - 0.5 * ridge * np.sum(slopes**2))
 
 
-def _derivatives(counts, sizes, log_shares, slopes, covariates, alpha, ridge):
+def _derivatives(
+    counts: np.ndarray,
+    sizes: np.ndarray,
+    log_shares: np.ndarray,
+    slopes: np.ndarray,
+    covariates: np.ndarray,
+    alpha: float,
+    ridge: float,
+):
     """Gradient and information of the log shares, then of the slopes."""
     n_rows, n_cols = log_shares.shape
     k = covariates.shape[1]
@@ -170,7 +197,7 @@ def covariate_shares(
     sizes = scale[:, None] * rows
     tilts, b = np.zeros((n, n_cols)), np.zeros((n, n_rows, n_cols))
 
-    def em(point, newton=2.0):
+    def em(point: np.ndarray, newton: float = 2.0):
         """The next point, F at this one, and the units' divergences."""
         p, s = point[:n_rows], point[n_rows:]
         pull = np.zeros_like(b)
@@ -195,7 +222,7 @@ def covariate_shares(
         taken_back, best = False, value
         objectives.append(value)
         changes.append(_moved(first, here, n_rows))
-        if changes[-1] < tol or _settled(objectives, n):
+        if changes[-1] < tol or settled(objectives, n):
             here, converged = first, True
             break
         second, between, _ = em(first)
@@ -216,7 +243,7 @@ def _moved(new: np.ndarray, old: np.ndarray, n_rows: int) -> float:
     return float(max(shares, 0.25 * np.abs(new[n_rows:] - old[n_rows:]).max()))
 
 
-def _ahead(here, first, second, longest, n_rows):
+def _ahead(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float, n_rows: int):
     step, bent = first - here, second - 2 * first + here
     mass = np.exp(first)
     mass[n_rows:] = 0.25

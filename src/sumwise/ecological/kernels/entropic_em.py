@@ -13,7 +13,7 @@ and columns up to the determinant.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -53,7 +53,7 @@ def unit_scales(totals: np.ndarray, weights: np.ndarray, rho: float) -> np.ndarr
 
 
 @njit(cache=True)
-def _pull(x, b, lower, weight, moment):
+def subtract_pull(x: np.ndarray, b: np.ndarray, lower: np.ndarray, weight: float, moment: np.ndarray):
     """Add the pull of log det V on log p_r: -x_r b_rc (diag(V^-1)_c / 2 - (V^-1 b_r)_c), centred on each row."""
     n_rows, n_cols = b.shape
     diagonal, line, pull = np.empty(n_cols), np.empty(n_cols), np.empty(n_cols)
@@ -78,7 +78,18 @@ def _pull(x, b, lower, weight, moment):
 
 
 @njit(cache=True)
-def _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moment):
+def _chunk(
+    rows: np.ndarray,
+    cols: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    log_shares: np.ndarray,
+    tilts: np.ndarray,
+    divergence: np.ndarray,
+    span: np.ndarray,
+    options: np.ndarray,
+    moment: np.ndarray,
+):
     """One pass over units span[0] to span[1]; adds to moment (2, R, C), returns this part of the objective."""
     n_rows, n_cols = log_shares.shape
     gamma, newton, tol = options[0], int(options[1]), options[2]
@@ -106,7 +117,7 @@ def _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, optio
             continue
         for c in range(n_cols):
             value += weight[i] * gamma * np.log(lower[c, c])
-        _pull(rows[i], b, lower, weight[i] * gamma, moment[1])
+        subtract_pull(rows[i], b, lower, weight[i] * gamma, moment[1])
     return value
 
 
@@ -122,14 +133,35 @@ def _update(moment: np.ndarray, log_shares: np.ndarray, alpha: float) -> tuple[n
 
 
 @njit(cache=True, parallel=True)
-def _chunks(rows, cols, scale, weight, log_shares, tilts, divergence, options, moments, values):
+def _chunks(
+    rows: Any,
+    cols: Any,
+    scale: Any,
+    weight: Any,
+    log_shares: Any,
+    tilts: Any,
+    divergence: Any,
+    options: Any,
+    moments: Any,
+    values: Any,
+):
     n = rows.shape[0]
     for k in prange(CHUNKS):
         span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
         values[k] = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moments[k])
 
 
-def em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha):
+def em_step(
+    rows: np.ndarray,
+    cols: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    log_shares: np.ndarray,
+    tilts: np.ndarray,
+    divergence: np.ndarray,
+    options: np.ndarray,
+    alpha: float,
+):
     """One EM step; tilts (n, C) and divergence (n,) are updated in place. Returns new log shares and F at the old ones.
 
     options: (gamma, Newton steps, tolerance of a tilt).
@@ -199,7 +231,7 @@ def common_shares(
     fixed = (rows, cols, scale, weight)
     options = np.array([gamma, 2.0, 1e-6])
 
-    def em(point):
+    def em(point: np.ndarray):
         return em_step(*fixed, point, tilts, divergence, options, alpha)
 
     here = normalised(np.log(np.maximum(start, 1e-7)))
@@ -214,7 +246,7 @@ def common_shares(
         taken_back, best = False, value
         objectives.append(value)
         changes.append(float(np.abs(np.exp(first) - np.exp(here)).max()))
-        if changes[-1] < tol or _settled(objectives, n):
+        if changes[-1] < tol or settled(objectives, n):
             here, converged = first, True
             break
         second, between = em(first)
@@ -227,13 +259,13 @@ def common_shares(
     return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
 
 
-def _settled(objectives: list[float], n_units: int) -> bool:
+def settled(objectives: list[float], n_units: int) -> bool:
     """Whether F moved by less than 1e-3 over four steps; in large data by less than that per thousand units."""
     last = objectives[-5:]
     return len(last) == 5 and max(last) - min(last) < 1e-3 * max(1.0, n_units / 1000)
 
 
-def _extrapolate(here, first, second, longest):
+def _extrapolate(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float):
     step, second_difference = first - here, second - 2 * first + here
     mass = np.exp(first)  # cells that vanish must not rule the length
     length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * second_difference**2)), 1e-300))

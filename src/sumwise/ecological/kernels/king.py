@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,9 @@ def log_posterior(phi: np.ndarray, data: KingData, priors: KingPriors) -> float:
     return total + _log_prior(phi, mean_b, mean_w, sb, sw, priors) if np.isfinite(total) else -1e10
 
 
-def _log_prior(phi, mean_b, mean_w, sb, sw, priors: KingPriors) -> float:
+def _log_prior(
+    phi: np.ndarray, mean_b: np.ndarray | float, mean_w: np.ndarray | float, sb: float, sw: float, priors: KingPriors
+) -> float:
     value = 0.0
     if priors.erho > 0:
         value -= phi[4] ** 2 / (2 * priors.erho**2)
@@ -86,7 +89,7 @@ def maximise(data: KingData, priors: KingPriors, max_iter: int = 500, starts: in
     size = 5 + data.zb.shape[1] + data.zw.shape[1]
     course: list[float] = []
 
-    def loss(phi):
+    def loss(phi: np.ndarray):
         return -log_posterior(phi, data, priors)
 
     best: Any = None
@@ -103,7 +106,7 @@ def maximise(data: KingData, priors: KingPriors, max_iter: int = 500, starts: in
     return best.x, covariance, best, course
 
 
-def _hessian(loss, point: np.ndarray) -> np.ndarray:
+def _hessian(loss: Callable[..., Any], point: np.ndarray) -> np.ndarray:
     size = len(point)
     step = 1e-3 * np.maximum(np.abs(point), 0.1)
     eye = np.diag(step)
@@ -115,7 +118,17 @@ def _hessian(loss, point: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def resample(phi, covariance, data: KingData, priors: KingPriors, n_draws: int, scale: float, *, rng, factor: int = 3):
+def resample(
+    phi: np.ndarray,
+    covariance: np.ndarray,
+    data: KingData,
+    priors: KingPriors,
+    n_draws: int,
+    scale: float,
+    *,
+    rng: np.random.Generator,
+    factor: int = 3,
+):
     """Draws of phi by sampling-importance-resampling from N(phi, scale^2 covariance).
 
     `scale` 0.5 is what King's programs propose from: it keeps to the centre of the posterior. Returns (n_draws, k) and

@@ -8,7 +8,9 @@ from scipy import stats
 from sumwise.ecological.kernels import truncated_normal as tn
 
 
-def normality(x, t, phi: np.ndarray, n_draws: int, *, rng: np.random.Generator) -> tuple[float, float]:
+def normality(
+    x: np.ndarray, t: np.ndarray, phi: np.ndarray, n_draws: int, *, rng: np.random.Generator
+) -> tuple[float, float]:
     """Kolmogorov-Smirnov distance and p-value of the units' ranks among draws from the fitted truncated normal.
 
     Each unit's t is compared with x b + (1 - x) w for draws (b, w) inside the unit square; under the model the ranks
@@ -25,7 +27,7 @@ def normality(x, t, phi: np.ndarray, n_draws: int, *, rng: np.random.Generator) 
     return float(test.statistic), float(test.pvalue)
 
 
-def _first_margin(mean_b, mean_w, sb, sw, rho, uniform):
+def _first_margin(mean_b: float, mean_w: float, sb: float, sw: float, rho: float, uniform: np.ndarray):
     """Quantiles of b under the bivariate normal truncated to the square, on a fine grid."""
     grid = (np.arange(2000) + 0.5) / 2000
     given = mean_w + rho * sw / sb * (grid - mean_b)
@@ -35,7 +37,7 @@ def _first_margin(mean_b, mean_w, sb, sw, rho, uniform):
     return np.interp(uniform * mass[-1], mass, grid)
 
 
-def curvature_in_x(x, t, weight) -> tuple[float, float]:
+def curvature_in_x(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """Coefficient and p-value of x^2 in a weighted regression of t on 1, x, x^2.
 
     Where both groups' means are free of x, t is linear in x (Goodman's identity), so that curvature speaks against it.
@@ -46,7 +48,7 @@ def curvature_in_x(x, t, weight) -> tuple[float, float]:
     return coefficient, float(2 * stats.t.sf(abs(coefficient / error), freedom))
 
 
-def fitted_curvature(x, t, weight) -> tuple[float, float, int]:
+def fitted_curvature(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[float, float, int]:
     """Coefficient of x^2, its standard error and degrees of freedom; error 0 if there is none.
 
     The error is robust to unequal variances by MacKinnon and White's HC3 (1985): HC1 rejected 8% of true hypotheses at
@@ -68,7 +70,14 @@ def fitted_curvature(x, t, weight) -> tuple[float, float, int]:
     return float(coefficients[2]), float(error), freedom
 
 
-def moran(residual, coordinates, n_permutations: int, *, rng, n_neighbours: int = 6) -> tuple[float, float]:
+def moran(
+    residual: np.ndarray,
+    coordinates: np.ndarray,
+    n_permutations: int,
+    *,
+    rng: np.random.Generator,
+    n_neighbours: int = 6,
+) -> tuple[float, float]:
     """Moran's I of the residuals over each unit's nearest neighbours, and its permutation p-value (one-sided).
 
     Examples
@@ -86,7 +95,7 @@ def moran(residual, coordinates, n_permutations: int, *, rng, n_neighbours: int 
     near = np.asarray(KDTree(coordinates).query(coordinates, k=k + 1)[1])[:, 1:]
     z = residual - residual.mean()
 
-    def index(values):
+    def index(values: np.ndarray):
         return float(np.sum(values[:, None] * values[near]) / k / np.sum(values**2))
 
     seen = index(z)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import qmc
@@ -50,7 +50,15 @@ class Mode(NamedTuple):
     course: list[float]
 
 
-def table_data(x, t, weight, priors, full=False, *, rng) -> TableData:
+def table_data(
+    x: np.ndarray,
+    t: np.ndarray,
+    weight: np.ndarray,
+    priors: tuple[Any, ...],
+    full: bool = False,
+    *,
+    rng: np.random.Generator,
+) -> TableData:
     """The data with shifted Sobol points for the truncation constant."""
     dims = x.shape[1] * (t.shape[1] - 1)
     points = (qmc.Sobol(dims, scramble=False).random(POINTS) + rng.random(dims)) % 1.0
@@ -59,14 +67,14 @@ def table_data(x, t, weight, priors, full=False, *, rng) -> TableData:
 
 
 @njit(cache=True)
-def _equal(phi, size):
+def _equal(phi: Any, size: Any):
     """One correlation for all pairs of `size` things, in (-1 / (size - 1), 1); tanh(phi) for two."""
     grown = math.exp(2 * min(max(phi, -15.0), 15.0))
     return (grown - 1) / (grown + size - 1)
 
 
 @njit(cache=True)
-def _all_correlations(tail, size):
+def _all_correlations(tail: Any, size: Any):
     """The correlations of `size` things from tanh(tail), the partial ones given all before: always a valid matrix."""
     root = np.zeros((size, size))
     k = 0
@@ -82,7 +90,7 @@ def _all_correlations(tail, size):
 
 
 @njit(cache=True)
-def natural(phi, n_rows, n_cols):
+def natural(phi: np.ndarray, n_rows: int, n_cols: int):
     """Means and standard deviations (R (C - 1),) and the covariance of all rows' first C - 1 shares.
 
     As in 2 x 2 (King 1997, section 7.4): mean = phi (1/4 + sd^2) + 1/2, sd = exp(phi). Shares of one outcome have one
@@ -122,7 +130,7 @@ def limits(n_rows: int, n_cols: int, full: bool = False) -> tuple[np.ndarray, np
 
 
 @njit(cache=True)
-def _slide(v, precision, where, step, low, high, rng):
+def _slide(v: Any, precision: Any, where: Any, step: Any, low: Any, high: Any, rng: Any):
     """Move along the cells `where` by the steps `step` times a normal draw on [low, high]; update v = P (b - mean)."""
     lin, quad = 0.0, 0.0
     for p in range(where.size):
@@ -145,7 +153,7 @@ def _slide(v, precision, where, step, low, high, rng):
 
 
 @njit(cache=True)
-def _cycle(shares, x, v, precision, r, s, c, e, rng):
+def _cycle(shares: Any, x: Any, v: Any, precision: Any, r: Any, s: Any, c: Any, e: Any, rng: Any):
     """Shift shares round the cells (r, c), (r, e), (s, e), (s, c) of one unit; both margins stay."""
     width = shares.shape[1] - 1
     small = min(x[r], x[s])
@@ -164,7 +172,7 @@ def _cycle(shares, x, v, precision, r, s, c, e, rng):
 
 
 @njit(cache=True)
-def _free_row(shares, v, precision, r, rng):
+def _free_row(shares: Any, v: Any, precision: Any, r: Any, rng: Any):
     """Redraw a row that has nobody: its shares are free in the simplex."""
     width = shares.shape[1] - 1
     for c in range(width):
@@ -175,7 +183,7 @@ def _free_row(shares, v, precision, r, rng):
 
 
 @njit(cache=True)
-def _all_cycles(shares, x, v, precision, rng):
+def _all_cycles(shares: Any, x: Any, v: Any, precision: Any, rng: Any):
     n_rows, n_cols = shares.shape
     for r in range(n_rows):
         for s in range(r + 1, n_rows):
@@ -186,7 +194,7 @@ def _all_cycles(shares, x, v, precision, rng):
 
 
 @njit(cache=True)
-def _some_cycles(shares, x, v, precision, n_cycles, rng):
+def _some_cycles(shares: Any, x: Any, v: Any, precision: Any, n_cycles: Any, rng: Any):
     n_rows, n_cols = shares.shape
     for _ in range(n_cycles):
         r, s = rng.integers(0, n_rows), rng.integers(0, n_rows - 1)
@@ -198,7 +206,7 @@ def _some_cycles(shares, x, v, precision, n_cycles, rng):
 
 
 @njit(cache=True)
-def sweep_tables(tables, x, mean, precision, rng):
+def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, rng: Any):
     """Move every unit's table along its cycles, each drawn from its exact conditional, in place.
 
     All cycles of small tables; of large ones as many random ones as twice the free shares.
@@ -226,7 +234,7 @@ def sweep_tables(tables, x, mean, precision, rng):
 
 
 @njit(cache=True)
-def unit_moments(tables, x, mean, precision, n_sweeps, rng):
+def unit_moments(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, n_sweeps: int, rng: Any):
     """Means over sweeps of every unit's free shares b (n, D) and of b b' (n, D, D); `tables` go on in place."""
     n, _, n_cols = tables.shape
     width, size = n_cols - 1, mean.size
@@ -242,7 +250,7 @@ def unit_moments(tables, x, mean, precision, n_sweeps, rng):
     return first, second
 
 
-def unit_values(phi, first, second, n_rows, points) -> np.ndarray:
+def unit_values(phi: np.ndarray, first: np.ndarray, second: np.ndarray, n_rows: int, points: np.ndarray) -> np.ndarray:
     """Mean log density (n,) of each unit's tables, which are truncated normal, from their first two moments."""
     mean, _, covariance = natural(phi, n_rows, len(first[0]) // n_rows + 1)
     precision, (_, log_det) = np.linalg.inv(covariance), np.linalg.slogdet(covariance)
@@ -265,7 +273,7 @@ def log_prior(phi: np.ndarray, n_rows: int, n_cols: int, priors: tuple[float, fl
     return value
 
 
-def _slopes(phi, first, second, data: TableData):
+def _slopes(phi: np.ndarray, first: np.ndarray, second: np.ndarray, data: TableData):
     """Scores of all units (n, P), and slope (P,) and curvature (P,) of the prior."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
     middle = log_prior(phi, n_rows, n_cols, data.priors)
@@ -281,7 +289,7 @@ def _slopes(phi, first, second, data: TableData):
     return scores, slope, curvature
 
 
-def climb(data: TableData, max_iter: int, *, rng) -> Mode:
+def climb(data: TableData, max_iter: int, *, rng: np.random.Generator) -> Mode:
     """Find a mode by steps of scoring: slope over the units' outer products (Berndt, Hall, Hall and Hausman 1974).
 
     After the first steps lengths shrink, and the mean of the later half is taken; so are slope and information.
@@ -313,7 +321,7 @@ def climb(data: TableData, max_iter: int, *, rng) -> Mode:
     return Mode(phi, covariance, tables, float(np.sqrt(gradient @ covariance @ gradient / len(phi))), course)
 
 
-def _begin(data: TableData, rng) -> tuple[np.ndarray, np.ndarray]:
+def _begin(data: TableData, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Tables without association, shaken by a wide normal about them, and parameters that suit them."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
     size, (low, high) = n_rows * (n_cols - 1), limits(n_rows, n_cols, data.full)
@@ -327,7 +335,7 @@ def _begin(data: TableData, rng) -> tuple[np.ndarray, np.ndarray]:
     return tables, np.clip(phi, low, high)
 
 
-def simulate(mode: Mode, data: TableData, n_draws: int, *, rng) -> Iterator[np.ndarray]:
+def simulate(mode: Mode, data: TableData, n_draws: int, *, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Draws of phi from the normal about the mode, and for each all units' tables of row shares (n, R, C).
 
     The tables are one array that goes on moving: copy what is to stay.
@@ -343,7 +351,7 @@ def simulate(mode: Mode, data: TableData, n_draws: int, *, rng) -> Iterator[np.n
         yield tables
 
 
-def integration_error(phi: np.ndarray, data: TableData, *, rng, times: int = 8) -> float:
+def integration_error(phi: np.ndarray, data: TableData, *, rng: np.random.Generator, times: int = 8) -> float:
     """Standard deviation of the log posterior at phi over other sets of points: what the constant's estimate costs."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
     mean, _, covariance = natural(phi, n_rows, n_cols)

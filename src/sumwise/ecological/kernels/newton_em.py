@@ -8,6 +8,7 @@ update (1965) adapts the inverse to what the passes over all units show.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,9 @@ MOST = 15  # passes in all
 Step = Callable[..., tuple[np.ndarray, float]]
 
 
-def _stepper(rows, cols, weight, divergence, options) -> Step:
+def _stepper(
+    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, divergence: np.ndarray, options: dict[Any, Any]
+) -> Step:
     """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
     scale, tilts = unit_scales(rows.sum(axis=1), weight, options["rho"]), np.zeros(cols.shape)
 

@@ -26,7 +26,9 @@ def from_log_lifts(lifts: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.
     return rake_table(start, rows, cols)
 
 
-def rake_table(table: np.ndarray, rows: np.ndarray, cols: np.ndarray, max_iter=500, tol=1e-9) -> np.ndarray:
+def rake_table(
+    table: np.ndarray, rows: np.ndarray, cols: np.ndarray, max_iter: int = 500, tol: float = 1e-9
+) -> np.ndarray:
     """Iterative proportional fitting of one positive table to both margins."""
     total = max(float(rows.sum()), 1e-300)
     for _ in range(max_iter):
@@ -38,7 +40,7 @@ def rake_table(table: np.ndarray, rows: np.ndarray, cols: np.ndarray, max_iter=5
     return table
 
 
-def mixed_table(table: np.ndarray, pooled: np.ndarray, weight) -> np.ndarray:
+def mixed_table(table: np.ndarray, pooled: np.ndarray, weight: np.ndarray | float) -> np.ndarray:
     """The table with its own margins whose log lifts are moved by `weight` towards `pooled`."""
     lifts = log_lifts(table)
     return from_log_lifts(lifts + weight * (pooled - lifts), table.sum(axis=1), table.sum(axis=0))
@@ -50,7 +52,9 @@ def association(table: np.ndarray) -> np.ndarray:
     return (table - expected) / np.sqrt(np.maximum(expected, 1e-300))
 
 
-def cells_of_table(rows: np.ndarray, cols: np.ndarray, table: np.ndarray, max_iter=30, tol=1e-5) -> np.ndarray:
+def cells_of_table(
+    rows: np.ndarray, cols: np.ndarray, table: np.ndarray, max_iter: int = 30, tol: float = 1e-5
+) -> np.ndarray:
     """Row shares (n, R, C) of units with margins rows (n, R) and cols (n, C) whose counts sum to `table`, nearly.
 
     Every unit is a raking of shares common to all; these are scaled until the units' counts add up to the table,

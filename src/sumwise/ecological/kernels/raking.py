@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.ecological.kernels.batched_raking import LONGEST, is_small, polish_units, tilt_units
@@ -12,7 +14,7 @@ LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so t
 
 
 @njit(cache=True)
-def summed(values):
+def summed(values: np.ndarray):
     """The sum of a vector. NumPy's own, and slices that are set at once, take longer to compile than all else here."""
     total = 0.0
     for k in range(values.shape[0]):
@@ -21,7 +23,7 @@ def summed(values):
 
 
 @njit(cache=True)
-def tilted_rows(log_shares, x, t, tilt_, b):
+def tilted_rows(log_shares: Any, x: Any, t: Any, tilt_: Any, b: Any):
     """Write softmax(log p_r + tilt) into b (R, C); return the convex objective whose gradient is sum_r x_r b_r - t."""
     n_rows, n_cols = log_shares.shape
     value = 0.0
@@ -45,7 +47,7 @@ def tilted_rows(log_shares, x, t, tilt_, b):
 
 
 @njit(cache=True)
-def curvature(x, t, b, v, gradient):
+def curvature(x: Any, t: Any, b: Any, v: Any, gradient: Any):
     """Write V = sum_r x_r (diag b_r - b_r b_r') into the lower triangle of v, and t - sum_r x_r b_r into gradient.
 
     V is singular along the vector of ones, where nothing happens: a multiple of 11' is added.
@@ -74,7 +76,16 @@ def curvature(x, t, b, v, gradient):
 
 
 @njit(cache=True)
-def tilt(log_shares, x, t, tilt_, b, max_iter, tol, work):
+def tilt(
+    log_shares: np.ndarray,
+    x: np.ndarray,
+    t: np.ndarray,
+    tilt_: np.ndarray,
+    b: np.ndarray,
+    max_iter: int,
+    tol: float,
+    work: np.ndarray,
+):
     """Newton's method for the tilt with sum_r x_r b_r = t, from the tilt given; b is (R, C), `work` (2 C + 3, C).
 
     On return the factor of V at the last b lies in work[C : 2 C]. Returns how far the columns still are from t,
@@ -115,7 +126,7 @@ def tilt(log_shares, x, t, tilt_, b, max_iter, tol, work):
 
 
 @njit(cache=True)
-def _polish(x, t, b, max_iter, tol):
+def _polish(x: Any, t: Any, b: Any, max_iter: Any, tol: Any):
     """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
     n_rows, n_cols = b.shape
     total = summed(t)
@@ -181,7 +192,7 @@ def spread_targets(cols: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _rake(rows, cols, log_shares, cells, max_iter):
+def _rake(rows: np.ndarray, cols: np.ndarray, log_shares: np.ndarray, cells: np.ndarray, max_iter: int):
     """Write the raked shares into cells (n, R, C), which hold the given shares."""
     n, n_rows = rows.shape
     n_cols = cols.shape[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _ratio(table, alpha, r, s, c, d, k):
+def _ratio(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, k: Any):
     """Weight of the table after k + 1 people moved into (r, c) and (s, d), over that after k."""
     up = (table[r, c] + k + alpha[r, c]) * (table[s, d] + k + alpha[s, d])
     up /= (table[r, c] + k + 1.0) * (table[s, d] + k + 1.0)
@@ -19,7 +20,7 @@ def _ratio(table, alpha, r, s, c, d, k):
 
 
 @njit(cache=True)
-def _mass(table, alpha, r, s, c, d):
+def _mass(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any):
     """Sum of the weights of all tables with people moved into (r, c) and (s, d), relative to none moved."""
     weight, total = 1.0, 0.0
     for k in range(min(table[r, d], table[s, c])):
@@ -31,7 +32,7 @@ def _mass(table, alpha, r, s, c, d):
 
 
 @njit(cache=True)
-def _walk(table, alpha, r, s, c, d, left):
+def _walk(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, left: Any):
     """How many are moved into (r, c) and (s, d) when `left` of the mass is still to be passed."""
     weight, last = 1.0, min(table[r, d], table[s, c])
     for k in range(last):
@@ -43,7 +44,7 @@ def _walk(table, alpha, r, s, c, d, left):
 
 
 @njit(cache=True)
-def _swap(table, alpha, r, s, c, d, uniform):
+def _swap(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, uniform: Any):
     """Draw delta exactly for n_rc + delta, n_rd - delta, n_sc - delta, n_sd + delta, given all else.
 
     The weight of a table is the product over cells of Gamma(n + alpha) / n!; the ratio of neighbours is rational, so
@@ -62,7 +63,7 @@ def _swap(table, alpha, r, s, c, d, uniform):
 
 
 @njit(cache=True)
-def sweep_tables(tables, alpha, rng):
+def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: Any):
     """Update every unit's table once by moves on its 2 x 2 sub-tables, in place; tables (n, R, C) of whole numbers.
 
     Small tables have every pair of rows with every pair of columns, large ones as many random pairs as cells.
@@ -86,7 +87,7 @@ def sweep_tables(tables, alpha, rng):
 
 
 @njit(cache=True)
-def _row_log_density(tables, r, alpha_row, shape, rate):
+def _row_log_density(tables: Any, r: Any, alpha_row: Any, shape: Any, rate: Any):
     """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
     value, strength = 0.0, 0.0
     for c in range(alpha_row.shape[0]):
@@ -108,7 +109,7 @@ def _row_log_density(tables, r, alpha_row, shape, rate):
 
 
 @njit(cache=True)
-def _density_at(tables, r, start, alpha_row, along, place, shape, rate):
+def _density_at(tables: Any, r: Any, start: Any, alpha_row: Any, along: Any, place: Any, shape: Any, rate: Any):
     """Move log alpha_r by `place` from `start`, in all shares or in share `along`, and return the log density there."""
     for c in range(alpha_row.shape[0]):
         alpha_row[c] = start[c] * math.exp(place) if along < 0 or along == c else start[c]
@@ -116,7 +117,7 @@ def _density_at(tables, r, start, alpha_row, along, place, shape, rate):
 
 
 @njit(cache=True)
-def _slice_along(tables, r, alpha_row, along, width, shape, rate, rng):
+def _slice_along(tables: Any, r: Any, alpha_row: Any, along: Any, width: Any, shape: Any, rate: Any, rng: Any):
     """A slice-sampling step of log alpha_r (Neal 2003, stepping out), in place; loops compile faster than arrays."""
     start = np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
@@ -146,7 +147,7 @@ def _slice_along(tables, r, alpha_row, along, width, shape, rate, rng):
 
 
 @njit(cache=True)
-def sweep_concentrations(tables, alpha, width, shape, rate, rng):
+def sweep_concentrations(tables: np.ndarray, alpha: np.ndarray, width: float, shape: float, rate: float, rng: Any):
     """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
     for r in range(alpha.shape[0]):
         for along in range(-1, alpha.shape[1]):
@@ -154,7 +155,17 @@ def sweep_concentrations(tables, alpha, width, shape, rate, rng):
 
 
 @njit(cache=True)
-def _run_chain(tables, alpha, thin, shape, rate, rng, totals, kept, mean):
+def _run_chain(
+    tables: np.ndarray,
+    alpha: np.ndarray,
+    thin: int,
+    shape: float,
+    rate: float,
+    rng: Any,
+    totals: np.ndarray,
+    kept: np.ndarray,
+    mean: np.ndarray,
+):
     """Write every draw into totals and kept (n_keep, R, C), and add the mean of the tables to mean (n, R, C)."""
     n, n_rows, n_cols = tables.shape
     n_keep = totals.shape[0]
@@ -170,7 +181,9 @@ def _run_chain(tables, alpha, thin, shape, rate, rng, totals, kept, mean):
                     mean[i, r, c] += tables[i, r, c] / n_keep
 
 
-def sample_chain(tables, alpha, n_keep, thin, shape, rate, rng):
+def sample_chain(
+    tables: np.ndarray, alpha: np.ndarray, n_keep: int, thin: int, shape: float, rate: float, rng: np.random.Generator
+):
     """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
     totals, kept = np.zeros((n_keep, *alpha.shape)), np.empty((n_keep, *alpha.shape))
     mean = np.zeros(tables.shape)

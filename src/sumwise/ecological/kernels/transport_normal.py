@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from sumwise.ecological.kernels.truncated_normal import _log_gap
+from sumwise.ecological.kernels.truncated_normal import log_gap
 from sumwise.kernels.compiled import njit
 
 # Wichura 1988, AS 241: rational functions for the centre, the tails and the far tails, highest power first
@@ -39,7 +40,7 @@ FAR = np.array(
 
 
 @njit(cache=True)
-def _ratio(table, z):
+def _ratio(table: Any, z: Any):
     top, bottom = 0.0, 0.0
     for k in range(8):
         top = top * z + table[0, k]
@@ -48,7 +49,7 @@ def _ratio(table, z):
 
 
 @njit(cache=True)
-def _lower_ndtri(p):
+def _lower_ndtri(p: float):
     """The normal quantile of p (AS 241)."""
     q = p - 0.5
     if abs(q) <= 0.425:
@@ -59,7 +60,7 @@ def _lower_ndtri(p):
 
 
 @njit(cache=True)
-def quantile_between(a, b, uniform):
+def quantile_between(a: float, b: float, uniform: float):
     """Quantile `uniform` of a standard normal truncated to [a, b]; in either tail by its lower one.
 
     Examples
@@ -82,7 +83,7 @@ def quantile_between(a, b, uniform):
 
 
 @njit(cache=True)
-def _root(matrix):
+def _root(matrix: Any):
     """Cholesky's lower triangle, with a floor under the pivots."""
     size = matrix.shape[0]
     out = np.zeros((size, size))
@@ -96,7 +97,7 @@ def _root(matrix):
 
 
 @njit(cache=True)
-def _walk(uniform, mean, root, n_rows, z):
+def _walk(uniform: Any, mean: Any, root: Any, n_rows: Any, z: Any):
     """Fill the rows share by share, each from its normal given those before, truncated to what is left of its row.
 
     Returns the log of the product of masses; z holds the draws.
@@ -110,20 +111,20 @@ def _walk(uniform, mean, root, n_rows, z):
         for j in range(k):
             centre += root[k, j] * z[j]
         a, b = -centre / root[k, k], (rest - centre) / root[k, k]
-        total += _log_gap(a, b)
+        total += log_gap(a, b)
         z[k] = quantile_between(a, b, uniform[k])
         rest = max(rest - min(max(centre + root[k, k] * z[k], 0.0), rest), 1e-12)
     return total
 
 
 @njit(cache=True)
-def _log_mean_exp(values):
+def _log_mean_exp(values: Any):
     top = values.max()
     return top + math.log(np.exp(values - top).mean())
 
 
 @njit(cache=True)
-def log_simplices_mass(mean, covariance, n_rows, points):
+def log_simplices_mass(mean: np.ndarray, covariance: np.ndarray, n_rows: int, points: np.ndarray):
     """Log of the mass of a normal of all rows' first C - 1 shares where every row's shares lie in the simplex.
 
     mean (R (C - 1),), row by row; points (m, R (C - 1)) in the unit cube. With one outcome and one row it is exact.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -54,7 +54,15 @@ def line_bounds(x: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, np.maximum(np.clip(high, 0.0, 1.0), low)
 
 
-def line_moments(x, t, mean_b, mean_w, sd_b, sd_w, rho) -> LineMoments:
+def line_moments(
+    x: np.ndarray,
+    t: np.ndarray,
+    mean_b: np.ndarray | float,
+    mean_w: np.ndarray | float,
+    sd_b: float,
+    sd_w: float,
+    rho: float,
+) -> LineMoments:
     """Moments on each unit's line T = x b + (1 - x) w, before truncation.
 
     With w_i = sd_b^2 x + cov (1 - x), the variance of b given T is sd_b^2 - w_i^2 / var T (paper 004 prints w_i).
@@ -84,7 +92,13 @@ def log_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return upper + np.log1p(-np.exp(np.minimum(log_ndtr(a) - upper, -1e-15)))
 
 
-def draw_between(mean, sd, low, high, uniform) -> np.ndarray:
+def draw_between(
+    mean: np.ndarray | float,
+    sd: np.ndarray | float,
+    low: np.ndarray | float,
+    high: np.ndarray | float,
+    uniform: np.ndarray,
+) -> np.ndarray:
     """Quantiles `uniform` of normals truncated to [low, high]; arrays that broadcast.
 
     Examples
@@ -103,7 +117,7 @@ def draw_between(mean, sd, low, high, uniform) -> np.ndarray:
 
 
 @njit(cache=True)
-def _log_ndtr(z):
+def _log_ndtr(z: Any):
     if z > -20.0:
         return math.log(0.5 * math.erfc(-z * 0.7071067811865476))
     u = 1.0 / (z * z)  # the asymptotic series
@@ -111,7 +125,7 @@ def _log_ndtr(z):
 
 
 @njit(cache=True)
-def _log_gap(a, b):
+def log_gap(a: Any, b: Any):
     if a > 0:
         a, b = -b, -a
     upper = _log_ndtr(b)
@@ -119,15 +133,17 @@ def _log_gap(a, b):
 
 
 @njit(cache=True)
-def _log_slice(b, mean_b, mean_w, sd_b, sd_w, rho, sd):
+def _log_slice(b: Any, mean_b: Any, mean_w: Any, sd_b: Any, sd_w: Any, rho: Any, sd: Any):
     """Log density of b times the mass of w in [0, 1] given b; concave in b."""
     z = (b - mean_b) / sd_b
     centre = mean_w + rho * sd_w * z
-    return -0.5 * z * z - 0.9189385332046727 - math.log(sd_b) + _log_gap(-centre / sd, (1 - centre) / sd)
+    return -0.5 * z * z - 0.9189385332046727 - math.log(sd_b) + log_gap(-centre / sd, (1 - centre) / sd)
 
 
 @njit(cache=True)
-def log_square_mass(mean_b, mean_w, sd_b, sd_w, rho, nodes, weights):
+def log_square_mass(
+    mean_b: float, mean_w: float, sd_b: float, sd_w: float, rho: float, nodes: np.ndarray, weights: np.ndarray
+):
     """Log of the mass that a bivariate normal has on the unit square, by Gauss-Legendre quadrature.
 
     The mass of w in [0, 1] given b has a closed form. The integrand over b is log-concave: its mode is searched for,
@@ -170,7 +186,18 @@ def log_square_mass(mean_b, mean_w, sd_b, sd_w, rho, nodes, weights):
 
 
 @njit(cache=True)
-def units_log_likelihood(x, t, weight, mean_b, mean_w, sd_b, sd_w, rho, nodes, weights):
+def units_log_likelihood(
+    x: np.ndarray,
+    t: np.ndarray,
+    weight: np.ndarray,
+    mean_b: np.ndarray,
+    mean_w: np.ndarray,
+    sd_b: float,
+    sd_w: float,
+    rho: float,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+):
     """Log-likelihood of the units' t given x (King 1997, eq. 7.1), up to a constant.
 
     sum_i [ -log(var_i)/2 - dev_i^2 / (2 var_i) + log S_i - log R_i ]: S_i the mass of the unit's line inside its
@@ -196,9 +223,9 @@ def units_log_likelihood(x, t, weight, mean_b, mean_w, sd_b, sd_w, rho, nodes, w
         centre = mb + along / variance * deviation
         if y <= 0:  # b is known, and w is anywhere in [0, 1]
             centre, sd = mw + rho * sd_w / sd_b * deviation, sd_w * math.sqrt(1 - rho * rho)
-            value += _log_gap(-centre / sd, (1 - centre) / sd)
+            value += log_gap(-centre / sd, (1 - centre) / sd)
         elif high - low > 1e-9:
-            value += _log_gap((low - centre) / sd, (high - centre) / sd)
+            value += log_gap((low - centre) / sd, (high - centre) / sd)
         else:  # t is 0 or 1 and so are both shares: the line is a point, and S its density (times a constant width)
             value += -0.5 * ((low - centre) / sd) ** 2 - math.log(sd)
         total += weight[i] * value

@@ -6,7 +6,8 @@ With eta = offset + design theta and A the cumulant function (A' the mean), mini
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Targets(NamedTuple):
     penalty: np.ndarray
 
 
-def fit_glm(design, weights: np.ndarray, targets: Targets, family: str, dispersion: float, begin=None):
+def fit_glm(design: Any, weights: np.ndarray, targets: Targets, family: str, dispersion: float, begin: Any = None):
     """Theta (P,), the offset, the loss, the number of iterations and whether it ended by itself.
 
     design (m, P), sparse; weights (m,): individuals that a row stands for.
@@ -86,7 +87,7 @@ class Drawing(NamedTuple):
     noise: np.ndarray
 
 
-def drawn_errors(design, given: Drawing, rng: np.random.Generator) -> np.ndarray:
+def drawn_errors(design: Any, given: Drawing, rng: np.random.Generator) -> np.ndarray:
     """Errors (B, P + 1) of theta and the offset, from sampling, noise and shrinkage alike, one per draw of noise.
 
     With S the information of the rows, theta errs by (S + 2 penalty)^-1 (e - 2 penalty theta_0), where e is noise plus
@@ -108,7 +109,7 @@ def drawn_errors(design, given: Drawing, rng: np.random.Generator) -> np.ndarray
     return conjugate_gradients(times, right, diagonal).T
 
 
-def conjugate_gradients(times, right: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+def conjugate_gradients(times: Callable[..., Any], right: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """Solve for many right-hand sides (P, B) at once, scaled by the diagonal."""
     x, left = np.zeros_like(right), right.copy()
     scaled = left / diagonal

@@ -135,7 +135,13 @@ def curvature(data: Moments, model: Moments, penalties: Moments) -> Moments:
 
 
 def preconditioned(
-    lay: Layout, lines: Centring, step: np.ndarray, weight: np.ndarray, slow, fast: float, counted: np.ndarray
+    lay: Layout,
+    lines: Centring,
+    step: np.ndarray,
+    weight: np.ndarray,
+    slow: np.ndarray | float,
+    fast: float,
+    counted: np.ndarray,
 ) -> np.ndarray:
     """Scale a step (P,) so that what tables have in common moves slowly and what is their own fast.
 
@@ -190,7 +196,7 @@ def counted_share(weight: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     return np.maximum(weight - 2 * penalty, 0.0) / weight
 
 
-def _without_means(values, weight, lines, n_lines):
+def _without_means(values: np.ndarray, weight: np.ndarray, lines: np.ndarray, n_lines: int):
     inside = lines >= 0
     if not inside.all():
         out = values.copy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ class Pace(NamedTuple):
 class State:
     """Parameters, their mean over late steps, usual moments and running gradients by half, changed in place."""
 
-    def __init__(self, params, offsets, mean, mean_offsets, usual, running: list):
+    def __init__(self, params: Any, offsets: Any, mean: Any, mean_offsets: Any, usual: Any, running: list[Any]):
         self.params, self.offsets, self.mean, self.mean_offsets = params, offsets, mean, mean_offsets
         self.usual, self.running = usual, running
 
@@ -107,13 +108,13 @@ def inner_terms(lay: Layout) -> list[tuple[int, int, tuple[int, ...]]]:
     return found
 
 
-def centring_lines(lay: Layout, put) -> tuple[Lines, ...]:
+def centring_lines(lay: Layout, put: Callable[..., Any]) -> tuple[Lines, ...]:
     """The lines along each axis, as tiles; cliques of one attribute have none."""
     deepest = max(len(c) for c in lay.cliques)
     return tuple(_axis_lines(lay, axis, put) for axis in range(deepest if deepest > 1 else 0))
 
 
-def _axis_lines(lay: Layout, axis: int, put) -> Lines:
+def _axis_lines(lay: Layout, axis: int, put: Callable[..., Any]) -> Lines:
     tiles, longest, last = [], 1, True
     for c, clique in enumerate(lay.cliques):
         shape = lay.shape(clique)
@@ -154,7 +155,7 @@ def gradient(problem: Problem, model: Tensor, pull: Tensor, rescale: bool) -> Te
     return out.mul_(problem.seen).add_(pull)
 
 
-def take_step(problem: Problem, state: State, halves: list, pace: Pace) -> Tensor:
+def take_step(problem: Problem, state: State, halves: list[Any], pace: Pace) -> Tensor:
     """Move parameters by the moments of two halves of the chains, each (counts, label sums, chains); all in place.
 
     Returns misfit and moment error (2,), on the device.

@@ -101,7 +101,13 @@ def sweep(
 
 
 def sweep_halves(
-    chains: Chains, plan: Plan, weights, theta, offsets, n_threads: int = 1, marginal: bool = True
+    chains: Chains,
+    plan: Plan,
+    weights: np.ndarray,
+    theta: np.ndarray,
+    offsets: np.ndarray,
+    n_threads: int = 1,
+    marginal: bool = True,
 ) -> list[tuple[np.ndarray, np.ndarray, int]]:
     """As `sweep`, with (counts, label sums, number of chains) of each half of the chains, which are independent.
 
@@ -164,7 +170,13 @@ def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
 
 
 def sweep_once(
-    chains: Chains, plan: Plan, tables: SweepTables, offsets, sums, n_threads: int = 1, marginal: bool = True
+    chains: Chains,
+    plan: Plan,
+    tables: SweepTables,
+    offsets: np.ndarray,
+    sums: np.ndarray,
+    n_threads: int = 1,
+    marginal: bool = True,
 ) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
     n_groups, room = len(sums), _room(plan)
@@ -187,7 +199,17 @@ def _room(plan: Plan) -> Room:
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
-def _sweep(begin, end, chains, plan, tables, offsets, sums, room, marginal):  # noqa: C901, PLR0912, PLR0915
+def _sweep(  # noqa: C901, PLR0912, PLR0915
+    begin: int,
+    end: int,
+    chains: Any,
+    plan: Any,
+    tables: Any,
+    offsets: np.ndarray,
+    sums: np.ndarray,
+    room: Any,
+    marginal: bool,
+):
     """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""
     codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
     sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta

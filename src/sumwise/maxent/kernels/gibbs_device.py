@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,14 +79,22 @@ class DevicePlan(NamedTuple):
 
 
 def device_plan(
-    lay: Layout, n_classes: int, n_chains: int, device: str, *, blocks=(), jumps=(), half: bool = True, triton=None
+    lay: Layout,
+    n_classes: int,
+    n_chains: int,
+    device: str,
+    *,
+    blocks: tuple[Any, ...] = (),
+    jumps: tuple[Any, ...] = (),
+    half: bool = True,
+    triton: Any = None,
 ) -> DevicePlan:
     """Lay out a sweep on a device. `half` keeps rows in half precision; `triton` is found out unless it is given."""
     torch = _torch()
     kernels = _kernels(device) if triton is None else _triton() if triton else None
     place, kind = torch.device(device), torch.float16 if half else torch.float32
 
-    def put(array) -> Tensor:
+    def put(array: np.ndarray) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array), device=place)
 
     ready = []
@@ -109,7 +118,7 @@ def _triton() -> Any:
     return gibbs_triton
 
 
-def _jump(lay: Layout, jump: Jump, put) -> DeviceJump:
+def _jump(lay: Layout, jump: Jump, put: Callable[..., Any]) -> DeviceJump:
     shares = [np.asarray(p, dtype=float) for p in jump.shares]
     cumulative = []
     for p in shares:
@@ -119,7 +128,7 @@ def _jump(lay: Layout, jump: Jump, put) -> DeviceJump:
     return DeviceJump(jump, [put(np.log(p).astype(np.float32)) for p in shares], cumulative, put(np.array(touched)))
 
 
-def to_device(codes: np.ndarray, labels: np.ndarray, sizes, device: str, seed: int) -> DeviceChains:
+def to_device(codes: np.ndarray, labels: np.ndarray, sizes: tuple[Any, ...], device: str, seed: int) -> DeviceChains:
     """Chains (n, D) from here on the device, with a generator of their own."""
     torch = _torch()
     kind = torch.int16 if max(sizes) <= 2**15 else torch.int32
@@ -142,7 +151,7 @@ def bytes_needed(lay: Layout, n_classes: int, n_chains: int, n_scores: int, half
 
 
 def sweep_halves(
-    chains: DeviceChains, plan: DevicePlan, weights, theta, offsets, marginal: bool = True
+    chains: DeviceChains, plan: DevicePlan, weights: Any, theta: Any, offsets: Any, marginal: bool = True
 ) -> list[tuple[Tensor, Tensor, int]]:
     """Redraw every site of every chain, then its label; return (counts, label sums, chains) of each half.
 
@@ -187,7 +196,7 @@ def fill_rows(site: DeviceSite, weights: Tensor, kernels: Any = None) -> None:
         site.rows[:, rows, : plan.m] = (total - total.amax(dim=2, keepdim=True)).to(site.rows.dtype)
 
 
-def redraw(site: DeviceSite, codes, labels, uniforms, kernels: Any = None) -> None:
+def redraw(site: DeviceSite, codes: Any, labels: Any, uniforms: Any, kernels: Any = None) -> None:
     """Draw the site anew for every chain given its label and all else, in place, by one uniform per chain."""
     if kernels is not None and site.plan.width <= WIDEST:
         kernels.redraw(site, codes, labels, uniforms)
@@ -213,7 +222,7 @@ def redraw(site: DeviceSite, codes, labels, uniforms, kernels: Any = None) -> No
         _store(plan, codes, part, found)
 
 
-def _store(plan: Site, codes, part, found) -> None:
+def _store(plan: Site, codes: Any, part: Any, found: Any) -> None:
     codes[plan.drawn[0], part] = (found // plan.inner).to(codes.dtype)
     if len(plan.drawn) > 1:
         codes[plan.drawn[1], part] = (found % plan.inner).to(codes.dtype)
@@ -229,7 +238,7 @@ def cells_of(c: int, codes: Tensor, plan: DevicePlan) -> Tensor:
     return cell
 
 
-def clique_sums(codes, rows, values, plan: DevicePlan, cliques: Tensor | None = None) -> Tensor:
+def clique_sums(codes: Any, rows: Any, values: Any, plan: DevicePlan, cliques: Tensor | None = None) -> Tensor:
     """Sum over cliques of ``values[rows, cell]`` for every chain (n,); without rows, of each row of values (n, C)."""
     torch = _torch()
     if plan.kernels is not None:
@@ -241,7 +250,7 @@ def clique_sums(codes, rows, values, plan: DevicePlan, cliques: Tensor | None = 
     return total.T if rows is None else total
 
 
-def _propose(jump: DeviceJump, plan: DevicePlan, codes, labels, weights, generator) -> None:
+def _propose(jump: DeviceJump, plan: DevicePlan, codes: Any, labels: Any, weights: Any, generator: Any) -> None:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     torch = _torch()
     n = codes.shape[1]
@@ -261,7 +270,9 @@ def _propose(jump: DeviceJump, plan: DevicePlan, codes, labels, weights, generat
     codes.copy_(torch.where(accept, proposed, codes))
 
 
-def _labels_and_counts(codes, labels, uniforms, plan: DevicePlan, theta, offsets, marginal: bool):
+def _labels_and_counts(
+    codes: Any, labels: Any, uniforms: Any, plan: DevicePlan, theta: Any, offsets: Any, marginal: bool
+):
     """Draw labels given codes, in place; return counts (n_cells,) and label sums (C, n_cells)."""
     torch = _torch()
     scores = clique_sums(codes, None, theta, plan)
@@ -295,7 +306,7 @@ def packing(n: int) -> tuple[int, int]:
     return n_bits, n_bits + wide
 
 
-def _packed_sums(codes, packed, plan: DevicePlan) -> Tensor:
+def _packed_sums(codes: Any, packed: Any, plan: DevicePlan) -> Tensor:
     """Sum packed words (C, n) by cell: (C, n_cells)."""
     torch = _torch()
     total = torch.zeros((len(packed), plan.layout.n_cells), dtype=torch.int64, device=codes.device)

@@ -94,7 +94,7 @@ def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int):
     """Put cliques whose other attributes have few joint levels together, largest first, each where it fits best."""
     bins: list[tuple[set[int], list[int]]] = []
 
-    def rows(attributes) -> int:
+    def rows(attributes: tuple[Any, ...] | set[Any]) -> int:
         return math.prod(lay.shape(attributes))
 
     for i in sorted(range(len(others)), key=lambda i: (-rows(others[i]), others[i])):

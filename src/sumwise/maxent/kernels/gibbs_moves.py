@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ FAST = {
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def uniform(state):
+def uniform(state: int):
     """A double in [0, 1) from a 64-bit state (the finaliser of splitmix64)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,13 +30,13 @@ def uniform(state):
 
 
 @njit(forceinline=True, error_model="numpy")
-def exact(share):
+def exact(share: float):
     """Round to 30 bits, so that sums over up to 2**23 chains are exact in any order."""
     return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def row_start(f, x, factors):
+def row_start(f: Any, x: Any, factors: Any):
     """Where the row of factor `f` starts, given the levels x of its other attributes."""
     start = factors.base[f] + x[factors.near[f]] * factors.stride[f]
     for q in range(factors.far[f], factors.far[f + 1]):
@@ -44,7 +45,7 @@ def row_start(f, x, factors):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def multiply(first, last, m, table, w, starts, x, factors):
+def multiply(first: Any, last: Any, m: Any, table: Any, w: Any, starts: Any, x: Any, factors: Any):
     """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
     for f in range(first, last):
         starts[f - first] = row_start(f, x, factors)
@@ -52,7 +53,7 @@ def multiply(first, last, m, table, w, starts, x, factors):
 
 
 @njit(error_model="numpy", cache=True)
-def multiply_logs(first, last, m, table, w, x, factors):
+def multiply_logs(first: Any, last: Any, m: Any, table: Any, w: Any, x: Any, factors: Any):
     """As `multiply`, with logs: for products that leave the range of doubles."""
     for v in range(m):
         w[v] = 0.0
@@ -63,7 +64,7 @@ def multiply_logs(first, last, m, table, w, x, factors):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def pick(w, m, u):
+def pick(w: np.ndarray, m: int, u: float):
     """Position of the draw `u` in [0, 1) among weights w[:m]; -1 if their sum is out of range."""
     total = 0.0
     for v in range(m):
@@ -78,14 +79,28 @@ def pick(w, m, u):
 
 
 @njit(error_model="numpy", cache=True)
-def pick_logs(w, m, u):
+def pick_logs(w: np.ndarray, m: int, u: float):
     """As `pick`, from log-weights; all levels alike if none is finite."""
     unlogged(w, m)
     return pick(w, m, u)
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, sparse):
+def pair(
+    i: Any,
+    parts: Any,
+    m: Any,
+    n: Any,
+    table: Any,
+    x: Any,
+    u: Any,
+    w: Any,
+    w2: Any,
+    starts: Any,
+    ratio: Any,
+    factors: Any,
+    sparse: Any,
+):
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
     One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
@@ -125,7 +140,20 @@ def pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, sparse):
 
 
 @njit(error_model="numpy", cache=True)
-def pair_logs(i, parts, m, n, table, x, u, w, w2, ratio, factors, sparse):
+def pair_logs(
+    i: Any,
+    parts: Any,
+    m: Any,
+    n: Any,
+    table: Any,
+    x: Any,
+    u: Any,
+    w: Any,
+    w2: Any,
+    ratio: Any,
+    factors: Any,
+    sparse: Any,
+):
     multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
     multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
     apply_logs(i, 0, x, ratio, w2, sparse)
@@ -141,7 +169,21 @@ def pair_logs(i, parts, m, n, table, x, u, w, w2, ratio, factors, sparse):
 
 
 @njit(error_model="numpy", cache=True)
-def listed_pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, sparse):
+def listed_pair(
+    i: Any,
+    parts: Any,
+    m: Any,
+    n: Any,
+    table: Any,
+    x: Any,
+    u: Any,
+    w: Any,
+    w2: Any,
+    starts: Any,
+    ratio: Any,
+    factors: Any,
+    sparse: Any,
+):
     """As `pair`, for two attributes whose table lists its cells."""
     multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w, sparse)
@@ -160,7 +202,7 @@ def listed_pair(i, parts, m, n, table, x, u, w, w2, starts, ratio, factors, spar
 
 
 @njit(error_model="numpy", cache=True)
-def unlogged(w, m):
+def unlogged(w: Any, m: Any):
     """Weights from log-weights, the largest 1; all alike if none is finite."""
     top = -np.inf
     for v in range(m):
@@ -170,7 +212,9 @@ def unlogged(w, m):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def energy_change(x, proposed, begin, end, touched_cliques, weights, cliques, sparse):
+def energy_change(
+    x: Any, proposed: Any, begin: Any, end: Any, touched_cliques: Any, weights: Any, cliques: Any, sparse: Any
+):
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
     ratio = 0.0
     for t in range(begin, end):
@@ -188,7 +232,7 @@ def energy_change(x, proposed, begin, end, touched_cliques, weights, cliques, sp
 
 
 @njit(forceinline=True, error_model="numpy")
-def drawn_at(cumulative, begin, end, u):
+def drawn_at(cumulative: Any, begin: Any, end: Any, u: Any):
     """Position in begin..end of the draw `u` among cumulative shares."""
     left = u * cumulative[end - 1]
     last = end - 1
@@ -202,7 +246,7 @@ def drawn_at(cumulative, begin, end, u):
 
 
 @njit(forceinline=True, error_model="numpy")
-def proposal_share(j, a, b, n, jumps):
+def proposal_share(j: Any, a: Any, b: Any, n: Any, jumps: Any):
     """Share of the cell (a, b) under the proposal of pair jump `j`; n levels of the second attribute."""
     apart = jumps.margins[jumps.first[j] + a] * jumps.margins[jumps.second[j] + b]
     at = search(jumps.cells, jumps.ends[j], jumps.ends[j + 1], a * n + b)
@@ -210,7 +254,18 @@ def proposal_share(j, a, b, n, jumps):
 
 
 @njit(error_model="numpy", cache=True)
-def pair_jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
+def pair_jump(
+    j: Any,
+    x: Any,
+    proposed: Any,
+    state: Any,
+    step: Any,
+    weights: Any,
+    sizes: Any,
+    jumps: Any,
+    cliques: Any,
+    sparse: Any,
+):
     """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
     a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
     m, n = np.int64(sizes[a]), np.int64(sizes[b])
@@ -244,7 +299,18 @@ def pair_jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, spars
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
+def jump(
+    j: Any,
+    x: Any,
+    proposed: Any,
+    state: Any,
+    step: Any,
+    weights: Any,
+    sizes: Any,
+    jumps: Any,
+    cliques: Any,
+    sparse: Any,
+):
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     ratio, moved = 0.0, False
     for a in range(x.size):  # a loop: assigning slices costs more than these few levels
@@ -275,7 +341,7 @@ def jump(j, x, proposed, state, step, weights, sizes, jumps, cliques, sparse):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def class_shares(z, offsets, p):
+def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray):
     """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
     if z.size == 1:
         p[0] = 1.0 / (1.0 + math.exp(-(z[0] + offsets[1] - offsets[0])))
@@ -293,7 +359,7 @@ def class_shares(z, offsets, p):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def draw_class(p, u):
+def draw_class(p: np.ndarray, u: float):
     if p.size == 1:
         return 1 if u < p[0] else 0
     k = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class SparsePlan(NamedTuple):
 def sparse_plan(lay: Layout, visits: Sequence[tuple[int, int]]) -> SparsePlan:
     """Lay out the listed cells for a sweep that makes these visits (first attribute, second or -1)."""
     listing = [c for c in range(len(lay.cliques)) if lay.sparse_cells(c) is not None]
-    factors: list[tuple] = []
+    factors: list[tuple[Any, ...]] = []
     parts, joint = np.zeros((len(visits), 2, 2), np.int64), np.full(len(visits), -1, np.int64)
     for i, visit in enumerate(visits):
         for side, a in enumerate(visit):
@@ -85,7 +85,7 @@ def sparse_plan(lay: Layout, visits: Sequence[tuple[int, int]]) -> SparsePlan:
     )
 
 
-def _factor(lay: Layout, c: int, drawn: int) -> tuple:
+def _factor(lay: Layout, c: int, drawn: int) -> tuple[Any, ...]:
     """(attribute, stride) pairs of the key, the keys, entries per key, and level, cell and rest of the entries."""
     clique, shape, cells = lay.cliques[c], lay.shape(lay.cliques[c]), lay.listed[c]
     at = dict(zip(clique, np.unravel_index(cells, shape)))  # type: ignore[arg-type]
@@ -99,11 +99,11 @@ def _factor(lay: Layout, c: int, drawn: int) -> tuple:
     return list(zip(others, strides)), keys, sizes, at[drawn][order], places, rest
 
 
-def _ends(sizes) -> np.ndarray:
+def _ends(sizes: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(parts) -> np.ndarray:
+def _joined(parts: tuple[Any, ...] | list[Any]) -> np.ndarray:
     return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
 
@@ -113,7 +113,7 @@ def ratios(sparse: SparsePlan, weights: np.ndarray) -> np.ndarray:
 
 
 @njit(forceinline=True, error_model="numpy")
-def search(values, low, high, wanted):
+def search(values: Any, low: Any, high: Any, wanted: Any):
     """Position of `wanted` in values[low:high], which ascend; -1 where it isn't there."""
     end = high
     while low < high:
@@ -126,7 +126,7 @@ def search(values, low, high, wanted):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _row(f, x, sparse):
+def _row(f: Any, x: Any, sparse: Any):
     """Which key of factor `f` the levels x of its other attributes have; -1 where its row lists no cell."""
     key = 0
     for q in range(sparse.others[f], sparse.others[f + 1]):
@@ -135,7 +135,7 @@ def _row(f, x, sparse):
 
 
 @njit(error_model="numpy", cache=True)
-def apply_ratios(i, side, x, ratio, w, sparse):
+def apply_ratios(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
     """Multiply the listed cells of visit `i` onto the weights w of its attribute's levels."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -145,7 +145,7 @@ def apply_ratios(i, side, x, ratio, w, sparse):
 
 
 @njit(error_model="numpy", cache=True)
-def apply_logs(i, side, x, ratio, w, sparse):
+def apply_logs(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
     """As `apply_ratios`, onto log-weights."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -155,7 +155,7 @@ def apply_logs(i, side, x, ratio, w, sparse):
 
 
 @njit(error_model="numpy", cache=True)
-def joint_pick(f, m, n, u, ratio, w, w2, sparse):
+def joint_pick(f: Any, m: Any, n: Any, u: Any, ratio: Any, w: Any, w2: Any, sparse: Any):
     """Position in m * n of the draw `u`, given the levels' weights w[:m] and w2[:n]; -1 if the sum is out of range.
 
     w is changed.
@@ -198,7 +198,7 @@ def joint_pick(f, m, n, u, ratio, w, w2, sparse):
 
 
 @njit(forceinline=True, error_model="numpy")
-def cell_of(c, flat, start, sparse):
+def cell_of(c: Any, flat: Any, start: Any, sparse: Any):
     """Where clique `c`, which starts at `start`, has the cell `flat` of its table."""
     low, high = sparse.listed_ends[c], sparse.listed_ends[c + 1]
     if low == high:

@@ -12,7 +12,18 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(error_model="numpy", fastmath={"reassoc", "contract"}, cache=True)
-def hessian_products(cells, weights, shares, mean, counts, labels, offsets, out_counts, out_labels, out_offsets):  # noqa: C901, PLR0912 - one loop over rows
+def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
+    cells: np.ndarray,
+    weights: np.ndarray,
+    shares: np.ndarray,
+    mean: np.ndarray,
+    counts: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    out_counts: np.ndarray,
+    out_labels: np.ndarray,
+    out_offsets: np.ndarray,
+):
     """Add the covariance of features times vectors to the three outputs.
 
     cells (m, T): parameters that row i has; weights (m,) summing to the population; shares (m, C): P(class | x) of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,9 @@ def _components(lay: Layout) -> int:
     return len({find(a) for a in range(len(root))})
 
 
-def _run(lay, weights, offsets, shares, max_iter, tol, damping) -> Expectation:
+def _run(
+    lay: Any, weights: np.ndarray, offsets: np.ndarray, shares: np.ndarray, max_iter: int, tol: float, damping: float
+) -> Expectation:
     cells, log_z = np.empty_like(weights), np.empty(len(weights))
     for k, w in enumerate(weights):
         parts = np.split(w, lay.starts[1:-1])
@@ -95,7 +97,7 @@ def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float):
     return _collect(graph, messages, beliefs)
 
 
-def _node_beliefs(graph: _Graph, messages) -> list[np.ndarray]:
+def _node_beliefs(graph: _Graph, messages: list[Any]) -> list[np.ndarray]:
     beliefs = [np.zeros(s) for s in graph.lay.sizes]
     for c, clique in enumerate(graph.lay.cliques):
         for i, a in enumerate(clique):
@@ -103,7 +105,7 @@ def _node_beliefs(graph: _Graph, messages) -> list[np.ndarray]:
     return [b - log_sum(b) for b in beliefs]
 
 
-def _joint(graph: _Graph, c: int, messages, beliefs) -> np.ndarray:
+def _joint(graph: _Graph, c: int, messages: list[Any], beliefs: list[Any]) -> np.ndarray:
     """Unnormalised log-belief of clique c: its table and what every member hears from elsewhere."""
     clique, joint = graph.lay.cliques[c], graph.tables[c]
     for i, a in enumerate(clique):
@@ -113,7 +115,7 @@ def _joint(graph: _Graph, c: int, messages, beliefs) -> np.ndarray:
     return joint
 
 
-def _collect(graph: _Graph, messages, beliefs):
+def _collect(graph: _Graph, messages: list[Any], beliefs: list[Any]):
     """Clique beliefs and the log-normaliser: energy, plus node entropies, less weighted mutual informations."""
     lay = graph.lay
     entropy = [float(-(np.exp(b) * b).sum()) for b in beliefs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +40,9 @@ def tree_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Expecta
     return Expectation(np.exp(cells) * mass[:, None], log_z)
 
 
-def _order(n: int, links) -> list[tuple[int, int, tuple[int, ...]]]:
+def _order(n: int, links: list[Any]) -> list[tuple[int, int, tuple[int, ...]]]:
     """(child, parent or -1, separator) from the roots outwards; one root per component."""
-    around: dict[int, list] = {i: [] for i in range(n)}
+    around: dict[int, list[Any]] = {i: [] for i in range(n)}
     for i, j, shared in links:
         around[i].append((j, shared))
         around[j].append((i, shared))
@@ -58,7 +59,7 @@ def _order(n: int, links) -> list[tuple[int, int, tuple[int, ...]]]:
     return order
 
 
-def _propagate(lay, w, bags, homes, order):
+def _propagate(lay: Any, w: np.ndarray, bags: list[Any], homes: list[Any], order: list[Any]):
     """Log-marginals of every tree clique and the log-normaliser."""
     logs = [np.zeros(lay.shape(bag)) for bag in bags]
     for c, (clique, home) in enumerate(zip(lay.cliques, homes)):

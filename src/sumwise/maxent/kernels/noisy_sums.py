@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,13 @@ class NoisySums(NamedTuple):
 
 
 def fit_noisy_sums(
-    design, weights: np.ndarray, observed: NoisySums, penalty: np.ndarray, begin=None, max_iter: int = 150, centre=None
+    design: Any,
+    weights: np.ndarray,
+    observed: NoisySums,
+    penalty: np.ndarray,
+    begin: tuple[Any, ...] | None = None,
+    max_iter: int = 150,
+    centre: Any = None,
 ):
     """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -9,7 +11,13 @@ from sumwise.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import found_in, log_sum
 
 
-def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes, listed=()) -> csr_matrix:
+def cell_design(
+    codes: np.ndarray,
+    terms: tuple[Any, ...] | list[Any],
+    starts: np.ndarray,
+    sizes: tuple[Any, ...],
+    listed: tuple[Any, ...] = (),
+) -> csr_matrix:
     """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
 
     listed: as in `Layout`.
@@ -24,7 +32,7 @@ def cell_design(codes: np.ndarray, terms, starts: np.ndarray, sizes, listed=()) 
     return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(starts[-1])))
 
 
-def fit_softmax(design, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5):
+def fit_softmax(design: Any, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5):
     """Minimise -sum counts * log softmax(offsets + design theta) + sum penalty theta^2.
 
     design (n, P), counts (n, K) of each class per row, penalty (P,). For two classes theta is (1, P), the score of
@@ -57,7 +65,7 @@ def fit_softmax(design, counts: np.ndarray, penalty: np.ndarray, max_iter: int =
     return theta, offsets, float(result.fun), int(result.nit)
 
 
-def fit_sums(design, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500):
+def fit_sums(design: Any, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500):
     """Logistic regression whose rows have no labels: their sums are observed instead.
 
     Minimises n mean over rows of log(sum over classes of exp(score)) - sums . theta - n shares . offsets + sum penalty

@@ -93,7 +93,7 @@ def gaussian_sums(
     shared = shared_members(members, relative)
     spread = max(float(np.var(totals / np.maximum(sizes, 1e-300)) * np.median(sizes)), 1e-300)
 
-    def parts(log_variance, log_multiple):
+    def parts(log_variance: float, log_multiple: float):
         covariance = _plus_noise(np.exp(log_variance) * shared, noise)
         (a, n, y), logs = _whiten(covariance, sums, sizes, totals)
         design = np.column_stack([a, n])
@@ -105,7 +105,7 @@ def gaussian_sums(
         logs += 2.0 * float(np.log(np.diag(factor)).sum()) - float(np.log(prior).sum()) - len(prior) * log_multiple
         return theta, factor, design, -0.5 * (logs + fit)
 
-    def cost(x):
+    def cost(x: np.ndarray):
         return -parts(x[0], 0.0 if fixed else x[1])[3]
 
     starts = [np.array([np.log(spread), c]) for c in ((0.0,) if fixed else (-4.0, 0.0, 4.0))]
@@ -156,7 +156,7 @@ def poisson_sums(
         cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
     ).ravel()  # a sum's variance over mean
 
-    def step(theta):
+    def step(theta: np.ndarray):
         rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
         means = np.asarray(members @ rates)
         slopes = np.asarray(members @ (rates[:, None] * design))

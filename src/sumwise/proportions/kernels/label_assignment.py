@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ __all__ = ["most_likely_labels", "top_labels"]
 MANY = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
 
 
-def top_labels(scores, offsets, counts, weights=None):
+def top_labels(scores: Any, offsets: Any, counts: Any, weights: Any = None) -> np.ndarray:
     """Give each bag's highest scores the label 1 until its count is used up.
 
     Maximises sum_i w_i y_i s_i over 0 <= y_i <= 1 with sum w_i y_i = z in each bag; with unit weights and whole
@@ -56,7 +57,7 @@ def top_labels(scores, offsets, counts, weights=None):
 
 
 @njit(cache=True)
-def _top(scores, offsets, counts):  # pragma: no cover - compiled
+def _top(scores: Any, offsets: Any, counts: Any):  # pragma: no cover - compiled
     """The count-th highest score of each bag is a threshold; of those that equal it the first get the label."""
     labels = np.zeros(scores.size)
     for b in range(counts.size):
@@ -79,7 +80,7 @@ def _top(scores, offsets, counts):  # pragma: no cover - compiled
     return labels
 
 
-def most_likely_labels(scores, offsets, counts):
+def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: Any):
     """Labels that maximise the sum of their scores among those with the class counts of each bag.
 
     Every member begins in its best class; then members move along the cheapest paths from classes with too many to
@@ -109,7 +110,7 @@ def most_likely_labels(scores, offsets, counts):
     return out
 
 
-def _one_bag(scores, counts):
+def _one_bag(scores: np.ndarray, counts: np.ndarray):
     labels = np.argmax(scores, axis=1)
     n_classes = scores.shape[1]
     excess = np.bincount(labels, minlength=n_classes) - counts
@@ -132,7 +133,7 @@ def _one_bag(scores, counts):
     return labels
 
 
-def _cheapest_path(heaps, labels, excess):
+def _cheapest_path(heaps: list[Any], labels: np.ndarray, excess: np.ndarray):
     """The moves (from, to, member) of the cheapest path from a class with too many to one with too few."""
     n_classes = excess.size
     step = {}
@@ -144,7 +145,7 @@ def _cheapest_path(heaps, labels, excess):
             if heap:
                 step[c, d] = heap[0]
     cost = np.where(excess > 0, 0.0, np.inf)
-    came: list = [None] * n_classes
+    came: list[Any] = [None] * n_classes
     for _ in range(n_classes - 1):  # Bellman and Ford: moves may gain, cycles never do
         for (c, d), (loss, _i) in step.items():
             if cost[c] + loss < cost[d] - 1e-12:

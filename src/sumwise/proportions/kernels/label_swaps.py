@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sumwise.kernels.compiled import njit
 
 
-def swap_labels(labels, logits, offsets, n_swaps, *, rng):
+def swap_labels(labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, *, rng: np.random.Generator):
     """Metropolis steps that leave p(labels | logits, counts) as it is: n_swaps proposals per member, bag by bag.
 
     A swap of a one at i and a zero at j keeps the count and multiplies the probability by exp(l_j - l_i).
@@ -27,7 +29,9 @@ def swap_labels(labels, logits, offsets, n_swaps, *, rng):
 
 
 @njit(cache=True)
-def _swapped(labels, logits, offsets, n_swaps, rng):  # pragma: no cover - compiled
+def _swapped(
+    labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, rng: Any
+):  # pragma: no cover - compiled
     for b in range(offsets.size - 1):
         begin, n = offsets[b], offsets[b + 1] - offsets[b]
         for _ in range(n_swaps * n):

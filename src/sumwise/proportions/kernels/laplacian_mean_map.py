@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
@@ -14,7 +16,7 @@ RIDGE = 1e-9  # makes the system solvable where shares are all equal; it pulls t
 EXACT = 1e-11  # residual of conjugate gradients, relative
 
 
-def class_means(means, shares, weights):
+def class_means(means: np.ndarray, shares: np.ndarray, weights: np.ndarray):
     """Class means that all bags share (Quadrianto et al. 2009): the weighted least squares of m_b = sum_c p_bc mu_c.
 
     Parameters
@@ -39,7 +41,7 @@ def class_means(means, shares, weights):
     return found, rank
 
 
-def bag_similarity(means, n_neighbors=20):
+def bag_similarity(means: np.ndarray, n_neighbors: int = 20):
     """Similarity ``exp(-|m_b - m_c| / s)`` of bags, s the median distance; of all pairs up to 1,000 bags, else of each
     bag's nearest (v^G,s of Patrini et al. 2014, eq. 9).
 
@@ -65,7 +67,9 @@ def bag_similarity(means, n_neighbors=20):
     return graph
 
 
-def laplacian_class_means(means, shares, weights, similarity, smoothness=1.0):
+def laplacian_class_means(
+    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: Any, smoothness: float = 1.0
+):
     """Class means of each bag, alike in bags that are alike (Patrini et al. 2014, eq. 7).
 
     Minimises ``sum_b w_b |m_b - sum_c p_bc mu_bc|^2 + smoothness / 2 * sum_bb' v_bb' sum_c |mu_bc - mu_b'c|^2``, with
@@ -100,7 +104,9 @@ def laplacian_class_means(means, shares, weights, similarity, smoothness=1.0):
     return found.reshape(n_classes, n, -1).transpose(1, 0, 2) + centre
 
 
-def laplacian_class_sums(means, shares, weights, similarity, smoothness=1.0):
+def laplacian_class_sums(
+    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: Any, smoothness: float = 1.0
+):
     """The sum over bags of members of each class times their `laplacian_class_means`: all that a linear model needs.
 
     The system A of Patrini et al. is solved for one column per class instead of one per feature: with C the members of
@@ -139,7 +145,7 @@ def laplacian_class_sums(means, shares, weights, similarity, smoothness=1.0):
     return pulls.sum(axis=0).T @ (means - centre) + members.sum(axis=0)[:, None] * centre
 
 
-def _system(shares, w, similarity, smoothness):
+def _system(shares: np.ndarray, w: np.ndarray, similarity: Any, smoothness: float):
     """Pi D_w Pi' + gamma L of Patrini et al. 2014, Lemma 2, class by class: (n_classes n_bags, n_classes n_bags)."""
     n, n_classes = shares.shape
     degree = np.asarray(similarity.sum(axis=1)).ravel()
@@ -155,7 +161,7 @@ def _system(shares, w, similarity, smoothness):
     return sparse.csc_matrix(sparse.block_array(blocks))
 
 
-def _conjugate_gradients(system, columns):
+def _conjugate_gradients(system: Any, columns: np.ndarray):
     """Solve a positive definite system for several columns at once, scaled by its diagonal; what conjugate gradients
     don't reach in twice as many steps as there are unknowns is factorised."""
     root = 1.0 / np.sqrt(system.diagonal())

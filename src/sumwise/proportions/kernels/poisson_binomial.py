@@ -8,7 +8,7 @@ their sum: the count itself, a range, or a noisy observation. All methods tilt f
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Evidence(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
-    def take(self, index) -> Evidence:
+    def take(self, index: Any) -> Evidence:
         """The evidence of some bags."""
         return Evidence(*(field[index] for field in self))
 
@@ -60,7 +60,7 @@ class CountPosterior(NamedTuple):
     tilt: np.ndarray  # (n_bags,) the tilts that were used: a good start for the next call
 
 
-def exact_counts(low, high=None) -> Evidence:
+def exact_counts(low: Any, high: Any = None) -> Evidence:
     """Counts known exactly, or to lie in [low, high].
 
     Examples
@@ -74,7 +74,7 @@ def exact_counts(low, high=None) -> Evidence:
     return Evidence(np.zeros(low.size, dtype=np.int64), nothing, nothing + 1.0, low, high)
 
 
-def noisy_counts(kind, observed, scale, sizes) -> Evidence:
+def noisy_counts(kind: str, observed: Any, scale: Any, sizes: Any) -> Evidence:
     """Counts observed with noise of one kind: ``"gaussian"``, ``"poisson"`` (scale is the rate), ``"geometric"``,
     ``"laplace"``.
 
@@ -91,7 +91,7 @@ def noisy_counts(kind, observed, scale, sizes) -> Evidence:
 
 
 @njit(cache=True, error_model="numpy")
-def _certain(logits, low, high, posterior):
+def _certain(logits: np.ndarray, low: int, high: int, posterior: np.ndarray):
     """The closed form when the count must be 0 or n; NaN when it needn't be."""
     n = logits.size
     if not (high == 0 or low == n):
@@ -105,7 +105,7 @@ def _certain(logits, low, high, posterior):
 
 
 @njit(cache=True, error_model="numpy")
-def _prepare(logits, kind, observed, scale, low, high, start):
+def _prepare(logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float):
     """Tilt, tilted probabilities, reach, band and the potential's weights in its window."""
     n = logits.size
     t, mean, var = tilting.centre(logits, kind, observed, scale, low, high, start)
@@ -122,14 +122,26 @@ def _prepare(logits, kind, observed, scale, low, high, start):
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n, var, reach, begin, end, width):
+def _choose(n: Any, var: Any, reach: Any, begin: Any, end: Any, width: Any):
     """The faster of the two methods, by their measured costs per member and step."""
     frequencies = period_and_frequencies(n, var, reach, width)[1]
     return _BANDED if 2.6 * (end - begin + 1) < 2.3 * frequencies + 8.0 else _FOURIER
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _bags(start_bag, end_bag, logits, offsets, evidence, start, code, skip, log_prob, posterior, tilt):
+def _bags(
+    start_bag: int,
+    end_bag: int,
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    evidence: tuple[Any, ...],
+    start: np.ndarray,
+    code: int,
+    skip: np.ndarray,
+    log_prob: np.ndarray,
+    posterior: np.ndarray,
+    tilt: np.ndarray,
+):
     kind, observed, scale, low, high = evidence
     for b in range(start_bag, end_bag):
         if skip[b]:
@@ -156,7 +168,17 @@ def _bags(start_bag, end_bag, logits, offsets, evidence, start, code, skip, log_
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _exact_bags(start_bag, end_bag, logits, offsets, counts, start, log_prob, posterior, tilt):
+def _exact_bags(
+    start_bag: int,
+    end_bag: int,
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    counts: np.ndarray,
+    start: np.ndarray,
+    log_prob: np.ndarray,
+    posterior: np.ndarray,
+    tilt: np.ndarray,
+):
     """As `_bags`, for exact counts and the banded programme alone: it compiles in a third of the time."""
     weights = np.ones(1)
     for b in range(start_bag, end_bag):
@@ -178,7 +200,17 @@ def _exact_bags(start_bag, end_bag, logits, offsets, counts, start, log_prob, po
         tilt[b] = t
 
 
-def _one_by_one(logits, offsets, evidence, start, which, method, log_prob, posterior, tilt):
+def _one_by_one(
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    evidence: Any,
+    start: np.ndarray,
+    which: np.ndarray,
+    method: str,
+    log_prob: np.ndarray,
+    posterior: np.ndarray,
+    tilt: np.ndarray,
+):
     """Bags that are worked on alone: huge ones, and all bags for the tree."""
     for b in which:
         begin, end = offsets[b], offsets[b + 1]
@@ -202,7 +234,7 @@ def _are_exact(evidence: Evidence) -> bool:
     return bool((evidence.low == evidence.high).all() and (evidence.kind == tilting.SUPPORT).all())
 
 
-def _check(logits, offsets, evidence, method, multiplicity):
+def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Any, method: str, multiplicity: np.ndarray | None):
     sizes = np.diff(offsets)
     if method not in METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(METHODS)}.")
@@ -227,7 +259,15 @@ def _check(logits, offsets, evidence, method, multiplicity):
         )
 
 
-def count_posterior(logits, offsets, evidence, *, method="auto", start=None, multiplicity=None) -> CountPosterior:
+def count_posterior(
+    logits: np.ndarray,
+    offsets: Any,
+    evidence: Any,
+    *,
+    method: str = "auto",
+    start: np.ndarray | None = None,
+    multiplicity: np.ndarray | None = None,
+) -> CountPosterior:
     """Log-probability of each bag's count and the posterior of each label, over bags of all sizes at once.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def direct(probs, first, weights, posterior):
+def direct(probs: np.ndarray, first: int, weights: np.ndarray, posterior: np.ndarray):
     """Forward-backward over the full range of counts: O(n * n) time and memory.
 
     Parameters
@@ -51,7 +52,7 @@ def direct(probs, first, weights, posterior):
 
 
 @njit(cache=True, error_model="numpy")
-def _band(probs, reach, begin, end):
+def _band(probs: Any, reach: Any, begin: Any, end: Any):
     """P(count = s) for s = begin..end, following only partial counts within ``reach`` of their mean.
 
     A partial count that ends in the window was never below begin - (labels still to come) nor above end.
@@ -79,7 +80,9 @@ def _band(probs, reach, begin, end):
 
 
 @njit(cache=True, error_model="numpy")
-def banded(probs, reach, begin, end, first, weights, posterior):
+def banded(
+    probs: np.ndarray, reach: float, begin: int, end: int, first: int, weights: np.ndarray, posterior: np.ndarray
+):
     """As `direct`, in O(n * band) time and O(n) memory.
 
     One pass gives the distribution of the count in the band begin..end; dividing label i out again, upwards where

@@ -12,6 +12,7 @@ Leaving label i out divides by f_i. ``M`` is odd, so that no frequency is pi and
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from sumwise.proportions.kernels.poisson_binomial_tilt import TAIL
 
 
 @njit(cache=True, error_model="numpy")
-def period_and_frequencies(n, var, reach, width):
+def period_and_frequencies(n: int, var: float, reach: float, width: int):
     """The odd period M, beyond reach and window, and how many frequencies k = 0..K-1 matter."""
     period = min(math.ceil(reach) + width + 1, n + 1)
     period += 1 - period % 2
@@ -34,7 +35,7 @@ def period_and_frequencies(n, var, reach, width):
 
 
 @njit(cache=True, error_model="numpy")
-def _phases(count, period, first, weights):
+def _phases(count: int, period: int, first: int, weights: np.ndarray):
     """exp(iw_k) - 1, and sum_s weight(s) exp(-i w_k s) with the factor 2 for the conjugate frequency, real and
     imaginary apart."""
     table = np.empty((4, count))
@@ -57,7 +58,7 @@ def _phases(count, period, first, weights):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def _characteristic(probs, table, real, imag):
+def _characteristic(probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag: np.ndarray):
     """phi(w_k), multiplied up in place into real, imag."""
     for p in probs:
         for k in range(real.size):
@@ -69,7 +70,9 @@ def _characteristic(probs, table, real, imag):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _leave_out(probs, table, real, imag, total, posterior):
+def _leave_out(
+    probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag: np.ndarray, total: float, posterior: np.ndarray
+):
     """posterior_i = p_i + p_i (1 - p_i) Re sum_k A_k (exp(iw_k) - 1) / f_i(w_k) / total; A is in real, imag."""
     count = real.size
     up = np.empty(count)
@@ -88,7 +91,7 @@ def _leave_out(probs, table, real, imag, total, posterior):
 
 
 @njit(cache=True, error_model="numpy")
-def _weigh(real, imag, table):
+def _weigh(real: np.ndarray, imag: np.ndarray, table: np.ndarray):
     """A_k = phi(w_k) times the potential's transform, in place; returns sum_k Re A_k, which is M times the total."""
     total = 0.0
     for k in range(real.size):
@@ -100,7 +103,7 @@ def _weigh(real, imag, table):
 
 
 @njit(cache=True, error_model="numpy")
-def fourier(probs, var, reach, first, weights, posterior):
+def fourier(probs: np.ndarray, var: float, reach: float, first: int, weights: np.ndarray, posterior: np.ndarray):
     """As `cardinality_dp.direct`, in O(n) time times a dozen frequencies."""
     period, count = period_and_frequencies(probs.size, var, reach, weights.size)
     table = _phases(count, period, first, weights)
@@ -112,7 +115,9 @@ def fourier(probs, var, reach, first, weights, posterior):
     return total / period
 
 
-def fourier_parallel(probs, var, reach, first, weights, posterior):
+def fourier_parallel(
+    probs: np.ndarray, var: float, reach: float, first: int, weights: np.ndarray, posterior: np.ndarray
+):
     """`fourier` for one huge bag, its members shared among the cores."""
     n = probs.size
     period, count = period_and_frequencies(n, var, reach, weights.size)
@@ -122,7 +127,7 @@ def fourier_parallel(probs, var, reach, first, weights, posterior):
     reals, imags = np.ones((n_parts, count)), np.zeros((n_parts, count))
     part_of = {int(begin): part for part, begin in enumerate(edges[:-1])}
 
-    def multiply(begin, end):
+    def multiply(begin: Any, end: Any):
         _characteristic(probs[begin:end], table, reals[part_of[begin]], imags[part_of[begin]])
 
     over_parts(multiply, edges)

@@ -8,6 +8,7 @@ Gauss-Hermite quadrature around the integrand's mode.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ N_NODES = 17
 
 
 @njit(cache=True, error_model="numpy")
-def _mode(logits, sizes, count, variance):
+def _mode(logits: Any, sizes: Any, count: Any, variance: Any):
     """The b that maximises b z - K(b) - b^2 / (2 variance), a concave function, and minus its second derivative."""
     b = 0.0
     bend = 1.0 / variance
@@ -39,7 +40,20 @@ def _mode(logits, sizes, count, variance):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _bags(start_bag, end_bag, logits, offsets, sizes, counts, variance, nodes, log_weights, extra, prior, second):
+def _bags(
+    start_bag: int,
+    end_bag: int,
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    sizes: np.ndarray,
+    counts: np.ndarray,
+    variance: float,
+    nodes: np.ndarray,
+    log_weights: np.ndarray,
+    extra: np.ndarray,
+    prior: np.ndarray,
+    second: np.ndarray,
+):
     n_nodes = nodes.size
     values = np.empty(n_nodes)
     at = np.empty(n_nodes)
@@ -73,7 +87,7 @@ def _bags(start_bag, end_bag, logits, offsets, sizes, counts, variance, nodes, l
             prior[offsets[bag] + i] = p
 
 
-def intercept_posterior(logits, offsets, sizes, counts, scale):
+def intercept_posterior(logits: np.ndarray, offsets: np.ndarray, sizes: np.ndarray, counts: np.ndarray, scale: float):
     """What a random intercept of standard deviation ``scale`` changes in the likelihood of exact counts.
 
     Parameters

@@ -4,6 +4,7 @@ several."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ TURN = 0.4  # variance around which the count of rare flips gives way to the exp
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_weighted(logits, sizes, target, start):
+def _tilt_weighted(logits: Any, sizes: Any, target: Any, start: Any):
     """The t with sum_i m_i sigmoid(logit_i + t) = target, to rounding."""
     total = sizes.sum()
     base = math.log(target) - math.log(total - target)
@@ -43,7 +44,7 @@ def _tilt_weighted(logits, sizes, target, start):
 
 
 @njit(cache=True, error_model="numpy")
-def log_normaliser(var, turn):
+def log_normaliser(var: float, turn: float):
     """-log P(sum = its mean) to first order, and twice its derivative in log(var).
 
     log sqrt(2 pi var) where labels are in doubt. Where nearly all are certain, flips up and flips down are rare and
@@ -67,7 +68,7 @@ def log_normaliser(var, turn):
 
 
 @njit(cache=True, error_model="numpy")
-def saddlepoint(logits, sizes, target, start, posterior):
+def saddlepoint(logits: np.ndarray, sizes: np.ndarray, target: float, start: float, posterior: np.ndarray):
     """log P(count = target) and the posterior of each label, from the count's first five cumulants.
 
     Parameters
@@ -126,7 +127,17 @@ def saddlepoint(logits, sizes, target, start, posterior):
 
 
 @njit(cache=True, error_model="numpy")
-def saddlepoint_bags(logits, offsets, sizes, counts, starts, log_prob, posterior, error, tilts):
+def saddlepoint_bags(
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    sizes: np.ndarray,
+    counts: np.ndarray,
+    starts: np.ndarray,
+    log_prob: np.ndarray,
+    posterior: np.ndarray,
+    error: np.ndarray,
+    tilts: np.ndarray,
+):
     """`saddlepoint` for every bag, in place; a count of 0 or all is certain."""
     for b in range(offsets.size - 1):
         begin, end = offsets[b], offsets[b + 1]

@@ -9,6 +9,7 @@ underflows however unlikely the count was.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ TAIL = 42.0
 
 
 @njit(cache=True, error_model="numpy")
-def sigmoid(x):
+def sigmoid(x: float):
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
     e = math.exp(x)
@@ -30,13 +31,13 @@ def sigmoid(x):
 
 
 @njit(cache=True, error_model="numpy")
-def softplus(x):
+def softplus(x: Any):
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 @njit(cache=True, error_model="numpy")
-def log_potential(kind, observed, scale, s):
+def log_potential(kind: int, observed: float, scale: float, s: float):
     """log p(observed | count s); 0 where the count is only known to lie in a range."""
     if kind == SUPPORT:
         return 0.0
@@ -54,7 +55,7 @@ def log_potential(kind, observed, scale, s):
 
 
 @njit(cache=True, error_model="numpy")
-def _moments(logits, t):
+def _moments(logits: Any, t: Any):
     """Mean and variance of the count when ``t`` is added to every logit."""
     mean = 0.0
     var = 0.0
@@ -66,7 +67,7 @@ def _moments(logits, t):
 
 
 @njit(cache=True, error_model="numpy")
-def tilt_to(logits, target, start, tol):
+def tilt_to(logits: np.ndarray, target: float, start: float, tol: float):
     """The t with E[count] = target (0 < target < n), to ``tol`` standard deviations; also the variance there.
 
     Newton's method inside a bracket that the extreme logits give; it falls back to bisection where the mean is flat.
@@ -96,7 +97,7 @@ def tilt_to(logits, target, start, tol):
 
 
 @njit(cache=True, error_model="numpy")
-def _slope(kind, observed, scale, s):
+def _slope(kind: Any, observed: Any, scale: Any, s: Any):
     """d log p(observed | s) / ds, and its derivative, for the smooth kinds of noise."""
     if kind == GAUSSIAN:
         return (observed - s) / (scale * scale), -1.0 / (scale * scale)
@@ -105,7 +106,7 @@ def _slope(kind, observed, scale, s):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_smooth(logits, kind, observed, scale):
+def _tilt_smooth(logits: Any, kind: Any, observed: Any, scale: Any):
     """The t that is the noise's slope at the tilted mean: the most plausible count, for Gaussian and Poisson
     noise."""
     n = logits.size
@@ -136,7 +137,7 @@ def _tilt_smooth(logits, kind, observed, scale):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_kinked(logits, observed, scale):
+def _tilt_kinked(logits: Any, observed: Any, scale: Any):
     """As `_tilt_smooth`, for the two-sided exponential kinds, whose slope jumps at the observed count."""
     n = logits.size
     above = _moments(logits, 1.0 / scale)[0]  # the mean when the noise pulls up with all its strength
@@ -151,7 +152,7 @@ def _tilt_kinked(logits, observed, scale):
 
 
 @njit(cache=True, error_model="numpy")
-def centre(logits, kind, observed, scale, low, high, start):
+def centre(logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float):
     """Tilt, centre and variance of the count given what was observed; for bags whose count isn't certain to be 0
     or n."""
     n = logits.size
@@ -175,7 +176,7 @@ def centre(logits, kind, observed, scale, low, high, start):
 
 
 @njit(cache=True, error_model="numpy")
-def half_width(var):
+def half_width(var: float):
     """How far from its mean a sum of independent 0/1 labels stays but for exp(-TAIL) (Bennett's inequality)."""
     var = max(var, 1e-12)
     u = TAIL / 3.0 + math.sqrt(TAIL * TAIL / 9.0 + 2.0 * TAIL * var)  # Bernstein: above the root
@@ -189,7 +190,7 @@ def half_width(var):
 
 
 @njit(cache=True, error_model="numpy")
-def window_weights(kind, observed, scale, t, mean, first, last):
+def window_weights(kind: Any, observed: Any, scale: Any, t: Any, mean: Any, first: Any, last: Any):
     """exp(log potential - t (s - mean)) for s = first..last, scaled to a maximum of 1, and the log of the scale.
 
     With the tilt of `centre` and a log-concave potential the maximum is at the centre, so nothing is lost by the
@@ -207,7 +208,7 @@ def window_weights(kind, observed, scale, t, mean, first, last):
 
 
 @njit(cache=True, error_model="numpy")
-def log_tilt_factor(logits, t):
+def log_tilt_factor(logits: np.ndarray, t: float):
     """K(t) - K(0) with K(t) = sum_i log(1 + exp(logit_i + t)), summed in blocks to keep rounding small."""
     total = 0.0
     for begin in range(0, logits.size, 256):

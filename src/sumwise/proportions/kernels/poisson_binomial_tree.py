@@ -11,7 +11,7 @@ import scipy.fft
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
-def _convolve_pairs(level):
+def _convolve_pairs(level: np.ndarray):
     """Upward messages, eq. (4): the distributions of the sums of neighbours, (2m, w) -> (m, 2w - 1)."""
     left, right = level[0::2], level[1::2]
     width = level.shape[1]
@@ -25,7 +25,7 @@ def _convolve_pairs(level):
     return fft.irfft(fft.rfft(left, length) * fft.rfft(right, length), length)[:, :size]
 
 
-def _correlate(parent, other, width):
+def _correlate(parent: np.ndarray, other: np.ndarray, width: int):
     """Downward messages, eq. (5): sum over the sibling's count of parent(z + z') other(z')."""
     if width <= 17:
         out = np.zeros((parent.shape[0], width))
@@ -36,7 +36,7 @@ def _correlate(parent, other, width):
     return fft.irfft(fft.rfft(parent, length) * np.conj(fft.rfft(other, length)), length)[:, :width]
 
 
-def tree(probs, first, weights):
+def tree(probs: np.ndarray, first: int, weights: np.ndarray):
     """As `cardinality_dp.direct`, in O(n log(n)^2) time and O(n log n) memory.
 
     Parameters

@@ -9,7 +9,7 @@ and all methods tilt the mean to the target first.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class VectorPosterior(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilted(logs, outcomes, t, sizes, probs):  # noqa: C901 (plain loops compile best)
+def _tilted(logs: Any, outcomes: Any, t: Any, sizes: Any, probs: Any):  # noqa: C901 (plain loops compile best)
     """Fill probs with softmax(logs + outcomes . t); return sum of log normalisers, mean and covariance of the sum."""
     n, m = logs.shape
     d = outcomes.shape[1]
@@ -82,7 +82,7 @@ def _tilted(logs, outcomes, t, sizes, probs):  # noqa: C901 (plain loops compile
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_to(logs, outcomes, target, sizes, start, tol, probs):
+def _tilt_to(logs: Any, outcomes: Any, target: Any, sizes: Any, start: Any, tol: Any, probs: Any):
     """Damped Newton for the t whose mean is the target; True if it got there.
 
     It minimises the convex K(t) - t . target. On the edge of what is possible t grows until the distance is below
@@ -120,7 +120,7 @@ def _tilt_to(logs, outcomes, target, sizes, start, tol, probs):
 
 
 @njit(cache=True, error_model="numpy")
-def _active(outcomes, target, onehot):
+def _active(outcomes: Any, target: Any, onehot: Any):
     """Which outcomes and dimensions are left once counts of zero are ruled out; one class left out for class
     counts."""
     m, d = outcomes.shape
@@ -148,7 +148,7 @@ def _active(outcomes, target, onehot):
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n, m, target, cov, budget):
+def _choose(n: Any, m: Any, target: Any, cov: Any, budget: Any):
     frequencies = frequencies_needed(cov, n)
     box = 1.0
     for z in target:
@@ -161,7 +161,7 @@ def _choose(n, m, target, cov, budget):
 
 
 @njit(cache=True, error_model="numpy")
-def _restrict(logs, outcomes, target, sizes, keep, dims, start):
+def _restrict(logs: Any, outcomes: Any, target: Any, sizes: Any, keep: Any, dims: Any, start: Any):
     """The bag's problem in what is left; also minus the log normalisers of all outcomes."""
     n, m = logs.shape
     sub, vecs = np.empty((n, keep.size)), np.empty((keep.size, dims.size))
@@ -187,7 +187,7 @@ def _restrict(logs, outcomes, target, sizes, keep, dims, start):
 
 
 @njit(cache=True, error_model="numpy")
-def _near(logs, vecs, goal, sizes):
+def _near(logs: Any, vecs: Any, goal: Any, sizes: Any):
     """The tilt for class counts if all members had the mean logits."""
     middle, rest, total = np.zeros(logs.shape[1]), -1, 0.0
     for i in range(logs.shape[0]):
@@ -206,7 +206,7 @@ def _near(logs, vecs, goal, sizes):
 
 
 @njit(cache=True, error_model="numpy")
-def _clear(posterior, tilt):
+def _clear(posterior: Any, tilt: Any):
     for i in range(posterior.shape[0]):
         for a in range(posterior.shape[1]):
             posterior[i, a] = 0.0
@@ -216,7 +216,19 @@ def _clear(posterior, tilt):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _bags(  # noqa: C901
-    start_bag, end_bag, data, outcomes, onehot, start, code, budget, log_prob, posterior, error, tilt, fine
+    start_bag: int,
+    end_bag: int,
+    data: tuple[Any, ...],
+    outcomes: np.ndarray,
+    onehot: bool,
+    start: np.ndarray,
+    code: int,
+    budget: float,
+    log_prob: np.ndarray,
+    posterior: np.ndarray,
+    error: np.ndarray,
+    tilt: np.ndarray,
+    fine: np.ndarray,
 ):
     logs, offsets, targets, sizes = data
     for b in range(start_bag, end_bag):
@@ -261,7 +273,17 @@ def _bags(  # noqa: C901
             tilt[b, dims[j]] = t[j]
 
 
-def _run(logs, offsets, outcomes, targets, onehot, method, start, multiplicity, budget=BUDGET):
+def _run(
+    logs: np.ndarray,
+    offsets: Any,
+    outcomes: np.ndarray,
+    targets: np.ndarray,
+    onehot: bool,
+    method: str,
+    start: np.ndarray | None,
+    multiplicity: Any,
+    budget: float = BUDGET,
+):
     if method not in VECTOR_METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(VECTOR_METHODS)}.")
     logs, offsets = writable(logs), np.array(offsets, dtype=np.int64)
@@ -298,7 +320,14 @@ def _run(logs, offsets, outcomes, targets, onehot, method, start, multiplicity, 
 
 
 def class_posterior(
-    logits, offsets, counts, *, method="auto", start=None, multiplicity=None, budget=BUDGET
+    logits: np.ndarray,
+    offsets: Any,
+    counts: Any,
+    *,
+    method: str = "auto",
+    start: np.ndarray | None = None,
+    multiplicity: Any = None,
+    budget: float = BUDGET,
 ) -> VectorPosterior:
     """Log-probability of each bag's class counts and each member's posterior over classes.
 
@@ -333,7 +362,15 @@ def class_posterior(
     return _run(logits, offsets, np.eye(counts.shape[1]), counts, True, method, start, multiplicity, budget)
 
 
-def vector_posterior(log_potentials, offsets, outcomes, targets, *, method="auto", start=None) -> VectorPosterior:
+def vector_posterior(
+    log_potentials: np.ndarray,
+    offsets: np.ndarray,
+    outcomes: np.ndarray,
+    targets: np.ndarray,
+    *,
+    method: str = "auto",
+    start: Any = None,
+) -> VectorPosterior:
     """As `class_posterior`, for outcomes that are any vectors of zeros and ones (Sun et al. 2017, footnote 1).
 
     Parameters

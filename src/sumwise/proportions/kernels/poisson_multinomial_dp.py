@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def _reachable(outcomes, target):
+def _reachable(outcomes: Any, target: Any):
     """For each cell of the box and each outcome: the cell after adding the outcome, or -1 outside; cells in
     row-major order."""
     m, d = outcomes.shape
@@ -38,7 +39,7 @@ def _reachable(outcomes, target):
 
 
 @njit(cache=True, error_model="numpy")
-def direct(probs, outcomes, target):  # noqa: C901 (plain loops compile best)
+def direct(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):  # noqa: C901 (plain loops compile best)
     """Forward-backward over partial sums; every term is positive, so there is no cancellation.
 
     Parameters

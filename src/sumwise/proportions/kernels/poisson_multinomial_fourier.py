@@ -7,6 +7,7 @@ within another around 0.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ CUT = 34.0  # frequencies whose term is below exp(-CUT) are left out
 
 
 @njit(cache=True, error_model="numpy")
-def _periods(cov, n):
+def _periods(cov: Any, n: Any):
     d = cov.shape[0]
     periods = np.empty(d, np.int64)
     for j in range(d):
@@ -28,7 +29,7 @@ def _periods(cov, n):
 
 
 @njit(cache=True, error_model="numpy")
-def _limits(cov, periods):
+def _limits(cov: Any, periods: Any):
     """The largest frequency in each dimension: 1 - cos(x) >= 2 x^2 / pi^2 bounds the ellipsoid's box."""
     d = cov.shape[0]
     variances = inverse(cholesky(cov, 1e-9))
@@ -41,7 +42,7 @@ def _limits(cov, periods):
 
 
 @njit(cache=True, error_model="numpy")
-def frequencies_needed(cov, n):
+def frequencies_needed(cov: np.ndarray, n: int):
     """About how many frequencies the sum takes: those of the ellipsoid, or of the whole box."""
     d = cov.shape[0]
     if d == 0:
@@ -57,7 +58,7 @@ def frequencies_needed(cov, n):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _add_term(probs, real, imag, turn_real, turn_imag, work, sums):  # noqa: C901
+def _add_term(probs: Any, real: Any, imag: Any, turn_real: Any, turn_imag: Any, work: Any, sums: Any):  # noqa: C901
     """Add one frequency: work holds f_i and the running product; sums[a, i] += Re(A u_a / f_i). Returns Re A."""
     m, n = probs.shape
     fr, fi, pr, pi = work[0], work[1], work[2], work[3]
@@ -99,7 +100,7 @@ def _add_term(probs, real, imag, turn_real, turn_imag, work, sums):  # noqa: C90
 
 
 @njit(cache=True, error_model="numpy")
-def _without(work, turn_real, turn_imag):
+def _without(work: Any, turn_real: Any, turn_imag: Any):
     """A / f_i where some f_i is (nearly) zero: the product of the others, by prefixes and suffixes."""
     n = work.shape[1]
     prefix = np.ones(n + 1, np.complex128)
@@ -114,7 +115,7 @@ def _without(work, turn_real, turn_imag):
 
 
 @njit(cache=True, error_model="numpy")
-def _pair_masses(probs):
+def _pair_masses(probs: Any):
     """sum_i p_ia p_ib, which bounds |phi(w)| by exp(-sum_{a<b} mass_ab (1 - cos(w . (v_a - v_b))))."""
     n, m = probs.shape
     masses = np.zeros((m, m))
@@ -126,7 +127,7 @@ def _pair_masses(probs):
 
 
 @njit(cache=True, error_model="numpy")
-def _bound(masses, real, imag):
+def _bound(masses: Any, real: Any, imag: Any):
     decay = 0.0
     for a in range(real.size):
         for b in range(a):
@@ -135,7 +136,7 @@ def _bound(masses, real, imag):
 
 
 @njit(cache=True, error_model="numpy")
-def fourier(probs, outcomes, target, cov):  # noqa: C901, PLR0912 (plain loops compile best)
+def fourier(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray, cov: np.ndarray):  # noqa: C901, PLR0912 (plain loops compile best)
     """As `cardinality_vectors_dp.direct`; ``cov`` is the covariance of the sum under ``probs``."""
     n, m = probs.shape
     d = outcomes.shape[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ SAMPLE = 4000  # members that the error estimate looks at
 
 
 @njit(cache=True, error_model="numpy")
-def _mean(probs, outcomes, mu):
+def _mean(probs: Any, outcomes: Any, mu: Any):
     for j in range(mu.size):
         mu[j] = 0.0
         for a in range(probs.size):
@@ -22,7 +23,7 @@ def _mean(probs, outcomes, mu):
 
 
 @njit(cache=True, error_model="numpy")
-def _distance(precision, dev):
+def _distance(precision: Any, dev: Any):
     """dev' B dev"""
     total = 0.0
     for j in range(dev.size):
@@ -31,7 +32,7 @@ def _distance(precision, dev):
 
 
 @njit(cache=True, error_model="numpy")
-def _normaliser(lower):
+def _normaliser(lower: Any):
     """Log normaliser of the sum whose covariance is L L', and W with W' W the derivative of twice it in the covariance.
 
     Dimensions are taken one after the other, each with its variance given the ones before, L_jj^2.
@@ -56,7 +57,7 @@ def _normaliser(lower):
 
 
 @njit(cache=True, error_model="numpy")
-def _second_order(probs, outcomes, white, sizes):  # noqa: C901 (plain loops compile best)
+def _second_order(probs: Any, outcomes: Any, white: Any, sizes: Any):  # noqa: C901 (plain loops compile best)
     """The size of the next term of the expansion of log P (McCullagh 1987, section 6.3), signs disregarded."""
     n, m = probs.shape
     d = outcomes.shape[1]
@@ -101,7 +102,7 @@ def _second_order(probs, outcomes, white, sizes):  # noqa: C901 (plain loops com
 
 
 @njit(cache=True, error_model="numpy")
-def saddlepoint(probs, outcomes, cov, sizes):
+def saddlepoint(probs: np.ndarray, outcomes: np.ndarray, cov: np.ndarray, sizes: np.ndarray):
     """log P(sum) and posteriors to first order, where ``probs`` are tilted exactly to the target.
 
     log P = -log det(2 pi cov) / 2, and the posterior is the gradient of log P in the log-potentials:

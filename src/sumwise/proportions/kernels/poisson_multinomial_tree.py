@@ -11,11 +11,11 @@ import scipy.fft
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
-def _axes(d):
+def _axes(d: int):
     return tuple(range(1, d + 1))
 
 
-def tree(probs, outcomes, target):
+def tree(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):
     """As `cardinality_vectors_dp.direct`, in O(n^d log(n)^2) time.
 
     Parameters
