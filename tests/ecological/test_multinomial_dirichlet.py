@@ -93,6 +93,7 @@ def test_bad_parameters_are_refused(options, words):
         MultinomialDirichlet(**options).fit(precincts(n=10)[0])
 
 
+@pytest.mark.long  # generated precincts stand for it in `make test`
 @pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
 def test_senc_has_the_truth_inside_narrow_intervals():
     from sumwise import datasets

@@ -61,7 +61,7 @@ def test_bayes_error_is_near_the_known_optimum():
     fixed = [synthetic.gamma(1000, random_state=seed).bayes_error for seed in range(2)]
     np.testing.assert_allclose(np.mean(fixed), 0.171, atol=0.012)
     for small, optimum in ((0.0, 0.134), (0.25, 0.348), (0.5, 0.555)):
-        errors = [synthetic.gamma(1000, small=small, random_state=seed).bayes_error for seed in range(4)]
+        errors = [synthetic.gamma(1000, small=small, random_state=seed).bayes_error for seed in range(2)]
         np.testing.assert_allclose(np.mean(errors), optimum, atol=0.035)
 
 
