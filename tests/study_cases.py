@@ -11,6 +11,15 @@ from sumwise import synthetic
 from sumwise.study import Problem, study_of
 
 
+def long_votes(frame: pd.DataFrame, **names: str) -> pd.DataFrame:
+    """The same votes in long form: a row for every unit and option, groups as rows and outcomes as columns."""
+    rows = []
+    for _, unit in frame.iterrows():
+        rows += [(unit["precinct"], "row", k, unit[k]) for k in ("young", "old")]
+        rows += [(unit["precinct"], "col", k, unit[k]) for k in ("yes", "no")]
+    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"]).rename(columns=names)
+
+
 def votes(n: int = 40, units=None) -> pd.DataFrame:
     """A wide table of margins: precinct, young, old, yes, no."""
     m = synthetic.precincts(n, 2, 2, random_state=3).margins

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from study_cases import ecological, votes
+from study_cases import ecological, long_votes, votes
 from sumwise import load
 from sumwise.errors import DataError
 from sumwise.study.fitting import fit_problem
+from sumwise.study.initialise import suggest_problem
 from sumwise.study.predicting import predict_file
 
 
@@ -38,3 +40,16 @@ def test_missing_files_and_columns_are_told(tmp_path):
     votes().rename(columns={"old": "olde"}).to_csv(tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"no column 'old'. Hint: did you mean 'olde'"):
         predict_file(tmp_path / "r", tmp_path / "x.csv")
+
+
+def test_names_from_a_second_file_are_kept_for_prediction(tmp_path):
+    frame = long_votes(votes(12), option="k").replace({"k": {"young": 0, "old": 1, "yes": 0, "no": 1}})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    names = pd.DataFrame({"row": [0, 1], "row_name": ["young", "old"], "col": [0, 1], "col_name": ["yes", "no"]})
+    names.to_csv(tmp_path / "names.csv", index=False)
+    suggest_problem([tmp_path / "a.csv", tmp_path / "names.csv"], tmp_path / "p.toml").write()
+    text = (tmp_path / "p.toml").read_text()
+    (tmp_path / "p.toml").write_text(text.replace('method = "auto"', 'method = "Goodman"'))
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    (tmp_path / "names.csv").unlink()
+    assert predict_file(tmp_path / "r", tmp_path / "a.csv")["outcome"].unique().tolist() == ["yes", "no"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import study_cases
-from study_cases import ecological, votes
+from study_cases import ecological, long_votes, votes
 from sumwise import synthetic
 from sumwise.errors import DataError
 from sumwise.readers import write_margins
@@ -171,14 +171,6 @@ def test_rescaled_totals_are_a_caution(tmp_path):
     made = study(tmp_path, text, run=True)
     assert "differ in 1 of 40 units" in made.cautions[0]
     assert made.report().summary["lead"][1] == made.cautions[0]
-
-
-def long_votes(frame):
-    rows = []
-    for _, unit in frame.iterrows():
-        rows += [(unit["precinct"], "row", k, unit[k]) for k in ("young", "old")]
-        rows += [(unit["precinct"], "col", k, unit[k]) for k in ("yes", "no")]
-    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"])
 
 
 def test_prediction_takes_the_long_file_that_was_fitted(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class Ecological(Study):
     methods = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 
     margins: Margins
+    option_names: dict[tuple[str, str], str] | None = None  # by side and code, from a names file
 
     # --- in
 
@@ -207,14 +209,9 @@ class Ecological(Study):
         """A long sheet whose options have names: those of `names_file`, or numbers with their side before them."""
         sheet.known(side, option)
         options, sides = sheet.ids(option).astype(str).str.strip(), sheet.ids(side).astype(str).str.strip()
-        path = self.problem.file("names_file", needed=False)
-        if path is not None:
-            names = open_source(self.problem, path, None, None)
-            known: dict[tuple[str, str], str] = {}
-            for word in dict.fromkeys(sides):
-                names.known(word, f"{word}_name")
-                pairs = zip(names.ids(word).astype(str).str.strip(), names.ids(f"{word}_name").astype(str))
-                known |= {(word, code): name for code, name in pairs}
+        known = self._names_of_options(dict.fromkeys(sides))
+        if known is not None:
+            self.option_names = known
             made = [known.get(pair, pair[1]) for pair in zip(sides, options)]
         elif options.str.fullmatch(r"\d+").all():
             made = [f"{word} {code}" for word, code in zip(sides, options)]
@@ -222,6 +219,29 @@ class Ecological(Study):
             made = options.tolist()
         shown = [self.problem.names.get(str(name), name) for name in made]
         return replace(sheet, frame=sheet.frame.assign(**{option: shown}))
+
+    def _names_of_options(self, sides: Iterable[str]) -> dict[tuple[str, str], str] | None:
+        """Names by side and code: as the fit kept them, or from `names_file`."""
+        of_the_fit = self.folder / "features.json"
+        if self.folder != Path() and of_the_fit.exists():  # a prediction: the names file may be elsewhere by now
+            kept = json.loads(of_the_fit.read_text("utf-8"))["option_names"]
+            return {(side, code): name for side, code, name in kept}
+        path = self.problem.file("names_file", needed=False)
+        if path is None:
+            return None
+        names = open_source(self.problem, path, None, None)
+        known: dict[tuple[str, str], str] = {}
+        for side in sides:
+            names.known(side, f"{side}_name")
+            pairs = zip(names.ids(side).astype(str).str.strip(), names.ids(f"{side}_name").astype(str))
+            known |= {(side, code): name for code, name in pairs}
+        return known
+
+    def kept(self) -> dict[str, Any] | None:
+        """Names of options from a file of their own, which a prediction needs again."""
+        if self.option_names is None:
+            return None
+        return {"option_names": [[side, code, name] for (side, code), name in self.option_names.items()]}
 
     def _note_data(self) -> None:
         m = self.margins

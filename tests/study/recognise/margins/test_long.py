@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import public_data
+import study_cases
 from study_cases import votes
 from sumwise.study.contests import contest_problems
 from sumwise.study.families import study_of
@@ -14,13 +15,7 @@ from sumwise.study.recognise.margins.long import guess_long
 
 
 def long_votes(n=12, **names):
-    wide = votes(n)
-    rows = []
-    for _, unit in wide.iterrows():
-        rows += [(unit["precinct"], "row", k, unit[k]) for k in ("young", "old")]
-        rows += [(unit["precinct"], "col", k, unit[k]) for k in ("yes", "no")]
-    frame = pd.DataFrame(rows, columns=["unit", "side", "option", "votes"])
-    return frame.rename(columns=names)
+    return study_cases.long_votes(votes(n), **names)
 
 
 def guessed(tmp_path, frame):
