@@ -45,26 +45,26 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
 	$(BIN)/sumwise demo
 
-# Three workers on two cores: some tests wait for processes that they started.
-test: $(VENV)/.dev  ## every test, and every example of a docstring and of the README
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile -m "not long and not check"
+test: $(VENV)/.dev  ## every test, and the examples of the README
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long and not check" tests
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments; commands without disk, memory, permission, or in a bare container
 	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/cli/test_container.py tests/app/test_jobs.py
 
-long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: killed Spark workers, the pages as HTML
-	$(BIN)/python -m pytest -q -m long tests
+long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: killed Spark workers, more random cases
+	SUMWISE_EXAMPLES=300 $(BIN)/python -m pytest -q -m "long or hypothesis" tests
 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not spark and not slow and not long and not check" tests
 
-check: $(VENV)/.dev  ## lint, format, types, spelling and links of pages; pages run block by block, and are built without a warning
+check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstrings and pages run, pages are built without a warning
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pyright -p .ci/strict.json
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile src
 	$(BIN)/python -m pytest -q -n 2 -m check tests/test_documentation.py
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'

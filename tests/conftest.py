@@ -1,6 +1,7 @@
 """How the tests run: without a clock, with marks for the slow ones, and skipped where an extra is missing."""
 
 import importlib.util
+import os
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,10 @@ OPTIONAL = set(EXTRAS)
 
 # How long an example takes, or the making of one, depends on what else the machine does.
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("sumwise", deadline=None, derandomize=True, database=None, suppress_health_check=CHECKS)
+EXAMPLES = int(os.environ.get("SUMWISE_EXAMPLES", "50"))  # `make long` takes more
+settings.register_profile(
+    "sumwise", max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=CHECKS
+)
 settings.load_profile("sumwise")
 
 

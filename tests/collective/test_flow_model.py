@@ -219,7 +219,7 @@ def test_more_seasons_pin_movement_down():
         for seed in range(3):
             parts = [population(n=3000, times=2, seed=10 * seed + k)[0] for k in range(n_seasons)]
             frame = pd.concat([long_frame(c).assign(day=k) for k, c in enumerate(parts)])
-            model = FlowModel(LINE, noise=Gaussian(5.0)).fit(frame, season="day", **NAMED)
+            model = FlowModel(LINE, "distance", noise=Gaussian(5.0)).fit(frame, season="day", **NAMED)
             off.append(np.log(model.movements_[0].scale))
         found.append(np.std(off))
     assert found[1] < 0.7 * found[0]

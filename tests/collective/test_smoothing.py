@@ -72,12 +72,12 @@ def test_same_seed_same_counts_and_daily_data_are_quick():
     assert np.array_equal(one.sd, two.sd)
     assert "missing" in repr(one)
     rng = np.random.default_rng(5)
-    centre = np.linspace(0, 10, 120)[:, None]
+    centre = np.linspace(0, 10, 60)[:, None]
     place = np.column_stack([np.arange(100) % 10, np.arange(100) // 10]).astype(float)
     daily = rng.poisson(40 * np.exp(-((place[:, 0] - centre) ** 2) / 8)).astype(float)
     daily[rng.random(daily.shape) < 0.3] = np.nan
     smooth = smooth_counts(daily, place, time_length=20.0, space_length=2.0, noise=0.25, draws=3)
-    assert smooth.counts.shape == (120, 100)
+    assert smooth.counts.shape == (60, 100)
 
 
 @pytest.mark.parametrize(

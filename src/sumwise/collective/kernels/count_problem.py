@@ -110,7 +110,9 @@ class CountProblem:
 
     def with_observations(self, observations: Any):
         """The same population with other observations of the same cells."""
-        return replace(self, observations=observations)
+        made = replace(self, observations=observations)
+        made.paths = self.paths
+        return made
 
     def variances(self, cells: np.ndarray):
         """Variances of the cells for rare states: their counts."""
