@@ -43,6 +43,16 @@ SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "
 CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
 SLOW_FILES |= CORE_FILES
 
+# What new processes, figures and stories show: `make check` runs these beside the pages.
+CHECKED = {
+    "demo/test_story.py",
+    "fuzz/test_corpus.py",
+    "kernels/test_compiled.py",
+    "test_gallery.py",
+    "test_light_import.py",
+    "test_reproducible.py",
+}
+
 UNDRAWN = {"cli", "study", "corpus"}
 
 
@@ -56,6 +66,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
         if place.name in CORE_FILES:
             item.add_marker(pytest.mark.core)
+        if place.as_posix() in CHECKED:
+            item.add_marker(pytest.mark.check)
 
 
 @pytest.hookimpl(wrapper=True)

