@@ -1,5 +1,7 @@
 """Opening sources: what is loaded, and in which form. Every kind of file is in test_margins."""
 
+import gzip
+
 import duckdb
 import pandas as pd
 import pytest
@@ -74,3 +76,12 @@ def test_a_folder_is_called_a_folder_and_its_saved_file_is_named(tmp_path):
     (tmp_path / "tables.sumwise").touch()
     with pytest.raises(DataError, match=r"sumwise\.load\(.*tables\.sumwise"):
         open_sheet(tmp_path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_two_kinds_of_line_endings_are_named(tmp_path, packed):
+    path = tmp_path / ("votes.csv.gz" if packed else "votes.csv")
+    data = b"precinct;yes;no\n" + b"".join(f"p{i};{i};{9 * i}\r\n".encode() for i in range(40))
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(DataError, match="some lines end as on Windows and some as on Unix"):
+        open_sheet(path)
