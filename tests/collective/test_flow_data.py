@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sumwise.collective import Places
-from sumwise.collective.flow_data import Columns, FlowData, population_of, read_counts
+from sumwise.collective.flow_data import Columns, FlowData, population_of, read_counts, times_in_order
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian, NegativeBinomial, Poisson
 
@@ -132,3 +132,9 @@ def test_totals_of_one_population_give_their_mean_and_others_the_largest():
     assert counts.sum(axis=1).max() > 1.03 * n
     counts[20:] *= 1.5  # more than the noise explains: the population is at least as large as it was seen
     assert population_of(data(counts), Gaussian(10.0), None)[2][0] == counts.sum(axis=1).max()
+
+
+def test_times_that_wrap_around_in_the_rows_are_warned_of():
+    months = pd.Series(["Oct", "Nov", "Dec", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep"])
+    with pytest.warns(UserWarning, match="rows run from Oct to Sep; times are taken from Jan to Dec"):
+        assert times_in_order(months)[0] == "Jan"

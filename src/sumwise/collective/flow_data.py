@@ -206,6 +206,13 @@ def times_in_order(column: Any, given: Any = None) -> list:
     scale = time_scale([t.strip() for t in listed]) if texts else None
     if scale is not None:
         order = sorted(range(len(listed)), key=scale.position.__getitem__)
+        if scale.recurs and order[0] and order == [*range(order[0], len(order)), *range(order[0])]:
+            warnings.warn(
+                f"The rows run from {listed[0]} to {listed[-1]}; times are taken from {listed[order[0]]} to "
+                f"{listed[order[-1]]}. Hint: fit(..., times=[...]) gives another order.",
+                UserWarning,
+                stacklevel=5,
+            )
         at = [scale.position[k] for k in order]
         filled = _regular(at, given is not None, [listed[k] for k in order])
         known = dict(zip(at, (listed[k] for k in order)))

@@ -51,6 +51,7 @@ class TimeScale(NamedTuple):
 
     position: list[float]
     called: Callable[[float], str]
+    recurs: bool = True  # weeks, months and hours come again; dates with a year don't
 
 
 def time_scale(texts: Sequence[str]) -> TimeScale | None:
@@ -101,7 +102,7 @@ def _dated(texts: Sequence[str]) -> TimeScale | None:
             hint="write them as 2021-12-31.",
         )
     form, at = next(iter(found.items()))
-    return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form))
+    return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form), "%Y" not in form)
 
 
 def _parsed(text: str, form: str) -> datetime | None:
