@@ -5,6 +5,7 @@
                                                              # clouds, instances, election, dimension, subgroups
     python benchmarks/distribution.py gamma --full           # the papers' sizes
     python benchmarks/distribution.py statistics --full --only networks --device cuda    # networks, on a GPU
+    python benchmarks/distribution.py gamma --full --where seed=3 seed=4     # some cells, by their keys
     python benchmarks/distribution.py --full --show          # tables, figures and verdicts of what was measured so far
 
 Every measurement is a line of benchmarks/results/distribution/cells.jsonl and is made once: a run that was stopped goes
@@ -46,6 +47,14 @@ SECTIONS = {
 }
 
 
+def chosen(cells, where):
+    """Cells whose keys have one of the values that are given for a name, wherever they have the name."""
+    wanted = {}
+    for name, _, value in (each.partition("=") for each in where):
+        wanted.setdefault(name, set()).add(value)
+    return (c for c in cells if all(str(v) in wanted.get(k, {str(v)}) for k, v in c.key.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
@@ -53,6 +62,7 @@ def main():
     parser.add_argument("--device", default="cpu", help="of the networks")
     parser.add_argument("--only", choices=["fixed", "networks"], help="leave the other methods out")
     parser.add_argument("--tasks", nargs="*", help="of the statistics: some of the four")
+    parser.add_argument("--where", nargs="*", default=[], metavar="KEY=VALUE", help="cells whose keys have such values")
     parser.add_argument("--most", type=int, default=2**16, help="bags of the statistics, at most")
     parser.add_argument("--limit", type=float, default=400.0, help="seconds that a cell of the statistics may take")
     parser.add_argument("--cells", type=Path, default=RESULTS / "distribution" / "cells.jsonl", help="where they lie")
@@ -66,7 +76,7 @@ def main():
         store.merge(path)
     if not options.show:
         for name in options.sections or SECTIONS:
-            cells = SECTIONS[name](options)
+            cells = chosen(SECTIONS[name](options), options.where)
             kinds = {"fixed": options.only != "networks", "networks": options.only != "fixed"}
             run(cells, store, **kinds, limit=options.limit)
     if options.measure:

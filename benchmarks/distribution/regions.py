@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ __all__ = ["gaussian_cells"]
 
 def gaussian_cells(options: Any) -> Iterator[Cell]:
     """Four experiments; errors on the shares of category A in the training regions, as in the thesis."""
-    for number in (1, 2, 3, 4):
+    for seed, number in product(range(5 if options.full else 1), (1, 2, 3, 4)):
         for name in (*_methods(), "DeepSets", "DeepSets, sigmoid"):
-            key = {"experiment": number, "bags": 1000 if options.full else 300, "method": name}
+            key = {"experiment": number, "bags": 1000 if options.full else 300, "seed": seed, "method": name}
             yield Cell("gaussian", key, lambda k=key: _judge(k, options.device), name.startswith("DeepSets"))
 
 
@@ -35,15 +36,15 @@ def _methods() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _draw(number: int, bags: int) -> Any:
-    return synthetic.gaussian(number, bags, random_state=0)
+def _draw(number: int, bags: int, seed: int) -> Any:
+    return synthetic.gaussian(number, bags, random_state=seed)
 
 
 def _judge(key: dict, device: str) -> dict:
-    data, name = _draw(key["experiment"], key["bags"]), key["method"]
+    data, name = _draw(key["experiment"], key["bags"], key["seed"]), key["method"]
     part = data.bags.subset(data.in_a), data.response_a
     if name.startswith("DeepSets"):
-        model: Any = DeepSets(device=device, task="share" if "sigmoid" in name else "regression")
+        model: Any = DeepSets(device=device, random_state=key["seed"], task="share" if "sigmoid" in name else "regression")
     else:
         model = _methods()[name]
     found = error(model, (data.bags, data.response), part, device if name.startswith("DeepSets") else "cpu")

@@ -124,17 +124,17 @@ def _over_bayes(each: list[dict], head: dict) -> dict:
 
 
 def gaussian(store: Store, full: bool) -> list[dict]:
-    """One row per method, one column per experiment, and the thesis' errors."""
+    """One row per method, one column per experiment (means over draws), and the thesis' errors."""
     kept = [r for r in store.rows("gaussian") if r["bags"] == (1000 if full else 300)]
     rows = []
     for (method,), each in _grouped(kept, ("method",)).items():
-        found = {str(r["experiment"]): r["mse"] for r in each}
+        found = {str(number): _mean(part, "mse") for (number,), part in _grouped(each, ("experiment",)).items()}
         thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
         rows.append({"method": method, **found, **thesis})
     rows.sort(key=lambda r: _place(r["method"]))
     for name in ("best", "half"):
-        first = {str(number): each[0][name] for (number,), each in _grouped(kept, ("experiment",)).items()}
-        rows.append({"method": {"best": "best possible", "half": "always 0.5"}[name], **first})
+        found = {str(number): _mean(each, name) for (number,), each in _grouped(kept, ("experiment",)).items()}
+        rows.append({"method": {"best": "best possible", "half": "always 0.5"}[name], **found})
     return rows if kept else []
 
 
