@@ -44,7 +44,8 @@ def _judge(key: dict, device: str) -> dict:
     data, name = _draw(key["experiment"], key["bags"], key["seed"]), key["method"]
     part = data.bags.subset(data.in_a), data.response_a
     if name.startswith("DeepSets"):
-        model: Any = DeepSets(device=device, random_state=key["seed"], task="share" if "sigmoid" in name else "regression")
+        task = "share" if "sigmoid" in name else "regression"
+        model: Any = DeepSets(device=device, random_state=key["seed"], task=task)
     else:
         model = _methods()[name]
     found = error(model, (data.bags, data.response), part, device if name.startswith("DeepSets") else "cpu")
