@@ -2,6 +2,8 @@
 
     python benchmarks/bands.py                  # all rows, about four minutes of one core
     python benchmarks/bands.py --bands FILE     # another file of banded birds, same columns
+    python benchmarks/bands.py --parts alone fixed --out part.json       # some of the rows
+    python benchmarks/bands.py --merge part.json other.json               # all rows, from parts
 
 Score: mean over birds of log(.999 p + .001 / 337), p the model's probability of the cell where a bird was met again,
 for birds met again after 14 to 240 days and 2 to 34 weeks of the year later. Whatever is chosen on bands is chosen on
@@ -122,27 +124,17 @@ def mixed(p):
     return out
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bands", default=DATA / "rewbla_bands.csv.gz", type=Path)
-    parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "bands.json", type=Path)
-    given = parser.parse_args()
-    places, abundance, tracks, steps = read(given.bands)
-    began, rows = process_time(), []
-
-    def add(name, p, **more):
-        rows.append(row(name, p, tracks, steps, **more))
-        r = rows[-1]
-        shown = "  ".join(
-            f"{k} {r[k]['score']:.3f} ({r[k]['se']:.3f})" for k in ("all", "16 or more", "moved", "stayed")
-        )
-        print(f"{name:58s} {shown}", flush=True)
-
+def baselines(places, abundance, tracks):
+    """What needs no model, and BirdFlow."""
     stays = (np.array(tracks.from_place) == np.array(tracks.to_place)).astype(float)
     last = abundance[np.array(tracks.to_time), np.array(tracks.to_place)]
-    add("abundance of the week alone", last)
-    add("staying (.8) and abundance, share chosen on all birds", 0.8 * stays + 0.2 * last)
-    add("BirdFlow's own flows", rival(tracks))
+    yield "abundance of the week alone", last, {}
+    yield "staying (.8) and abundance, share chosen on all birds", 0.8 * stays + 0.2 * last, {}
+    yield "BirdFlow's own flows", rival(tracks), {}
+
+
+def alone(places, abundance, tracks):
+    """Movement learned from abundance, no band seen."""
     kinds = {"fixed population": {}, "varying population": {"population": "varying"}}
     for kind, options in (kinds | {"adaptive moves": {"movement": "adaptive"}}).items():
         start = process_time()
@@ -151,14 +143,49 @@ def main():
         more = {"movement": str(flow.movements_[0]), "gap": flow.fit_.gap / abs(flow.fit_.objective)}
         more["error of left-out weeks"] = errors[0]
         p = flow.predict_tracks(tracks)
-        add(f"abundance alone, {kind}", p, cpu_s=round(process_time() - start, 1), **more)
-    tables = {}
-    for kind, options in (("fixed", {}), ("varying", {"population": "varying", "turnover": 0.05})):
-        grid, tables[kind] = of_grid(places, abundance, tracks, **options)
-        add(f"stay and scale chosen on bands, {kind} population", one_chosen(tables[kind]))
-        weights = mixture_weights(tables[kind])
+        yield f"abundance alone, {kind}", p, {"cpu_s": round(process_time() - start, 1), **more}
+
+
+def chosen(kind):
+    """Two numbers chosen on bands, and bands in the likelihood, for one kind of population."""
+    options = {"fixed": {}, "varying": {"population": "varying", "turnover": 0.05}}[kind]
+
+    def part(places, abundance, tracks):
+        grid, table = of_grid(places, abundance, tracks, **options)
+        yield f"stay and scale chosen on bands, {kind} population", one_chosen(table), {}
+        weights = mixture_weights(table)
         kept = {str(m): round(float(w), 3) for m, w in zip(grid, weights) if w >= 0.02}
-        add(f"bands in the likelihood, {kind} population", mixed(tables[kind]), weights_on_all_birds=kept)
+        yield f"bands in the likelihood, {kind} population", mixed(table), {"weights_on_all_birds": kept}
+
+    return part
+
+
+PARTS = {"baselines": baselines, "alone": alone, "fixed": chosen("fixed"), "varying": chosen("varying")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bands", default=DATA / "rewbla_bands.csv.gz", type=Path)
+    parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "bands.json", type=Path)
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--merge", nargs="*", type=Path, help="results of parts, in the order of the table")
+    given = parser.parse_args()
+    if given.merge:
+        parts = [json.loads(path.read_text("utf-8")) for path in given.merge]
+        found = parts[0] | {"cpu_s": round(sum(p["cpu_s"] for p in parts), 1)}
+        found["rows"] = [r for p in parts for r in p["rows"]]
+        given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        return
+    places, abundance, tracks, steps = read(given.bands)
+    began, rows = process_time(), []
+    for part in given.parts:
+        for name, p, more in PARTS[part](places, abundance, tracks):
+            rows.append(row(name, p, tracks, steps, **more))
+            r = rows[-1]
+            shown = "  ".join(
+                f"{k} {r[k]['score']:.3f} ({r[k]['se']:.3f})" for k in ("all", "16 or more", "moved", "stayed")
+            )
+            print(f"{name:58s} {shown}", flush=True)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()
