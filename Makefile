@@ -45,7 +45,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
 	$(BIN)/sumwise demo
 
-test: $(VENV)/.dev  ## every test, and the examples of the README
+test: $(VENV)/.dev  ## the tests; those that start processes, draw the gallery or run pages are in `make check`
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not long and not check" tests
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments; commands without disk, memory, permission, or in a bare container
@@ -65,7 +65,7 @@ check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstr
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile src
-	$(BIN)/python -m pytest -q -n 2 -m check tests
+	$(BIN)/python -m pytest -q -n 2 -m "check and not long" tests
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)

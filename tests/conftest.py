@@ -45,6 +45,7 @@ SLOW_FILES |= CORE_FILES
 
 # What new processes, figures and stories show: `make check` runs these beside the pages.
 CHECKED = {
+    "cli/test_faults.py",
     "demo/test_story.py",
     "fuzz/test_corpus.py",
     "kernels/test_compiled.py",

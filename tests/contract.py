@@ -126,7 +126,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},
     "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
+    "CalibratedBagClassifier": {"cv": 3},
     "CollectiveEM": {"max_iter": 5},
+    "ProportionSVM": {"penalty": 1.0},
     "MaxEntClassifier": {"engine": "gibbs", "options": {"n_chains": 200, "max_iter": 60}},
 }
 
