@@ -43,3 +43,13 @@ def test_a_limit_is_seen(monkeypatch):
     assert not limited.memory_is_limited()
     monkeypatch.setattr(resource, "getrlimit", lambda limit: (2**30, resource.RLIM_INFINITY))
     assert limited.memory_is_limited()
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "1"), ("3", "3")])
+def test_libraries_get_one_thread_where_memory_is_limited_unless_the_user_says_more(monkeypatch, given, expected):
+    for name in limited.THREADS:
+        if given is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, given)
+    assert limited.in_a_child(lambda: int({os.environ[name] for name in limited.THREADS} != {expected})) == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 __all__ = ["in_a_child", "memory_is_limited"]
 
 DONE = b"."
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
 def memory_is_limited() -> bool:
@@ -35,9 +36,7 @@ def in_a_child(work: Callable[[], int]) -> int | None:
         _run(work, end)
     os.close(end)
     # Ctrl-C reaches the child as well, which answers it.
-    kept = {
-        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)
-    }  # for the child
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
     kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda number, _: os.kill(child, number))
     try:
         said = os.read(ended, 1)
@@ -51,7 +50,13 @@ def in_a_child(work: Callable[[], int]) -> int | None:
 
 
 def _run(work: Callable[[], int], end: int) -> None:
-    """What the child does: work, say that Python reached the end of it, and exit."""
+    """What the child does: work, say that Python reached the end of it, and exit.
+
+    Libraries get one thread each, unless the user set a number: every thread reserves address space, and a library
+    that can't start one of several may wait for it for ever.
+    """
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
     code = 1
     try:
         code = work()
