@@ -90,6 +90,20 @@ class Coverage:
         return rows, {"coefficients": coefficients.tolist(), "effect of distance": effect, "scale": scale}
 
 
+def country_left_out(folder, facts, truth, pooled):
+    """New Zealand corrected by what Scotland alone shows: its distance, whether it would be used, and errors."""
+    known, rows = dict(np.load(folder / "NZ.npz")), {}
+    for election in sorted({k[0] for k in facts if k[0].startswith("NZ")}):
+        ids = [k for k in facts if k[0] == election]
+        distance = float(np.median(resemblance([facts[k] for k in ids], known)))
+        scores = {"alone": {k: facts[k].table for k in ids}, "pooled": {k: pooled[k] for k in ids}}
+        scores["corrected"] = {k: corrected_table(facts[k], known) for k in ids}
+        row = {name: np.mean([error_index(each[k], truth[k]) for k in ids]) for name, each in scores.items()}
+        rows[election] = row | {"distance": distance, "used by default": distance < 1}
+        print("Scotland alone", election, rows[election], flush=True)
+    return rows
+
+
 def measure(folder, facts, strength, truth, contests):
     """Everything that the report states."""
     elections = sorted(strength)
@@ -109,6 +123,7 @@ def measure(folder, facts, strength, truth, contests):
         index[name]["all"] = np.mean(list(score.values()))
     away = {k: distance[k[0]] for k in facts}
     result = {"index": index, "distance": distance, "pooling strength": strength}
+    result["country left out"] = country_left_out(folder, facts, truth, tables["pooled"])
     for name in ("pooled", "corrected"):
         print(name, {e: round(float(v), 3) for e, v in index[name].items()}, flush=True)
         coverage = Coverage(tables[name], facts, truth, contests, away)

@@ -2,6 +2,7 @@
 
 from sumwise.deprecated import renamed
 from sumwise.ecological.bounds import Bounds
+from sumwise.ecological.candidates_of_choice import VotingPatterns, probability_text, voting_patterns
 from sumwise.ecological.composition_sensitivity import aggregation_bias_test, sensitivity, sensitivity_contours
 from sumwise.ecological.districts import district_performance
 from sumwise.ecological.em import EcologicalEM
@@ -15,7 +16,6 @@ from sumwise.ecological.surname_geocoding import bisg, uncertain_margins
 from sumwise.ecological.turnout_by_group import Turnout, turnout, two_stage_turnout
 from sumwise.ecological.unit_influence import homogeneous_units, influence
 from sumwise.ecological.validation import Validation, error_index, validate
-from sumwise.ecological.voting_patterns import VotingPatterns, probability_text, voting_patterns
 
 __all__ = [
     "POLARISED",

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.ecological.candidates_of_choice import is_polarised, others_shares, probability_text
 from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
-from sumwise.ecological.voting_patterns import is_polarised, others_shares, probability_text
 from sumwise.errors import DataError
 
 __all__ = ["POLARISED", "decisive_groups", "polarised_voting"]

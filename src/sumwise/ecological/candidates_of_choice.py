@@ -94,7 +94,7 @@ def is_polarised(differ: float) -> str:
 
     Examples
     --------
-    >>> from sumwise.ecological.voting_patterns import is_polarised
+    >>> from sumwise.ecological.candidates_of_choice import is_polarised
     >>> is_polarised(0.97), is_polarised(0.5), is_polarised(0.01)
     ('yes', 'undetermined', 'no')
     """
