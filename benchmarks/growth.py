@@ -18,6 +18,7 @@ smallest seconds. Writes benchmarks/results/growth.json, from which docs/explana
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import subprocess
@@ -248,8 +249,9 @@ SWITCHES: dict[str, tuple[int, ...]] = {
     "proportions": (90, 210, 1_900),
     "kernel_ridge": (900, 1_100, 2_000, 2_100, 3_900, 4_100, 8_100, 8_300, 16_000),
     "process": (900, 1_100, 1_990, 2_010, 3_900, 4_100, 8_100, 8_300, 16_000),
-    "levels": (1_000, 1_400, 2_000, 2_900, 3_100, 5_000, 10_000, 14_000),
+    "levels": (1_000, 1_400, 2_000, 3_000, 5_000, 7_000, 10_000, 14_000),
     "many_levels": (750, 900, 1_000, 1_100, 1_300, 1_500, 2_000, 4_000),
+    "order": (20, 25, 28, 30, 35, 40, 45),
 }
 """Sizes between and beyond those of the table, on both sides of every switch between methods."""
 
@@ -261,13 +263,37 @@ def measure(name: str, size: int) -> dict[str, float]:
         warnings.simplefilter("ignore")
         make(max(sizes[0] // 4, 4) if name != "dense_flows" else 16)()  # loads what was compiled
         fit = make(size)
+        ctypes.CDLL(None).malloc_trim(0)  # what making the data freed isn't resident any more
         resident = status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5", "ascii")
         began = process_time()
-        kept = fit()
+        kept, foreseen = with_foreseen(fit)
         seconds = process_time() - began
     del kept
-    return {"size": size, "cpu_s": round(seconds, 3), "bytes": status("VmHWM") - resident, "before": resident}
+    found = {"size": size, "cpu_s": round(seconds, 3), "bytes": status("VmHWM") - resident, "before": resident}
+    return found | {"foreseen": foreseen}
+
+
+class Recorder(float):
+    """Free memory without end, which keeps the largest size that is compared with it."""
+
+    most = 0.0
+
+    def __lt__(self, n_bytes: float) -> bool:
+        self.most = max(self.most, float(n_bytes))
+        return False
+
+
+def with_foreseen(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What work returns, and the most bytes that `sumwise.memory` foresaw for one of its parts."""
+    from sumwise import memory
+
+    real, free = memory.available_bytes, Recorder("inf")
+    memory.available_bytes = lambda: free  # type: ignore[assignment, return-value]
+    try:
+        return work(), free.most
+    finally:
+        memory.available_bytes = real
 
 
 def status(field: str) -> int:
@@ -291,7 +317,7 @@ def alone(name: str, size: int) -> dict[str, float]:
 def repeated(name: str, size: int, repeats: int) -> dict[str, float]:
     """Medians of so many measurements, and how far apart the seconds were."""
     runs = [alone(name, size) for _ in range(repeats)]
-    middle = {key: float(np.median([run[key] for run in runs])) for key in ("cpu_s", "bytes", "before")}
+    middle = {key: float(np.median([run[key] for run in runs])) for key in ("cpu_s", "bytes", "before", "foreseen")}
     seconds = [run["cpu_s"] for run in runs]
     spread = {"repeats": repeats, "spread": round(max(seconds) / max(min(seconds), 1e-3), 2)}
     return {"size": size, **middle, **spread}
