@@ -4,8 +4,9 @@ Run by benchmarks/private_tables.py in an environment of its own: python aim_row
 level codes (n, D), the label last, and `sizes`; OUT has synthetic rows of the same shape, the rounds, the CPU time, and
 the total variation of the model itself over pairs of attributes, without that of drawing rows. The workload is every
 pair of attributes with the label. The model may grow to 10 MB; 200 steps of mirror descent a round, from where the last
-round ended. Expected marginals of candidates are summed from the model's potentials by opt_einsum, since compiling each
-elimination takes most of the time otherwise.
+round ended; a table that is measured again is averaged, which leaves the likelihood as it is. Expected marginals of
+candidates are summed from the model's potentials by opt_einsum, since compiling each elimination takes most of the time
+otherwise.
 """
 
 import itertools
@@ -52,15 +53,18 @@ def main() -> None:
     candidates = {s: sum(len(set(s) & set(c)) for c in workload) for s in sorted(subsets)}
     rounds = 16 * d
     sigma, epsilon, used = np.sqrt(rounds / (2 * 0.9 * rho)), np.sqrt(8 * 0.1 * rho / rounds), 0.0
-    measured: list[LinearMeasurement] = []
+    means: dict[tuple[int, ...], tuple[np.ndarray, float]] = {}  # by table, with its precision: as good as all apart
     model, n_rounds = None, 0
 
     def measure(clique: tuple[int, ...]) -> None:
         noisy = counts_of(codes, sizes, clique) + sigma * rng.standard_normal(int(np.prod([sizes[a] for a in clique])))
-        measured.append(LinearMeasurement(noisy, tuple(str(a) for a in clique), stddev=float(sigma)))
+        before, known = means.get(clique, (0.0, 0.0))
+        whole = known + sigma**-2
+        means[clique] = ((known * before + sigma**-2 * noisy) / whole, whole)
 
     def fitted(before):
         solver = estimation.MirrorDescent()
+        measured = [LinearMeasurement(v, tuple(map(str, c)), stddev=w**-0.5) for c, (v, w) in means.items()]
         kept = {"warm_start": before} if before is not None else {}
         try:
             return solver.estimate(domain, measured, iters=STEPS, **kept)
@@ -79,7 +83,7 @@ def main() -> None:
             sigma, epsilon = np.sqrt(1 / (2 * 0.9 * (rho - used))), np.sqrt(8 * 0.1 * (rho - used))
         used += 0.5 / sigma**2 + epsilon**2 / 8
         limit = MEGABYTES * min(used / rho, 1.0)
-        cliques = [m.clique for m in measured]
+        cliques = [tuple(map(str, c)) for c in means]
         small = {}
         for c, weight in candidates.items():
             names = tuple(str(a) for a in c)

@@ -1,19 +1,21 @@
 """Private tables of Adult: what a classifier and pair tables lose to noise, by way of release.
 
 Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
-       [--first N] [--ways ...] [--simulated] [--merge FILE ...]
+       [--first N] [--ways ...] [--simulated] [--mbi FOLDER] [--merge FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
 ``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
-under .cache when it is first used); a logistic regression with pairs is fitted to its synthetic rows.
+under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a logistic regression with
+pairs and gradient boosting are fitted to its synthetic rows, and the better of the two counts in each score.
 ``--attributes`` takes the first so many attributes, ``--columns`` those named, for more draws in the same time. Data:
-adult, bank, and ``rows`` and ``linked`` (generated: six attributes, weakly and strongly associated).
+adult, bank, survey (American Community Survey, top 30% of incomes), and generated: ``rows`` and ``linked`` (six
+attributes, weakly and strongly associated) and ``latent`` (eight attributes, independent given six latent classes).
 Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers. Scores on the test rows:
 normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between the
-model, by 200,000 rows drawn from it (which adds about .004 on Adult), and the training rows; of AIM the model's own.
+model, by 200,000 rows drawn from it (which adds less than .0005), and the training rows; of AIM the model's own.
 Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end.
 """
 
@@ -30,10 +32,12 @@ import warnings
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from simulated_release import simulated_release, simulated_selection
+from simulated_release import rho_by_formula, simulated_release, simulated_selection
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sumwise import NotConverged, Table, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
@@ -42,7 +46,7 @@ from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
 from sumwise.metrics import auc, nllh
 from sumwise.noise import Gaussian, Geometric
 from sumwise.privacy import release, release_selected
-from sumwise.privacy.accounting import loose_rho, rho_of_epsilon
+from sumwise.privacy.accounting import loose_rho
 
 DELTA = 1e-6
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
@@ -61,6 +65,27 @@ def former(tables: Tables, epsilon: float, pure: bool, seed: int) -> Tables:
     return replace(tables, tables=tuple(made), n=None)
 
 
+def survey() -> pd.DataFrame:
+    """Adults of an American Community Survey, by codes; the label: an income among the highest 30%."""
+    frame = datasets.pums_national().frame.dropna(subset="PINCP_DECILE")
+    kept = ["AGEP", "SEX", "MSP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "DPHY"]
+    coded = {c: frame[c] if c == "AGEP" else frame[c].astype("Int64").astype(str) for c in kept}
+    return pd.DataFrame(coded).assign(label=(frame["PINCP_DECILE"] >= 7).astype(int)).reset_index(drop=True)
+
+
+def latent_classes(n: int = 40_000, seed: int = 311) -> pd.DataFrame:
+    """Eight attributes and a label that are independent given which of six latent classes a person is of."""
+    rng = np.random.default_rng(seed)
+    of = rng.choice(6, size=n, p=rng.dirichlet(np.full(6, 3.0)))
+    columns = {}
+    for j, size in enumerate([4, 6, 8, 3, 10, 5, 12, 7]):
+        chances = rng.dirichlet(np.full(size, 0.7), size=6).cumsum(axis=1)
+        level = (rng.random((n, 1)) > chances[of]).sum(axis=1)
+        columns[f"f{j}"] = np.minimum(level, size - 1).astype(str)
+    rate = np.array([0.05, 0.1, 0.2, 0.35, 0.6, 0.85])
+    return pd.DataFrame(columns).assign(label=(rng.random(n) < rate[of]).astype(int))
+
+
 def load(name: str, attributes: int | None, columns: list[str] | None = None, simulated: bool = False) -> tuple:
     """The exact tables of all pairs, test rows with labels, and the training rows by level."""
     if name in ("rows", "linked"):
@@ -70,6 +95,11 @@ def load(name: str, attributes: int | None, columns: list[str] | None = None, si
         train, test = frame.iloc[:30_000], frame.iloc[30_000:]
         y_train, y_test = train.pop("label"), test.pop("label")
         train, test = train.astype(str), test.astype(str)
+    elif name in ("survey", "latent"):
+        frame = survey() if name == "survey" else latent_classes()
+        test = frame.sample(frac=0.25, random_state=0)
+        train = frame.drop(test.index)
+        y_train, y_test = train.pop("label"), test.pop("label")
     elif name == "adult":
         data = datasets.adult()
         train, test, y_train, y_test = data.train, data.test, data.y_train, data.y_test
@@ -86,6 +116,7 @@ def load(name: str, attributes: int | None, columns: list[str] | None = None, si
     rows = train.assign(label_=np.asarray(y_train))
     kept = columns or list(train.columns)[:attributes]
     encoding = encoding.project(kept)
+    kept = list(encoding.attributes)  # in the encoding's own order
     codes = encoding.codes(rows)
     if simulated:
         levels = {a: np.array(encoding.domain.levels(a), dtype=object)[codes[a]] for a in kept}
@@ -116,19 +147,38 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
     return release_selected(tables, epsilon, DELTA, method=way, **options)
 
 
-def aim(tables: Tables, codes: np.ndarray, test: pd.DataFrame, y: np.ndarray, epsilon: float, seed: int) -> dict:
-    """Scores of a logistic regression on AIM's synthetic rows, and the variation of these."""
+def mbi_python(mbi: Path | None) -> tuple[str, dict]:
+    """The Python that has mbi, and its environment."""
+    flags = "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"  # compiling takes most of it
+    quiet = {"PATH": "/usr/bin:/bin", "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+    if mbi is not None:
+        return sys.executable, quiet | {"PYTHONPATH": str(mbi.resolve())}
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
         subprocess.run([str(python), "-m", "pip", "install", "-q", "mbi==2.0.0"], check=True)
+    return str(python), quiet
+
+
+class Task(NamedTuple):
+    """Exact tables, the training rows by level, test rows with their labels."""
+
+    tables: Tables
+    codes: np.ndarray
+    test: pd.DataFrame
+    y: np.ndarray
+
+
+def aim(task: Task, epsilon: float, seed: int, mbi: Path | None) -> dict:
+    """Scores of classifiers on AIM's synthetic rows, and the variation of its model."""
+    tables, codes, test, y = task
+    python, environment = mbi_python(mbi)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
         np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-        script, rho = Path(__file__).with_name("aim_rows.py"), rho_of_epsilon(epsilon, DELTA)
-        command = [str(python), "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
-        flags = "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"  # compiling takes most of it
-        subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1"})
+        script, rho = Path(__file__).with_name("aim_rows.py"), rho_by_formula(epsilon, DELTA)
+        command = [python, "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
+        subprocess.run(command, check=True, env=environment)
         found = dict(np.load(target))
     names = tables.domain.attributes
     levels = {a: np.array(tables.domain.levels(a), dtype=object) for a in names}
@@ -136,11 +186,18 @@ def aim(tables: Tables, codes: np.ndarray, test: pd.DataFrame, y: np.ndarray, ep
     plain = Tables.from_frame(
         rows.assign(label_=found["rows"][:, -1]), list(names), label="label_", domain=tables.domain
     )
-    model = skyline(plain, rows, found["rows"][:, -1])
-    p = model.predict_proba(tables.encoding.transform(test, unseen="code"))[:, 1]
+    labels, coded = found["rows"][:, -1], tables.encoding.transform(test, unseen="code")
+    by_logistic = skyline(plain, rows, labels).predict_proba(coded)[:, 1]
+    boosted = HistGradientBoostingClassifier(
+        learning_rate=0.05, max_iter=150, categorical_features=list(range(len(names))), random_state=seed
+    ).fit(found["rows"][:, :-1].astype(float), labels)
+    by_boosting = boosted.predict_proba(np.column_stack([task.tables.encoding.codes(test)[a] for a in names]))[:, 1]
+    scored = {k: (nllh(y, p), auc(y, p)) for k, p in (("logistic", by_logistic), ("boosting", by_boosting))}
     return {
-        "nllh": round(float(nllh(y, p)), 4),
-        "auc": round(float(auc(y, p)), 4),
+        "nllh": round(float(max(s[0] for s in scored.values())), 4),
+        "auc": round(float(max(s[1] for s in scored.values())), 4),
+        "nllh_logistic": round(float(scored["logistic"][0]), 4),
+        "nllh_boosting": round(float(scored["boosting"][0]), 4),
         "variation": round(float(found["variation"]), 4),
         "variation_rows": round(pair_variation(rows, tables), 4),
         "tables": int(found["rounds"]),
@@ -216,6 +273,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
     parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
@@ -233,7 +291,7 @@ def main() -> None:
                 name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
                 line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
                 if way == "aim":
-                    kept.append(line | aim(tables, codes, test, y, epsilon, draw))
+                    kept.append(line | aim(Task(tables, codes, test, y), epsilon, draw, arguments.mbi))
                 else:
                     noisy = released(tables, way, epsilon, draw, arguments.simulated)
                     kept.append(line | scores(tables, noisy, test, y, draw, json.loads(arguments.options)))
