@@ -57,13 +57,29 @@ CHECKED = {
 UNDRAWN = {"cli", "study", "corpus"}
 
 
+def slow(place: Path) -> bool:
+    """Whether a file of these tests, or a whole folder, is left out by `make quick`."""
+    return place.parts[:1] != () and (place.parts[0] in SLOW or place.name in SLOW_FILES)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Don't even import what the marks asked for leave out: that takes longer than many a test."""
+    if not collection_path.is_relative_to(HERE):
+        return None
+    place, asked = collection_path.relative_to(HERE), config.option.markexpr.split(" and ")
+    if "check" in asked and collection_path.is_file():
+        return (place.as_posix() not in CHECKED and "mark.check" not in collection_path.read_text("utf-8")) or None
+    left_out = ("not slow" in asked and slow(place)) or ("not check" in asked and place.as_posix() in CHECKED)
+    return left_out or None
+
+
 def pytest_collection_modifyitems(items):
     """Mark what `make quick` leaves out."""
     for item in items:
         place = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
         if place is None:
             continue
-        if place.parts[0] in SLOW or place.name in SLOW_FILES:
+        if slow(place):
             item.add_marker(pytest.mark.slow)
         if place.name in CORE_FILES:
             item.add_marker(pytest.mark.core)
