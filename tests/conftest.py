@@ -68,7 +68,7 @@ def pytest_ignore_collect(collection_path, config):
         return None
     place, asked = collection_path.relative_to(HERE), config.option.markexpr.split(" and ")
     if "check" in asked and collection_path.is_file():
-        return (place.as_posix() not in CHECKED and "mark.check" not in collection_path.read_text("utf-8")) or None
+        return (place.as_posix() not in CHECKED and b"mark.check" not in collection_path.read_bytes()) or None
     left_out = ("not slow" in asked and slow(place)) or ("not check" in asked and place.as_posix() in CHECKED)
     return left_out or None
 
