@@ -69,7 +69,7 @@ def other_instance(seed):
         shares.append(shares[-1] @ (moves / moves.sum(axis=1, keepdims=True)))
     tables = [_other(rng, a, n * share) for a, share in zip(names, shares) if rng.random() < 0.8]
     tables += [_other(rng, names[0], n * start) for _ in range(int(rng.random() < 0.3))]
-    if rng.random() < 0.4:
+    if not tables or rng.random() < 0.4:
         moved = n * rng.dirichlet(np.ones(places**2)).reshape(places, places)
         tables.append(Table(edges[0], np.round(moved), noise=Poisson(1.0)))
     return model, Tables(tables, domain), n

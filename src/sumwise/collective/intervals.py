@@ -81,6 +81,11 @@ def count_intervals(
     if seen.extras:
         raise DataError("count_intervals takes the noise models of sumwise only; there is a noise of your own.")
     result = maximise_dual(seen.problem, tol, 1000)
+    if not result.converged:
+        raise DataError(
+            f"The most likely counts were not found: {result.n_iter} steps left a gap of {result.gap:.3g}.",
+            hint="the noise is too tight for counts that contradict each other; see map_counts, and state more noise.",
+        )
     stuck = at_kink(seen.problem, result.g)
     if stuck.any():
         first = seen.names[seen.problem.observations.source[int(np.argmax(stuck))]]

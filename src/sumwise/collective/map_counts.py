@@ -15,6 +15,7 @@ from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
 from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
 from sumwise.collective.kernels.generic_counts import generic_counts
+from sumwise.collective.kernels.interior_counts import interior_counts
 from sumwise.collective.kernels.loopy_bp import loopy_counts
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
@@ -68,8 +69,9 @@ def map_counts(  # noqa: PLR0911  one per kind of method
     n : float, optional
         Size of the population; default ``tables.n``.
     method : str, default "dual"
-        - ``"dual"``: Newton's method on the multipliers of the counts; proves its gap. Any noise of `sumwise.noise`;
-          negative binomial noise by a Poisson problem per round, to a stationary point without a gap.
+        - ``"dual"``: Newton's method on the multipliers of the counts, and on the tables themselves (interior points)
+          where tight noise contradicts the moves; proves its gap. Any noise of `sumwise.noise`; negative binomial
+          noise by a Poisson problem per round, to a stationary point without a gap.
         - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
         - ``"nlbp-loopy"``: non-linear belief propagation on a `LoopyModel`, a graph with cycles: a stationary point of
           the Bethe approximation, without a gap; stops when no count would move by more than `tol` times n.
@@ -175,13 +177,12 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
     first = None if start is None else start.multipliers
     if first is not None and len(first) != seen.problem.observations.size:
         raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
-    result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap)
+    result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap, other=interior_counts)
     if result.infeasible:
         raise _infeasible(seen, result)
     if not result.converged:
         _warn_gap(result, tol, seen.problem.total)
-    counts = seen.layout.counts_of(result.beliefs, seen.problem.total)
-    return _fit(seen, counts, result, "dual", dual=result.dual, multipliers=result.g)
+    return _fit(seen, _counts(seen, result), result, "dual", dual=result.dual, multipliers=result.g)
 
 
 def _infeasible(seen, result) -> DataError:
@@ -258,12 +259,15 @@ def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> Counts
 def _from_solution(seen, found, method, tol) -> CountsFit:
     if not found.converged:
         _warn_gap(found, tol, seen.problem.total, 6)
-    if found.beliefs is not None:
-        counts = seen.layout.counts_of(found.beliefs, seen.problem.total)
-    else:
-        counts = seen.layout.counts(found.cells, found.tables.__getitem__, seen.problem.total)
     dual = None if np.isnan(found.gap) else found.objective - found.gap
-    return _fit(seen, counts, found, method, dual=dual)
+    return _fit(seen, _counts(seen, found), found, method, dual=dual)
+
+
+def _counts(seen: Observed, found: Any) -> Any:
+    """`Counts` of the beliefs or of the tables that were found."""
+    if found.beliefs is not None:
+        return seen.layout.counts_of(found.beliefs, seen.problem.total)
+    return seen.layout.counts(found.cells, found.tables.__getitem__, seen.problem.total)
 
 
 def _by_enumeration(seen: Observed) -> CountsFit:

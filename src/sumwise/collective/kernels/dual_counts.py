@@ -43,7 +43,7 @@ class DualResult:
     """Counts, beliefs (for edge tables), multipliers, primal and dual value, gap and course."""
 
     cells: np.ndarray
-    beliefs: Beliefs
+    beliefs: Any  # or None, where there are tables
     g: np.ndarray
     objective: float
     dual: float
@@ -53,9 +53,11 @@ class DualResult:
     converged: bool
     infeasible: bool = False  # proven: no tables meet the exact counts
     history: dict[Any, Any] = field(default_factory=dict)
+    tables: Any = None  # of the edges, where there are no beliefs
 
 
-def _evaluate(problem: Any, g: np.ndarray):
+def evaluate(problem: Any, g: np.ndarray):
+    """One pass of belief propagation at multipliers `g`."""
     observations = problem.observations
     beliefs, cells, log_z = problem.infer(-observations.spread(g, problem.n_cells))
     value, first, second = observations.conjugate(g)
@@ -72,6 +74,7 @@ def maximise_dual(
     start: Any = None,
     max_products: int = 80,
     max_gap: float = 0.0,
+    other: Callable[..., Any] | None = None,
 ):
     """Solve the dual of a `CountProblem`.
 
@@ -89,6 +92,9 @@ def maximise_dual(
         Hessian products per Newton step.
     max_gap : float
         A gap that is small enough whatever `tol` says.
+    other : callable, optional
+        Another method for problems that the first Newton steps don't solve: ``other(problem, enough)``, a `DualResult`
+        that is certified, or None.
 
     Returns
     -------
@@ -99,10 +105,13 @@ def maximise_dual(
     problem.n_passes = problem.n_tangents = 0
     watch = _Watch(problem, tol, max_gap)
     search = _Search(problem, watch, max_products)
-    direct = max_iter if start is not None else min(max_iter, DIRECT)
-    done = search.newton(first_multipliers(problem, start, problem.observations), direct)
+    done = search.newton(first_multipliers(problem, start, problem.observations), min(max_iter, DIRECT))
     if not done and search.n_iter < max_iter and not search.infeasible:
-        done = _continuation(search, max_iter)
+        found = None if other is None else other(problem, watch.enough)
+        if found is not None:
+            return replace(found, g=found.g + moved, n_iter=search.n_iter + found.n_iter, history=watch.history)
+        done = start is not None and search.newton(search.point.g, max_iter - search.n_iter)
+        done = done or (start is None and _continuation(search, max_iter))
     best: _Point = watch.best
     return DualResult(
         cells=best.cells,
@@ -170,7 +179,7 @@ class _Search:
     def newton(self, start: np.ndarray, max_iter: int):
         """Steps from `start` until the watch says enough; False where it doesn't."""
         problem, low, high = self.problem, self.problem.observations.lower, self.problem.observations.upper
-        point = _evaluate(problem, start)
+        point = evaluate(problem, start)
         reach, last = 10.0, None
         done = self.watch.record(point)
         slow, limit = 0, self.n_iter + max_iter
@@ -182,7 +191,7 @@ class _Search:
             slow = slow + 1 if before is not None and last > 0.5 * before else 0
             if slow > 4:
                 problem.paths = None  # sweeps don't see the direction that is left
-            new = _evaluate(problem, point.g + step)
+            new = evaluate(problem, point.g + step)
             # Gains below the rounding of the objective look like losses.
             gained, noise = point.loss - new.loss, 1e-14 * abs(point.loss)
             ratio = (gained + noise) / (promised + noise) if np.isfinite(new.loss) and promised >= 0 else -1.0
@@ -205,7 +214,7 @@ def _continuation(search: Any, max_iter: int):
     multipliers grow like 1 / heat where observations contradict each other, which the extrapolation follows.
     """
     problem, observations = search.problem, search.problem.observations
-    flat = _evaluate(problem, first_multipliers(problem, None, observations))
+    flat = evaluate(problem, first_multipliers(problem, None, observations))
     heat = max(flat.gap / problem.total, 4.0) if np.isfinite(flat.gap) else 1e6
     path, factor = [], 4.0
     g = np.zeros(observations.size)
@@ -243,7 +252,7 @@ def _follow(path: list[Any], heat: float, g: np.ndarray, problem: Any):
     ahead = g1 + (g1 - g0) * (1.0 / heat - 1.0 / h1) / (1.0 / h1 - 1.0 / h0)
     ahead = first_multipliers(problem, ahead, problem.observations)
     plain = first_multipliers(problem, g1, problem.observations)
-    return min((ahead, plain), key=lambda x: _finite(_evaluate(problem, x).loss))
+    return min((ahead, plain), key=lambda x: _finite(evaluate(problem, x).loss))
 
 
 def _finite(x: float):
@@ -306,19 +315,20 @@ class _Watch:
             self.start = objective
         if self.best is None or self._merit(point) <= self._merit(self.best):
             self.best = point
-        return self._enough(point, objective)
+        return self.enough(point.gap, objective, point.violation)
 
     def _merit(self, point: Any):
         return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
 
-    def _enough(self, point: Any, objective: float):
-        if not np.isfinite(point.gap):
+    def enough(self, gap: float, objective: float, violation: float):
+        """Whether a gap is as small as `tol` asks, and exact counts are met."""
+        if not np.isfinite(gap):
             return False
         size = abs(objective)
         start = objective if self.start is None else self.start
         scale = min(size, max(start - objective, 1e-4 * size))
         floor = max(1e-13 * (self.problem.total + size), self.max_gap)
-        return point.gap <= max(self.tol * scale, floor) and point.violation <= self.tol * self.problem.total
+        return gap <= max(self.tol * scale, floor) and violation <= self.tol * self.problem.total
 
 
 def _step(

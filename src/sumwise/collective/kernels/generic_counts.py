@@ -31,7 +31,7 @@ def generic_counts(problem: Any, tol: float = 1e-6, max_iter: int = 2000):
     -------
     Solution
     """
-    form = _Form(problem)
+    form = CountsForm(problem)
     result = minimise(
         form.value,
         form.start(),
@@ -55,7 +55,7 @@ def generic_counts(problem: Any, tol: float = 1e-6, max_iter: int = 2000):
     )
 
 
-class _Form:
+class CountsForm:
     """The problem in shares of the population: cells that may be positive, then slacks."""
 
     def __init__(self, problem: Any):
@@ -65,7 +65,7 @@ class _Form:
         self.place[self.open] = np.arange(len(self.open))
         self.theta: Any = [problem.base[self.open]]
         self.weight: Any = [-(problem.degrees - 1.0)[problem.node][self.open]]
-        self.size, self._rows = len(self.open), 0
+        self.size, self.n_rows = len(self.open), 0
         self._parts, self.edges, self.slacks = [], [], []
         self.right: Any = []
         self.cost: Any = []
@@ -83,20 +83,21 @@ class _Form:
         self.cost = np.concatenate([np.zeros(0), *self.cost])
         self.right = np.concatenate(self.right)
         rows, cols, data = (np.concatenate(x) for x in zip(*self._parts))
-        self.matrix = sparse.csr_array((data, (rows, cols)), shape=(self._rows, self.size))
+        self.matrix = sparse.csr_array((data, (rows, cols)), shape=(self.n_rows, self.size))
+        self.kept = np.arange(self.n_rows)
         if not self.soft:  # exact counts repeat what the margins say
-            keep = _independent_rows(self.matrix.toarray())
-            self.matrix, self.right = self.matrix[keep], self.right[keep]
+            self.kept = _independent_rows(self.matrix.toarray())
+            self.matrix, self.right = self.matrix[self.kept], self.right[self.kept]
 
     def _add(self, rows: np.ndarray, cols: np.ndarray, data: np.ndarray, right: np.ndarray):
         """Append equations."""
-        self._parts.append((rows + self._rows, cols, data))
+        self._parts.append((rows + self.n_rows, cols, data))
         self.right.append(right)
-        self._rows += len(right)
+        self.n_rows += len(right)
 
     def _add_edge(self, first: int, second: int, operator: Any):
         """Cells of an edge's table, and the equations of its margins."""
-        left, right, theta = _cells(operator)
+        left, right, theta = edge_cells(operator)
         here, there = self._node(first, full=True), self._node(second, full=True)
         if hasattr(operator, "margin"):  # its table is the first node's
             np.add.at(self.weight[0], here[here >= 0], 1.0)
@@ -142,9 +143,9 @@ class _Form:
         own = self.place[self.problem.offsets[i] : self.problem.offsets[i + 1]]
         return own if full else own[own >= 0]
 
-    def start(self):
-        """The model's expectation, and slacks to match."""
-        problem = self.problem
+    def start(self, problem: Any = None):
+        """The expectation of the model (or of another `problem` over the same cells), and slacks to match."""
+        problem = self.problem if problem is None else problem
         beliefs, cells, _ = problem.infer(-problem.observations.shift)
         x = np.full(self.size, 1e-3)
         x[: len(self.open)] = cells[self.open] / self.n
@@ -211,7 +212,7 @@ class _Form:
             if edge is None:
                 tables.append(cells[problem.offsets[first] : problem.offsets[first + 1]])
                 continue
-            left = _cells(operator)[0]
+            left = edge_cells(operator)[0]
             flat = np.zeros(len(left))
             flat[edge[0]] = x[edge[1]]
             tables.append(flat if isinstance(operator, SparseEdge) else flat.reshape(operator.shape))
@@ -225,7 +226,7 @@ def _independent_rows(matrix: np.ndarray):
     return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
 
 
-def _cells(operator: Any):
+def edge_cells(operator: Any):
     """First state, second state and log-potential of every cell of an edge's table."""
     if isinstance(operator, SparseEdge):
         return operator.first, operator.second, operator.theta
