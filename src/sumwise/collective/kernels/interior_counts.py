@@ -64,7 +64,7 @@ def interior_counts(problem: Any, enough: Callable[[float, float, float], bool],
 def _start(form: Any):
     """Counts that agree, all of them positive: every possible move equally likely. Slacks match them."""
     problem = form.problem
-    edges = [(a, b, _flat(op)) for a, b, op in problem.forest.edges]
+    edges = tuple((a, b, _flat(op)) for a, b, op in problem.forest.edges)
     base = np.where(problem.base > -np.inf, 0.0, -np.inf)
     empty = replace(problem.observations, shift=np.zeros(problem.n_cells))
     flat = replace(problem, forest=Forest(problem.forest.sizes, edges), base=base, observations=empty)
