@@ -14,9 +14,11 @@ from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
+from sumwise.memory import check_fits
 
 __all__ = ["BagRidge"]
 
+COPIES = 3  # of all features that are held at once
 PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
 
 
@@ -75,7 +77,14 @@ class BagRidge(BagRegressor):
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
-        features = self.embedding_.fit(bags).vectors(bags)
+        width = self.embedding_.fit(bags).vectors(bags[:1]).shape[1]
+        check_fits(
+            8 * width * COPIES * (len(bags) + min(width, len(bags))),
+            type(self).__name__,
+            f"{COPIES} times {width:,} features of {len(bags):,} bags",
+            "give an embedding with fewer features, or fewer bags.",
+        )
+        features = self.embedding_.vectors(bags)
         path, used, errors = self._choose(features, y, groups)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))

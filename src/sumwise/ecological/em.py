@@ -22,10 +22,12 @@ from sumwise.ecological.result import EcologicalEstimator, fresh
 from sumwise.errors import DataError, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
+from sumwise.memory import check_fits
 from sumwise.progress import track
 
 __all__ = ["EcologicalEM"]
 
+PER_CELL, PER_TOTAL = 5, 3  # numbers held at the peak for a cell and for a total of every unit
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
 ENOUGH = 1500  # units of such a part
@@ -177,6 +179,13 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
+        n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
+        check_fits(
+            8 * n * (PER_CELL * n_rows * n_cols + PER_TOTAL * (n_rows + n_cols)),
+            "EcologicalEM",
+            f"{n:,} units of {n_rows} x {n_cols} cells",
+            "merge units, groups or outcomes, or fit parts of the units one after the other.",
+        )
         vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
         if self.method == "entropic":

@@ -16,10 +16,12 @@ from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
+from sumwise.memory import check_fits
 from sumwise.progress import Progress
 
 __all__ = ["King"]
 
+PER_DRAW = 3  # numbers of a draw for a unit: both shares, and one of them sorted
 PARAMETERS = (
     "mean of the first group",
     "mean of the second group",
@@ -135,6 +137,13 @@ class King(EcologicalEstimator):
         """Estimate the cells of `margins`; `y` is ignored."""
         self._check()
         check_identified(margins)
+        if self.strategy == "iterated" or (margins.n_rows, margins.n_cols) == (2, 2):
+            check_fits(
+                8 * PER_DRAW * margins.n_units * self.n_draws,
+                "King",
+                f"{self.n_draws:,} draws of the shares of {margins.n_units:,} units",
+                "lower n_draws, or use EcologicalEM(), which holds no draws of units.",
+            )
         rng = checks.generator(self.random_state)
         if (margins.n_rows, margins.n_cols) == (2, 2):
             self._fit_two(margins, rng)

@@ -19,10 +19,12 @@ from sumwise.estimate import Estimate
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.chains import effective_size, split_r_hat
 from sumwise.margins import Margins
+from sumwise.memory import check_fits
 from sumwise.progress import track
 
 __all__ = ["MultinomialDirichlet"]
 
+PER_CHAIN = 4  # numbers of a cell that a chain holds; the result takes as many
 MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
 MOST_PEOPLE = 1e9  # a sweep passes over all of them
 
@@ -105,6 +107,13 @@ class MultinomialDirichlet(EcologicalEstimator):
         """Sample the tables of `margins`; `y` is ignored."""
         self._check()
         check_identified(margins)
+        n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
+        check_fits(
+            8 * n * n_rows * n_cols * PER_CHAIN * (1 + self.n_chains),
+            "MultinomialDirichlet",
+            f"{self.n_chains} chains over {n:,} units of {n_rows} x {n_cols} cells",
+            "merge units, groups or outcomes, or use EcologicalEM(), which holds no chains.",
+        )
         rows, cols = _whole(margins)
         streams = checks.generator(self.random_state).spawn(self.n_chains)
         states = [self._start(margins, rows, cols, stream) for stream in streams]
