@@ -62,9 +62,9 @@ def precincts(estimator, n, **options) -> Callable[[], Any]:
     return lambda: estimator(random_state=0, **options).fit(margins)
 
 
-def classified(**options) -> Callable[[], Any]:
+def classified(n, **options) -> Callable[[], Any]:
     rng = np.random.default_rng(0)
-    given, counts = Bags(rng.normal(size=(12_000, 10)), np.arange(0, 12_001, 50)), rng.integers(10, 40, 240)
+    given, counts = Bags(rng.normal(size=(50 * n, 10)), np.arange(0, 50 * n + 1, 50)), rng.integers(10, 40, n)
     return lambda: CardinalityClassifier(max_iter=2, **options).fit(given, counts)
 
 
@@ -89,8 +89,8 @@ WORK = {
     "ecological EM": lambda: precincts(EcologicalEM, 9_000, max_iter=3),
     "King": lambda: precincts(King, 90, n_draws=1500, max_iter=3),
     "multinomial Dirichlet": lambda: precincts(MultinomialDirichlet, 1_500, n_draws=20, max_draws=20, thin=1),
-    "bags with counts": lambda: classified(penalty=1.0),
-    "bags with counts, penalty chosen": classified,
+    "bags with counts": lambda: classified(2_000, penalty=1.0),
+    "bags with counts, penalty chosen": lambda: classified(240),
     "features of bags": regressed,
 }
 
