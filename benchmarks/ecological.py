@@ -3,7 +3,7 @@
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
                                                           # two_by_two, turnout, many, robust, pooled, covariates,
-                                                          # power, row_error
+                                                          # power, row_error, berkson, model_only
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
@@ -337,21 +337,49 @@ def with_bias(seed, bias, n_units=300, n_rows=3, n_cols=3):
 
 
 def covariates(_):
-    """Aggregation bias that a covariate explains: without and with it, 20 draws each."""
+    """Aggregation bias that a covariate explains: without and with it, calibrated and model only; 200 simulations.
+
+    The numbers of model-only intervals (`calibration.MODEL_CHANCE`) were chosen on even seeds: figures are of odd ones.
+    """
     rows = []
-    for bias in (0.0, 0.5, 1.0):
-        for seed in range(20):
-            m, total = with_bias(seed, bias)
-            true = total / total.sum(axis=1, keepdims=True)
-            for used in (None, "all"):
-                begin = time.process_time()
-                est = EcologicalEM(covariates=used).fit(m)
-                low, high = est.interval(0.95)
-                row = {"bias": bias, "covariates": str(used), "index": error_index(est.total_, total)}
-                row |= {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()}
-                rows.append(row | {"CPU seconds": time.process_time() - begin})
-    table = pd.DataFrame(rows).groupby(["bias", "covariates"]).mean().reset_index()
+    for bias, seed in itertools.product((0.0, 0.5, 1.0), range(1, 134, 2)):
+        m, total = with_bias(seed, bias, *COVARIATE_SHAPES[seed // 2 % 3])
+        true = total / total.sum(axis=1, keepdims=True)
+        for used, calibrated in ((None, True), ("all", True), ("all", False)):
+            begin = time.process_time()
+            est = EcologicalEM(covariates=used, calibrated=calibrated).fit(m)
+            low, high = est.interval(0.95)
+            row = {"bias": bias, "covariates": str(used), "intervals": est.interval_kind}
+            row |= {"index": error_index(est.total_, total), "width": (high - low).mean()}
+            row |= {"covered": ((low <= true) & (true <= high)).mean()}
+            rows.append(row | {"CPU seconds": time.process_time() - begin})
+    table = pd.DataFrame(rows).groupby(["bias", "covariates", "intervals"]).mean().reset_index()
     return show("covariates", table.to_dict("records"))
+
+
+def model_only(_):
+    """Parts of errors on the even seeds of `covariates`, and the numbers of model-only intervals that fit them."""
+    parts = []
+    for bias, seed in itertools.product((0.0, 0.5, 1.0), range(0, 134, 2)):
+        m, total = with_bias(seed, bias, *COVARIATE_SHAPES[seed // 2 % 3])
+        est = EcologicalEM(covariates="all").fit(m)
+        error = est.shares_ - total / total.sum(axis=1, keepdims=True)
+        parts.append(np.stack([error, *est.error_parts_.values()]).reshape(3, -1))
+    error, chance, choice = np.concatenate(parts, axis=1)
+    found = []
+    for by_choice, least in itertools.product((0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8), (0.0, 0.001, 0.002, 0.004)):
+        low, high = 0.1, 10.0
+        for _ in range(40):  # the factor of chance at which 95 percent are covered
+            middle = (low * high) ** 0.5
+            sd = np.sqrt((middle * chance) ** 2 + (by_choice * choice) ** 2 + least**2)
+            low, high = (middle, high) if np.mean(np.abs(error) < 1.96 * sd) < 0.95 else (low, middle)
+        density = np.mean(-0.5 * (error / sd) ** 2 - np.log(sd))
+        row = {"chance": middle, "choice": by_choice, "least": least, "mean sd": sd.mean()}
+        found.append(row | {"log density": density})
+    return show("model_only", sorted(found, key=lambda row: -row["log density"])[:8])
+
+
+COVARIATE_SHAPES = ((300, 3, 3), (100, 2, 2), (150, 4, 3))  # units, groups, outcomes
 
 
 def power(_):
@@ -375,20 +403,28 @@ def power(_):
     return show("power", rows)
 
 
-def uncertain_rows(seed, kind, relative, n_units=80):
+def uncertain_rows(seed, kind, relative, n_units=80, n_rows=3, n_cols=3):
     """Units whose groups are known with an error of `relative` of their size: margins with and without row_sd, truth.
 
     classical: what is given is the truth plus noise (a survey, noise for privacy). Berkson: the truth is what is given
-    plus noise (expected counts from race probabilities).
+    plus noise. voters: expected counts from voters' probabilities, Berkson by nature (`relative` has no effect).
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(300, 1000, n_units)
-    first = np.array([rng.multinomial(n, c) for n, c in zip(sizes, rng.dirichlet([2, 2, 2], n_units))], float)
-    sd = relative * first.mean() * np.ones(first.shape)
-    second = np.maximum(first + sd * rng.standard_normal(first.shape), 0.0)
-    second *= (sizes / second.sum(axis=1))[:, None]
+    composition = rng.dirichlet([2] * n_rows, n_units)
+    if kind == "voters":
+        lean = [rng.dirichlet(3 * c, n) for n, c in zip(sizes, composition)]
+        first = np.array([p.sum(axis=0) for p in lean])
+        second = np.array([(p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for p in lean], dtype=object)
+        second = np.array([np.bincount(x.astype(int), minlength=n_rows) for x in second], float)
+        sd = np.sqrt([(p * (1 - p)).sum(axis=0) for p in lean])
+    else:
+        first = np.array([rng.multinomial(n, c) for n, c in zip(sizes, composition)], float)
+        sd = relative * first.mean() * np.ones(first.shape)
+        second = np.maximum(first + sd * rng.standard_normal(first.shape), 0.0) + 1e-6
+        second *= (sizes / second.sum(axis=1))[:, None]
     true, given = (first, second) if kind == "classical" else (second, first)
-    shares = rng.dirichlet([1.5] * 3, 3)
+    shares = rng.dirichlet([1.5] * n_cols, n_rows)
     cells = np.array([[rng.multinomial(round(x), rng.dirichlet(60 * p)) for x, p in zip(row, shares)] for row in true])
     cols = cells.sum(axis=1)
     rows = given / given.sum(axis=1, keepdims=True) * cols.sum(axis=1, keepdims=True)
@@ -396,25 +432,36 @@ def uncertain_rows(seed, kind, relative, n_units=80):
     return Margins(rows, cols), Margins(rows, cols, row_sd=sd), total / total.sum(axis=1, keepdims=True)
 
 
-def row_error(_):
-    """Groups that are known with an error: attenuation of differences between groups, and coverage; 20 draws each."""
+ROW_SHAPES = ((80, 3, 3), (60, 2, 2), (200, 4, 3))  # units, groups, outcomes
+
+
+def row_error(kinds=(("classical", 0.1), ("classical", 0.3)), draws=34):
+    """Groups that are known with an error: attenuation of differences between groups, and coverage.
+
+    `draws` for each kind of error, its size, and each of three shapes: 204 simulations.
+    """
     rows = []
-    for kind, relative in itertools.product(("classical", "Berkson"), (0.1, 0.3)):
-        for seed in range(20):
-            exact, stated, true = uncertain_rows(seed, kind, relative)
-            apart = true - true.mean(axis=0)
-            for used, m in (("exact", exact), ("row_sd", stated)):
-                est = EcologicalEM().fit(m)
-                low, high = est.interval(0.95)
-                found = est.shares_ - est.shares_.mean(axis=0)
-                row = {"error": kind, "relative": relative, "groups taken as": used}
-                row |= {
-                    "attenuation": (found * apart).sum() / (apart**2).sum(),
-                    "error of shares": np.abs(est.shares_ - true).mean(),
-                }
-                rows.append(row | {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()})
+    for (kind, relative), shape, seed in itertools.product(kinds, ROW_SHAPES, range(draws)):
+        exact, stated, true = uncertain_rows(seed, kind, relative, *shape)
+        apart = true - true.mean(axis=0)
+        ways = {"exact": (exact, True), "row_sd, not corrected": (stated, False), "row_sd": (stated, True)}
+        for used, (m, corrected) in ways.items():
+            est = EcologicalEM(regression_calibration=corrected).fit(m)
+            low, high = est.interval(0.95)
+            found = est.shares_ - est.shares_.mean(axis=0)
+            row = {"error": kind, "relative": relative, "groups taken as": used}
+            row |= {
+                "attenuation": (found * apart).sum() / (apart**2).sum(),
+                "error of shares": np.abs(est.shares_ - true).mean(),
+            }
+            rows.append(row | {"covered": ((low <= true) & (true <= high)).mean(), "width": (high - low).mean()})
     table = pd.DataFrame(rows).groupby(["error", "relative", "groups taken as"]).mean().reset_index()
     return show("row_error", table.to_dict("records"))
+
+
+def berkson(_):
+    """The same where the truth is what is given plus noise: not the errors that the correction is meant for."""
+    return row_error((("Berkson", 0.1), ("Berkson", 0.3), ("voters", 0.0)), 22)
 
 
 def show(title, rows):
@@ -436,7 +483,9 @@ PARTS = {
     "pooled": pooled,
     "covariates": covariates,
     "power": power,
-    "row_error": row_error,
+    "row_error": lambda _: row_error(),
+    "berkson": berkson,
+    "model_only": model_only,
 }
 
 

@@ -174,7 +174,9 @@ def _margins(margins: Margins, question: str | None) -> Advice:
         "not depend on composition.",
     ]
     if margins.row_sd is not None:
-        why.append("The group counts are uncertain (row_sd); this method includes that in its intervals.")
+        why.append(
+            "The group counts are uncertain (row_sd); this method corrects for it and includes it in its intervals."
+        )
     others = [
         ("sumwise.ecological.Bounds", "what holds without any assumption; show it beside every estimate"),
         ("sumwise.ecological.Goodman", "a regression as a baseline; biased if behaviour varies with composition"),

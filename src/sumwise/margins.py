@@ -40,8 +40,8 @@ class Margins:
         In words, what the totals are (turnout, voting-age population); reports state it.
     row_sd : array of shape (n_units, n_rows), optional
         Standard deviations of the counts by group, where these are estimates themselves (race probabilities from names
-        and places, survey or census error, noise added for disclosure avoidance). `EcologicalEM` lets intervals
-        include it; other methods warn that they don't.
+        and places, survey or census error, noise added for disclosure avoidance). `EcologicalEM` corrects for it and
+        lets intervals include it; other methods warn that they don't.
 
     Examples
     --------

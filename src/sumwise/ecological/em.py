@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,14 @@ from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.measurement_error import calibrated_rows
 from sumwise.ecological.kernels.newton_em import newton_inverse, newton_shares
-from sumwise.ecological.kernels.pooling import cells_of_table
+from sumwise.ecological.kernels.pooling import cells_of_table, rake_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
 from sumwise.ecological.result import EcologicalEstimator, fresh
-from sumwise.errors import DataError, UnknownName
+from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.memory import check_fits
@@ -32,7 +34,10 @@ GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
 ENOUGH = 1500  # units of such a part
 N_NEAR = 30  # steps on a part of the units before Newton steps
+N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or there are too few units for them
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
+DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
+UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
 SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
@@ -91,8 +96,15 @@ class EcologicalEM(EcologicalEstimator):
         Covariates of the margins that shares depend on, by a multinomial logit whose slopes all groups share. It
         corrects for aggregation bias that they explain: groups that live where an outcome is popular with everybody
         are otherwise taken to prefer it. Intervals keep the whole allowance for model error, since no contests with
-        covariates and known cells are there to calibrate a smaller one: where covariates explain all of the bias, they
-        are wide.
+        covariates and known cells are there to calibrate a smaller one.
+    calibrated : bool, default True
+        Whether intervals allow for what the model leaves out (shares that move with a unit's composition), by how far
+        estimates were from the truth on real contests. False is for those who hold that their covariates explain all
+        of that: intervals allow for chance and the choice of method alone, and are marked "model only".
+    regression_calibration : bool, default True
+        Where margins have ``row_sd``: fit to the expected counts by group given the observed ones, which noise makes
+        more different between units than the true ones are. Without it, differences between groups are
+        underestimated (attenuation), and intervals include that.
 
     Attributes
     ----------
@@ -102,8 +114,15 @@ class EcologicalEM(EcologicalEstimator):
         What was found for `dispersion`.
     standard_errors_ : ndarray of shape (R, C)
         Calibrated; NaN where ``n_groups=0``.
+    error_parts_ : dict of str to ndarray of shape (R, C)
+        What they are made from: "chance", the jackknife's standard errors, and "choice of method", how far apart two
+        variants are.
+    unconverged_refits_ : int
+        How many of the refits behind the intervals did not converge; a fit warns of any.
     newton_inverse_ : ndarray of shape (R * C, R * C)
         With thousands of units: the factor of the Newton steps that the fit took, learned on some of them.
+    row_reliability_ : ndarray of shape (R,)
+        Where margins have ``row_sd``: the part of each group's variation between units that is not noise.
     slopes_ : ndarray of shape (k, C)
         With covariates: the change of the log shares, centred over outcomes, per standard deviation of each;
         ``common_shares_`` are those at the mean covariates.
@@ -145,7 +164,7 @@ class EcologicalEM(EcologicalEstimator):
     True
     """
 
-    uses_row_sd = True  # in intervals; estimates are not corrected for attenuation
+    uses_row_sd = True
 
     def __init__(
         self,
@@ -160,6 +179,8 @@ class EcologicalEM(EcologicalEstimator):
         random_state=0,
         correction="auto",
         covariates=None,
+        regression_calibration=True,
+        calibrated=True,
     ):
         self.method = method
         self.symmetric = symmetric
@@ -172,6 +193,8 @@ class EcologicalEM(EcologicalEstimator):
         self.random_state = random_state
         self.correction = correction
         self.covariates = covariates
+        self.regression_calibration = regression_calibration
+        self.calibrated = calibrated
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
         """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""
@@ -188,16 +211,42 @@ class EcologicalEM(EcologicalEstimator):
         )
         vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
+        expected = self._expected(data)
         if self.method == "entropic":
-            shares, converged, change = self._fit_entropic(data)
+            shares, converged, change = self._fit_entropic(expected)
         else:
-            shares, converged, change = self._fit_classic(data)
+            shares, converged, change = self._fit_classic(expected)
         if not converged:
             warn_not_converged(self.fit_.n_iter, change, self.tol)
         self.common_shares_ = shares
-        self._store(margins, rake(data.rows, data.cols, _log(shares)))
+        cells = rake(expected.rows, data.cols, _log(shares))
+        if expected is not data:
+            self._warn_of_noise(margins, data)
+            cells = _with_rows(data, _totals(expected, cells))
+        self._store(margins, cells)
         self._store_errors(data)
         return self
+
+    def _expected(self, data: _Data, weight: np.ndarray | None = None) -> _Data:
+        """The data with expected counts by group in place of noisy ones."""
+        if not self.regression_calibration or data.row_sd is None or not data.row_sd.any():
+            return data
+        weight = data.weight if weight is None else weight
+        return data._replace(rows=calibrated_rows(data.rows, data.row_sd, weight, data.covariates).rows)
+
+    def _warn_of_noise(self, margins: Margins, data: _Data) -> None:
+        assert data.row_sd is not None
+        done = calibrated_rows(data.rows, data.row_sd, data.weight, data.covariates)
+        self.row_reliability_ = done.reliability
+        worst = int(np.argmin(done.reliability))
+        if done.reliability[worst] < UNRELIABLE:
+            real = max(float(done.reliability[worst]), 0.0)
+            warnings.warn(
+                f"By row_sd, {1 - real:.0%} of how {margins.row_names[worst]!r} varies between units is noise: what it "
+                "chose can hardly be estimated. Hint: check row_sd, or merge the group with another.",
+                ModelWarning,
+                stacklevel=3,
+            )
 
     def __getitem__(self, key: Any) -> EcologicalEM:
         """Return the fit of one contest, after ``fit(contests)``."""
@@ -216,6 +265,8 @@ class EcologicalEM(EcologicalEstimator):
         return super()._fitted(*names)
 
     def _fit_contests(self, contests: Contests) -> EcologicalEM:
+        if not self.calibrated:
+            raise DataError("Intervals of pooled contests are always calibrated.", hint="calibrated=True.")
         if self.correction is True and self.method != "entropic":
             raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
         fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
@@ -358,6 +409,7 @@ class EcologicalEM(EcologicalEstimator):
 
     def _store_errors(self, data: _Data) -> None:
         n_groups = min(int(self.n_groups), len(data.rows))
+        self.unconverged_refits_ = 0
         self.standard_errors_ = np.full(self.shares_.shape, np.nan)
         if self.n_groups == 0:
             return
@@ -369,24 +421,37 @@ class EcologicalEM(EcologicalEstimator):
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
         part = data.some(np.flatnonzero(order == 0)[:ENOUGH], as_all=True) if many else data
         variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
+        self.error_parts_ = {"chance": chance, "choice of method": np.abs(variants[0] - variants[1])}
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
-        error = calibrated_sd(self.shares_, chance, np.abs(variants[0] - variants[1]), group)
+        error = calibrated_sd(self.shares_, *self.error_parts_.values(), group if self.calibrated else None)
         self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
+        if self.unconverged_refits_:
+            warnings.warn(
+                f"{self.unconverged_refits_} of the refits behind the intervals did not converge in {N_REFIT} steps: "
+                "intervals may be too narrow. Hint: merge groups or outcomes that are small or nearly proportional.",
+                NotConverged,
+                stacklevel=3,
+            )
 
     def _measurement_variance(self, data: _Data) -> np.ndarray | float:
-        """Mean squared change of the shares where the groups' counts are drawn again with their stated error.
+        """Variance of the shares where the groups' counts are drawn again with their stated error.
 
-        It holds the spread, and the squared attenuation: noisy groups look more alike than they are.
+        With regression calibration half of the correction, squared, is added, since `row_sd` is itself an estimate;
+        without it, the variance holds the squared attenuation: noisy groups look more alike than they are.
         """
         if data.row_sd is None or not data.row_sd.any():
             return 0.0
         rng, base, moved = checks.generator(self.random_state), self._refit(data), []
+        twice = np.sqrt(2) * data.row_sd  # the noise of counts that are observed, and drawn again
         for _ in track(range(N_REMEASURED), "Groups drawn again"):
             rows = np.maximum(data.rows + data.row_sd * rng.standard_normal(data.rows.shape), 0.0)
-            size = np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
-            rows = rows / size * data.rows.sum(axis=1, keepdims=True)
-            moved.append(self._refit(data._replace(rows=rows)) - base)
-        return np.mean(np.square(moved), axis=0)
+            size = rows.sum(axis=1, keepdims=True)
+            whole = data.rows.sum(axis=1, keepdims=True)
+            rows = np.divide(rows * whole, size, out=data.rows.copy(), where=size > 0)
+            moved.append(self._refit(data._replace(rows=rows, row_sd=twice)) - base)
+        if not self.regression_calibration:
+            return np.mean(np.square(moved), axis=0)
+        return np.var(moved, axis=0) + (DOUBT * (base - self._refit(data._replace(row_sd=None)))) ** 2
 
     def _jackknife(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
         """Standard errors from fits that leave out one group of units each."""
@@ -404,20 +469,23 @@ class EcologicalEM(EcologicalEstimator):
 
     def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
+        data = self._expected(data, weight)
         gamma = self.determinant if gamma is None else gamma
+        start, near = self.common_shares_, None
         if hasattr(self, "newton_inverse_"):
-            chosen = data if weight is None else data._replace(weight=weight)
-            near = self._solve_near(chosen, self.common_shares_, gamma)
-        else:
-            options: dict[str, Any] = {"weight": weight, "tol": max(self.tol, 3e-4), "max_iter": 25}
-            near = self._solve(data, self.common_shares_, self.overdispersion_, gamma, **options)
+            near = self._solve_near(data if weight is None else data._replace(weight=weight), start, gamma)
+            start = np.exp(near.log_shares)
+        if near is None or not near.converged:
+            options: dict[str, Any] = {"weight": weight, "tol": max(self.tol, 3e-4), "max_iter": N_REFIT}
+            near = self._solve(data, start, self.overdispersion_, gamma, **options)
+            self.unconverged_refits_ = getattr(self, "unconverged_refits_", 0) + (not near.converged)
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
     @property
     def interval_kind(self) -> str:
         """What `interval` allows for."""
-        return "calibrated"
+        return "calibrated" if self.calibrated else "model only"
 
     def without_units(self, margins: Margins, units: Any) -> np.ndarray:
         """Return `shares_` of the same people where the fit ignores some units, (R, C).
@@ -470,6 +538,13 @@ def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:
 def _log(shares: np.ndarray) -> np.ndarray:
     kept = np.maximum(shares, 1e-8)
     return np.log(kept / kept.sum(axis=1, keepdims=True))
+
+
+def _with_rows(data: _Data, expected: np.ndarray) -> np.ndarray:
+    """Row shares (n, R, C) with the rows that were observed whose counts have the shares of the `expected` (R, C)."""
+    rows, cols = data.rows.sum(axis=0), data.cols.sum(axis=0)
+    shares = expected / np.maximum(expected.sum(axis=1, keepdims=True), 1e-300)
+    return cells_of_table(data.rows, data.cols, rake_table(shares * rows[:, None], rows, cols))
 
 
 def _totals(data: _Data, cells: np.ndarray, of_cols: bool = False) -> np.ndarray:

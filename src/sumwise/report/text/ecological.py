@@ -362,7 +362,8 @@ def _certainty(context: Context, summary: Summary) -> None:
     if context.method == "EcologicalEM":
         if hasattr(est, "slopes_"):
             _slopes(context, summary)
-        summary.add("certainty", text(CALIBRATION))
+        if est.interval_kind == "calibrated":
+            summary.add("certainty", text(CALIBRATION))
         if hasattr(est, "pooling_"):
             summary.add("certainty", text(POOLING[est.pooling_]))
     _unit_figures(context, summary)
