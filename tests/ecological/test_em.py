@@ -205,3 +205,50 @@ def test_covariates_that_are_unknown_flat_or_for_a_classic_method_are_refused():
         EcologicalEM(covariates="all").fit(m)
     with pytest.raises(DataError, match="takes no covariates"):
         EcologicalEM(method="normal", covariates="all").fit(m)
+
+
+def noisy_groups(seed=0, n=120, noise=45.0):
+    rng = np.random.default_rng(seed)
+    true = np.array([rng.multinomial(400, p) for p in rng.dirichlet([2, 2, 2], n)], float)
+    cells = np.array([[rng.multinomial(x, p) for x, p in zip(row.astype(int), SHARES)] for row in true])
+    rows = np.maximum(true + noise * rng.standard_normal(true.shape), 0.0)
+    rows = rows / rows.sum(axis=1, keepdims=True) * 400
+    return Margins(rows, cells.sum(axis=1), row_sd=np.full(rows.shape, noise))
+
+
+SHARES = np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+
+
+def test_noisy_groups_are_corrected_for_attenuation():
+    m = noisy_groups()
+    apart = SHARES - SHARES.mean(axis=0)
+    found = {}
+    for corrected in (False, True):
+        est = EcologicalEM(regression_calibration=corrected, n_groups=0).fit(m)
+        np.testing.assert_allclose(est.total_.sum(axis=0), m.cols.sum(axis=0), rtol=1e-4)
+        found[corrected] = (apart * (est.shares_ - est.shares_.mean(axis=0))).sum() / (apart**2).sum()
+    assert found[False] < 0.8
+    assert found[True] > 0.9
+    assert ((est.row_reliability_ > 0.5) & (est.row_reliability_ < 0.9)).all()
+
+
+def test_groups_that_are_mostly_noise_warn():
+    m = noisy_groups()
+    mostly = Margins(m.rows, m.cols, row_sd=1.9 * m.row_sd)
+    with pytest.warns(ModelWarning, match=r"of how 'row\d' varies between units is noise"):
+        EcologicalEM(n_groups=0).fit(mostly)
+
+
+def test_intervals_that_leave_out_model_error_are_narrower_and_say_so():
+    m = noisy_groups(noise=0.0)
+    wide, narrow = (EcologicalEM(calibrated=choice, n_groups=4).fit(m) for choice in (True, False))
+    assert (narrow.standard_errors_ < wide.standard_errors_).all()
+    assert (wide.interval_kind, narrow.interval_kind) == ("calibrated", "model only")
+    assert (narrow.standard_errors_ >= narrow.error_parts_["chance"]).all()
+
+
+def test_refits_that_do_not_converge_warn(monkeypatch):
+    monkeypatch.setattr("sumwise.ecological.em.N_REFIT", 1)
+    with pytest.warns(NotConverged, match="of the refits behind the intervals did not converge"):
+        est = EcologicalEM(n_groups=3).fit(noisy_groups(noise=0.0, n=30))
+    assert est.unconverged_refits_ >= 1
