@@ -398,6 +398,7 @@ def _counts_over_time(data: Any) -> Advice:
     code = f"from sumwise.collective import FlowModel\n\nflow = FlowModel({population}).fit({table})"
     others = (
         ("sumwise.collective.smooth_counts", "first, if counts are few and vary smoothly over space and time"),
+        ("sumwise.collective.process_counts", "the same in one likelihood with the moves, for a constant population"),
         ("sumwise.collective.CollectiveEM", "if covariates such as wind explain the moves"),
     )
     return Advice("sumwise.collective.FlowModel", tuple(why), tuple(cautions), others, code)

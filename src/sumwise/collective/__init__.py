@@ -19,6 +19,7 @@ from sumwise.collective.map_counts import map_counts
 from sumwise.collective.map_counts_batch import map_counts_batch
 from sumwise.collective.measurements import tables_from_measurements
 from sumwise.collective.movement import Movement
+from sumwise.collective.place_process import ProcessCounts, process_counts
 from sumwise.collective.places import Places
 from sumwise.collective.routes import flux, line_crossings, routes
 from sumwise.collective.sample_counts import sample_counts
@@ -40,6 +41,7 @@ __all__ = [
     "LoopyModel",
     "Movement",
     "Places",
+    "ProcessCounts",
     "SmoothedCounts",
     "Tracks",
     "TreeModel",
@@ -50,6 +52,7 @@ __all__ = [
     "map_counts",
     "map_counts_batch",
     "od_table",
+    "process_counts",
     "routes",
     "sample_counts",
     "smooth_counts",

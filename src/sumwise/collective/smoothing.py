@@ -225,7 +225,7 @@ def _read(counts: Any, positions: Any, times: Any):
     return y, place, when
 
 
-def _neighbours(points: np.ndarray) -> float:
+def neighbour_distance(points: np.ndarray) -> float:
     """Typical distance to the nearest other point."""
     from scipy.spatial import KDTree
 
@@ -264,7 +264,7 @@ def _fit(root, when, place, settings, rng):
 def _choose(root, when, place, given, rng):
     """Settings with the least error on held-out counts, one after the other, twice; and that error."""
     folds = _folds(root, rng)
-    options = [LENGTHS * _neighbours(when), LENGTHS * _neighbours(place), NOISES]
+    options = [LENGTHS * neighbour_distance(when), LENGTHS * neighbour_distance(place), NOISES]
     options = [np.array([float(g)]) if g is not None else o for g, o in zip(given, options)]
     now = [options[0][len(options[0]) // 2], options[1][len(options[1]) // 2], options[2][0]]
     errors: dict[tuple, float] = {}
