@@ -43,6 +43,16 @@ def test_families_leave_the_optional_packages_alone():
     assert printed == ["ecological", "proportions", "distribution", "collective", "maxent"]
 
 
+def test_problem_files_are_written_without_the_methods():
+    heavy = ["scipy", "sklearn", "numba", "matplotlib", "jinja2", "torch", "sumwise.report.model_report"]
+    code = f"import sys, sumwise.study.initialise, sumwise.report; print(*[m for m in {heavy} if m in sys.modules])"
+    assert run(code) == ""
+    assert (
+        run("import sumwise.report; print(sumwise.report.Summary.__name__, 'page' in dir(sumwise.report))")
+        == "Summary True"
+    )
+
+
 def test_import_takes_under_three_times_numpy():
     def best(module: str) -> float:
         return min(float(run(TIMED.format(module))) for _ in range(5))

@@ -1,11 +1,13 @@
 """How the app reads files: what it answers, and that what it writes is what a fit takes."""
 
+import importlib
 import json
 import tomllib
 
 from sumwise import synthetic
-from sumwise.app.reading import checked, main, problem_text, suggestion
+from sumwise.app.reading import checked, main, meaning_of, problem_text, suggestion
 from sumwise.readers import write_margins
+from sumwise.study.families import FAMILIES, study_class
 
 
 def votes(folder):
@@ -61,3 +63,11 @@ def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):
     assert "no problem file" in json.loads(capsys.readouterr().out)["error"]
     main(["dance"])
     assert "no question" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_every_method_has_the_meaning_of_its_documentation():
+    for family in FAMILIES:
+        kind = study_class(family)
+        for method in (kind.classes_of.get(name, name) for name in kind.methods):
+            thing = getattr(importlib.import_module(f"sumwise.{family}"), method)
+            assert meaning_of(family, method) == thing.__doc__.strip().split("\n")[0] != ""

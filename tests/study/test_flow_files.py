@@ -8,9 +8,9 @@ from study_cases import flocks, study
 from sumwise.errors import DataError
 from sumwise.readers import BirdFlow, write_birdflow
 from sumwise.study.families import study_of
-from sumwise.study.flow_files import is_birdflow
 from sumwise.study.initialise import suggest_problem
 from sumwise.study.problem import Problem
+from sumwise.study.sources import is_birdflow
 
 LONG = 'family = "collective"\n[data]\nfile = "data.csv"\n[columns]\ntime = "week"\nplace = "site"\ncount = "birds"\n'
 XY = 'x = "x"\ny = "y"\n'

@@ -12,11 +12,11 @@ import pandas as pd
 from sumwise import checks
 from sumwise.collective.counts_over_time import CountsOverTime
 from sumwise.collective.places import Places
-from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
 from sumwise.frames import is_frame, to_pandas
 from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
 from sumwise.tables import Tables
+from sumwise.time_order import time_scale
 
 ABSENT = ("unobserved", "zero")
 RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance

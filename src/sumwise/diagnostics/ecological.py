@@ -11,9 +11,9 @@ from sumwise.ecological.composition_sensitivity import aggregation_bias_test
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
-from sumwise.ecological.nonvoting import is_abstention
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
+from sumwise.nonvoting import is_abstention
 
 
 def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:

@@ -28,7 +28,7 @@ N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these a
 
 
 class BagKernelRidge(BagRegressor):
-    """Kernel ridge regression with a kernel between bags.
+    """Kernel ridge regression with a kernel between bags, by default of sliced Wasserstein distances.
 
     One eigendecomposition per width gives the leave-one-out errors of all penalties, so that width and penalty are
     chosen together without refitting.

@@ -10,10 +10,10 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.display import finding_html
-from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
+from sumwise.nonvoting import no_candidates
 
 __all__ = ["VotingPatterns", "probability_text", "voting_patterns"]
 

@@ -10,9 +10,9 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.kernels.king_checks import fitted_curvature
-from sumwise.ecological.nonvoting import is_abstention
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
+from sumwise.nonvoting import is_abstention
 
 __all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
 

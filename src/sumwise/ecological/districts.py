@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.ecological.nonvoting import is_abstention
 from sumwise.errors import DataError
 from sumwise.margins import Margins
+from sumwise.nonvoting import is_abstention
 
 __all__ = ["district_performance"]
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.candidates_of_choice import is_polarised, others_shares, probability_text
-from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
+from sumwise.nonvoting import no_candidates
 
 __all__ = ["POLARISED", "decisive_groups", "polarised_voting"]
 

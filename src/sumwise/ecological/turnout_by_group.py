@@ -12,11 +12,11 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.kernels.raking import rake
-from sumwise.ecological.nonvoting import no_candidates
 from sumwise.ecological.result import fresh
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.margins import Margins
+from sumwise.nonvoting import no_candidates
 
 __all__ = ["Turnout", "turnout", "two_stage_turnout"]
 

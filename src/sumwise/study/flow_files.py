@@ -17,20 +17,7 @@ from sumwise.readers.sheet import Sheet
 from sumwise.study.problem import Problem
 from sumwise.study.sources import open_source
 
-__all__ = ["birdflow_rows", "coordinate_columns", "counted_rows", "is_birdflow"]
-
-
-def is_birdflow(path: Path) -> bool:
-    """Whether a file is an HDF5 file by its name.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from sumwise.study.flow_files import is_birdflow
-    >>> is_birdflow(Path("rewbla_2021.hdf5"))
-    True
-    """
-    return path.suffix.lower() in (".hdf5", ".h5")
+__all__ = ["birdflow_rows", "coordinate_columns", "counted_rows"]
 
 
 def birdflow_rows(path: Path) -> tuple[pd.DataFrame, Places]:

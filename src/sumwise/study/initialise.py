@@ -16,12 +16,11 @@ from sumwise.errors import DataError, SumwiseError
 from sumwise.storage.atomic import new_file
 from sumwise.study.contests import contest_problems
 from sumwise.study.families import FAMILIES, study_of
-from sumwise.study.flow_files import is_birdflow
 from sumwise.study.problem import Problem
 from sumwise.study.profile_file import FileProfile, profile_file
 from sumwise.study.recognise import Guess, recognise
 from sumwise.study.recognise.tables import METHODS
-from sumwise.study.sources import all_met
+from sumwise.study.sources import all_met, is_birdflow
 
 SHOWN = 4  # columns of times or places that are shown
 MOST_READ = 1000  # contests that are read as a check

@@ -368,3 +368,16 @@ def _alone(sheet: Sheet, alone: list[str]) -> str:
     listed = ", ".join(repr(x) for x in alone[:SHOWN])
     more = ", ..." if len(alone) > SHOWN else ""
     return f"{len(alone)} only in {sheet.name}" + (f" ({listed}{more})" if alone else "")
+
+
+def is_birdflow(path: Path) -> bool:
+    """Whether a file is an HDF5 file by its name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from sumwise.study.sources import is_birdflow
+    >>> is_birdflow(Path("rewbla_2021.hdf5"))
+    True
+    """
+    return path.suffix.lower() in (".hdf5", ".h5")

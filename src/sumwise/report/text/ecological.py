@@ -222,9 +222,8 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
     """A plain word for how far to trust a share, and why."""
     est = context.model
     if est.upper_bound_[r, c] - est.lower_bound_[r, c] <= 0.1:
-        bounds = f"{100 * est.lower_bound_[r, c]:.1f}% to {100 * est.upper_bound_[r, c]:.1f}%"
-        rest = ", which no assumption and no dependence on composition can change" if curved else ""
-        return "high", f"The totals alone determine it within 10 percentage points ({bounds}){rest}."
+        rest = ", however behaviour varies with composition" if curved else ""
+        return "high", f"The totals alone determine it to within 10 percentage points{rest}."
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
     if curved:

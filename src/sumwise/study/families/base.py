@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from sumwise import checks
-from sumwise.report import Report, report
 from sumwise.study.cached_steps import Work
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
+
+if TYPE_CHECKING:
+    from sumwise.report import Report
 
 __all__ = ["Study"]
 
@@ -27,6 +29,7 @@ class Study:
     data_keys: dict[str, str] = {}  # noqa: RUF012  key of [data] -> its meaning
     column_keys: dict[str, str] = {}  # noqa: RUF012  key of [columns] -> its meaning
     methods: tuple[str, ...] = ()
+    classes_of: dict[str, str] = {}  # noqa: RUF012  method -> the class that does it, where it has another name
     former: dict[str, str] = {}  # noqa: RUF012  earlier name of a method -> its name
 
     def __init__(self, problem: Problem, work: Work | None = None):
@@ -102,6 +105,8 @@ class Study:
 
     def report(self) -> Report:
         """The report on the fitted model: exactly what `sumwise.report.report` gives."""
+        from sumwise.report import report  # not needed, and heavy, for reading files
+
         with self.problem.blamed():
             return report(
                 self.model,

@@ -17,8 +17,8 @@ from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 from sumwise.plots.map_frame import rings
 from sumwise.study.families.base import Study
-from sumwise.study.flow_files import birdflow_rows, counted_rows, is_birdflow
-from sumwise.study.sources import open_source
+from sumwise.study.flow_files import birdflow_rows, counted_rows
+from sumwise.study.sources import is_birdflow, open_source
 
 __all__ = ["STUDY"]
 

@@ -40,6 +40,13 @@ class Distribution(Study):
         "task": "regression or classification; default: classification for text and for two values",
     }
     methods = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
+    classes_of = {  # noqa: RUF012
+        "means": "LinearEmbedding",
+        "moments": "MomentEmbedding",
+        "quantiles": "QuantileEmbedding",
+        "fourier": "FourierEmbedding",
+        "wasserstein": "BagKernelRidge",
+    }
 
     bags: Bags
     response: np.ndarray
@@ -155,14 +162,8 @@ class Distribution(Study):
         if method == "DeepSets":
             return d.DeepSets(task="regression")
         if method == "wasserstein":
-            return d.BagKernelRidge()
-        parts = {
-            "means": d.LinearEmbedding,
-            "moments": d.MomentEmbedding,
-            "quantiles": d.QuantileEmbedding,
-            "fourier": d.FourierEmbedding,
-        }
-        return d.BagRidge(parts[method]())
+            return d.BagKernelRidge()  # its default: a Gaussian kernel of sliced Wasserstein distances
+        return d.BagRidge(getattr(d, self.classes_of[method])())
 
     # --- out
 

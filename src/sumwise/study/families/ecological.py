@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.diagnostics import unit_shapes
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
@@ -94,6 +93,8 @@ class Ecological(Study):
                 read = json.loads(path.read_text("utf-8-sig"))
             except (OSError, ValueError, RecursionError) as error:
                 raise DataError(f"The map {str(path)!r} can't be read: {error}.", hint="give a GeoJSON file.") from None
+            from sumwise.diagnostics import unit_shapes
+
             self.details["shapes"] = unit_shapes(read, list(self.margins.units), given["key"])
 
     def _wide(self) -> Margins:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent import SolverOptions
 from sumwise.readers import read_tables, read_tables_folder
 from sumwise.study.families.base import Study
 from sumwise.study.features import level_texts, typed_frame
@@ -184,6 +183,8 @@ class MaxEnt(Study):
 
     def configured(self, method: str) -> Any:
         """The estimator with the options of the problem file; solver options are written beside the others."""
+        from sumwise.maxent import SolverOptions
+
         estimator = self.seeded(self.make(method))
         own = estimator.get_params(deep=False)
         inner = vars(SolverOptions()) if "options" in own else {}

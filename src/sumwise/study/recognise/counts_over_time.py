@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 from sumwise.study.recognise.margins.words import is_total_row
+from sumwise.time_order import time_scale
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")

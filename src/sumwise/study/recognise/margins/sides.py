@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.errors import DataError
 from sumwise.frames.margins import rounding
+from sumwise.nonvoting import is_nonvoting
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sums import (

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.ecological.nonvoting import is_nonvoting
 from sumwise.errors import DataError
+from sumwise.nonvoting import is_nonvoting
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess

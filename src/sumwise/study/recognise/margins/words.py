@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import replace
 
-from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.nonvoting import is_nonvoting
 from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 
 UNITS = (

@@ -61,7 +61,7 @@ def time_scale(texts: Sequence[str]) -> TimeScale | None:
 
     Examples
     --------
-    >>> from sumwise.collective.time_order import time_scale
+    >>> from sumwise.time_order import time_scale
     >>> time_scale(["9:00", "10:00"]).position
     [540.0, 600.0]
     >>> time_scale(["week9", "week10"]).called(11)

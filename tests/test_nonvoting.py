@@ -2,7 +2,7 @@
 
 import pytest
 
-from sumwise.ecological.nonvoting import is_nonvoting
+from sumwise.nonvoting import is_nonvoting
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sumwise.collective.time_order import time_scale
 from sumwise.errors import DataError
+from sumwise.time_order import time_scale
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def is_abstention(name: object) -> bool:
 
     Examples
     --------
-    >>> from sumwise.ecological.nonvoting import is_abstention
+    >>> from sumwise.nonvoting import is_abstention
     >>> [name for name in ("no vote", "No", "abstained", "Novak", "nonvoters", "Blank votes") if is_abstention(name)]
     ['no vote', 'abstained', 'nonvoters', 'Blank votes']
     """
@@ -61,7 +61,7 @@ def is_nonvoting(name: object) -> bool:
 
     Examples
     --------
-    >>> from sumwise.ecological.nonvoting import is_nonvoting
+    >>> from sumwise.nonvoting import is_nonvoting
     >>> [is_nonvoting(name) for name in ("NoVote", "no vote", "pres_abs", "Norton", "Blank votes")]
     [True, True, True, False, False]
 
@@ -77,7 +77,7 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
 
     Examples
     --------
-    >>> from sumwise.ecological.nonvoting import no_candidates
+    >>> from sumwise.nonvoting import no_candidates
     >>> no_candidates(["A", "B", "NoVote"]), no_candidates(["A", "B", "rest"], "rest")
     ([False, False, True], [False, False, True])
     """
