@@ -35,7 +35,10 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     if len(part) > most:
         keep = np.sort(np.argsort(-part["people"].to_numpy(), kind="stable")[:most])
         part = part.iloc[keep]
-    names = [f"{g} {lv}" + ("" if two else f": {c}") for g, lv, c in zip(part["group"], part["level"], part["class"])]
+    names = [
+        ("everybody" if (g, lv) == ("everybody", "all") else f"{g} {lv}") + ("" if two else f": {c}")
+        for g, lv, c in zip(part["group"], part["level"], part["class"])
+    ]
     return {
         "names": names,
         "share": part["share"].to_numpy(dtype=float),

@@ -34,7 +34,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
+    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
 
     share = np.asarray(numbers["share"])
     labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
@@ -62,7 +62,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             for n, s, a, b, c, d in rows
         ],
     )
-    ax.set(xlim=fitted(share, *ends, pad=0.015, least=(0, 1)), yticks=y, yticklabels=labels)
+    ax.set(xlim=share_ends(share, *ends), yticks=y, yticklabels=labels)
     ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
     percent_axes(ax.xaxis)
     legend_above(ax)

@@ -95,6 +95,22 @@ def fitted(*values: Any, pad: float = 0.04, least: tuple[float, float] | None = 
     return low - edge, high + edge
 
 
+def share_ends(*values: Any, pad: float = 0.015) -> tuple[float, float]:
+    """The ends of an axis of shares: 0 and 1, or close to the values where they lie within two fifths of that.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import share_ends
+    >>> share_ends([0.2, 0.9], pad=0.0)
+    (0.0, 1.0)
+    >>> share_ends([0.9, 0.95], pad=0.0)
+    (0.9, 0.95)
+    """
+    low, high = fitted(*values, pad=0.0)
+    near = 0 < high - low < 0.4
+    return fitted([low, high], pad=3 * pad) if near else fitted([low, high], least=(0, 1), pad=pad)
+
+
 def percent_axes(*axes: Any) -> None:
     """Write the ticks of these axes, shares, in percent.
 

@@ -38,7 +38,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
+    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
@@ -54,7 +54,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         (dots,) = ax.plot(values, y, marker, label=name, **look)
         tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])
     ax.set(yticks=y, yticklabels=[short(name) for name in names], xlabel="share of the group")
-    ax.set(xlim=fitted(shares, low, high, least=(0, 1), pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
+    ax.set(xlim=share_ends(shares, low, high, pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
     percent_axes(ax.xaxis)
     legend_above(ax)
     return ax

@@ -9,6 +9,8 @@ import numpy as np
 
 __all__ = ["plot_predicted"]
 
+MOST_DOTS = 2000  # drawn one by one, with hover text; more become one picture, which a browser shows at once
+
 
 def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.predicted_numbers` returns.
@@ -42,8 +44,8 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.plot(ends, ends, color="0.6", linewidth=1, linestyle="--")
     if numbers.get("low") is not None:
         ax.vlines(a, numbers["low"], numbers["high"], color="#9a9a9a", alpha=0.6, linewidth=1)
-    dots = ax.scatter(a, p, s=22, color="#0072B2", alpha=0.7)
-    if a.size <= 2000:
+    dots = ax.scatter(a, p, s=22, color="#0072B2", alpha=0.7, rasterized=a.size > MOST_DOTS)
+    if a.size <= MOST_DOTS:
         shown = percent if numbers.get("share") else "{:.4g}".format
         tips(dots, [f"actual {shown(x)}, predicted {shown(y)}" for x, y in zip(a, p)])
     across, up = numbers.get("labels", (f"actual {numbers['what']}", f"predicted {numbers['what']}"))

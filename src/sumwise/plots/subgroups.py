@@ -32,7 +32,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
+    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
@@ -41,10 +41,11 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     (dots,) = ax.plot(share, y, "o", color="#D55E00", markersize=6, label="estimate")
     rows = zip(numbers["names"], share, low, high)
     tips(dots, [f"{n}: {percent(s)} ({percent(a)} to {percent(b)})" for n, s, a, b in rows])
+    truth = share if numbers.get("truth") is None else np.asarray(numbers["truth"], dtype=float)
     if numbers.get("truth") is not None:
-        ax.plot(np.asarray(numbers["truth"], dtype=float), y, "x", color="black", markersize=7, label="truth")
+        ax.plot(truth, y, "x", color="black", markersize=7, label="truth")
     ax.set(yticks=y, yticklabels=[short(name, 38) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
-    ax.set(xlim=fitted(share, low, high, least=(0, 1), pad=0.015), ylim=(-0.6, share.size - 0.4))  # off the frame
+    ax.set(xlim=share_ends(share, low, high, truth), ylim=(-0.6, share.size - 0.4))  # off the frame
     percent_axes(ax.xaxis)
     legend_above(ax)
     return ax

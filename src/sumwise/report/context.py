@@ -36,6 +36,7 @@ class Context:
     survey: Any = None  # (proportions) a frame of shares by a survey
     selection: Any = None  # (distribution) the Recommendation that the model was chosen by
     response: str | None = None  # (distribution) what the response is called
+    time_name: str = "time"  # (collective) what a time is called: week
     regions: Mapping[str, Any] | None = None  # (collective) names of regions and their places, for connectivity
     outlines: Mapping[str, Any] | None = None  # (collective) GeoJSON of polygons that maps show
     notes: Sequence[str] = ()  # what was done to the data

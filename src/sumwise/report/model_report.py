@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -174,12 +175,12 @@ def report(
         ``level`` (of the intervals, 0.95), ``random_state`` (of refits, 0), ``classes`` (names of the classes),
         ``groups`` (proportions: subgroups to show, a mapping of name to a level per individual), ``survey``
         (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
-        the method was chosen by), ``response`` (distribution: what the response is called), ``regions`` (collective:
-        names of regions and their places), ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done
-        to the data), ``cautions`` (what a reader must know before the numbers), ``shapes`` (ecological: of
-        `diagnostics.unit_shapes`, for maps), ``head_counts`` (ecological: False where totals are no numbers of
-        people, so that none is shown), ``why`` (this method), ``source`` (the
-        name of the data), ``step`` (a function that runs what takes long).
+        the method was chosen by), ``response`` (distribution: what the response is called), ``time_name``
+        (collective: what a time is called, "week"), ``regions`` (collective: names of regions and their places),
+        ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done to the data), ``cautions`` (what a
+        reader must know before the numbers), ``shapes`` (ecological: of `diagnostics.unit_shapes`, for maps),
+        ``head_counts`` (ecological: False where totals are no numbers of people, so that none is shown), ``why`` (this
+        method), ``source`` (the name of the data), ``step`` (a function that runs what takes long).
 
     Returns
     -------
@@ -267,7 +268,10 @@ def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]
 
 
 def warned(summary: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """The summary with warnings of the run in its section on certainty."""
+    """The summary with warnings of the run in its section on certainty, but for those that its first lines say."""
+    said = " ".join(str(line) for line in summary.get("lead", ()))
+    few = re.compile(r"(\d+ bags are|One bag is) too few to estimate")
+    warnings = [w for w in warnings if not (few.search(w) and few.search(said))]
     if not warnings:
         return summary
     sections = [dict(section) for section in summary["sections"]]

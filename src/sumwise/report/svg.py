@@ -85,7 +85,7 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, widt
         with short_names(NAMES[width]):
             function(arrays(numbers), ax=figure.subplots())
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(out, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
     return _element(out.getvalue(), caption)
 
 

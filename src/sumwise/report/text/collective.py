@@ -22,6 +22,8 @@ ROUTES = 12
 LEAST = 0.05  # individuals of a flow that is listed
 COUNTS: dict[str, str] = dict.fromkeys(("count", "low", "high", "counted", "estimated", "individuals"), "count")
 MOVES = {
+    "equal": "Every move is as likely as any other; of all rates of moving that predict left-out times about equally "
+    "well, the one with the fewest moves was taken.",
     "distance": "Near moves are more likely than far ones; of all movements that predict left-out times about equally "
     "well, the one with the fewest moves was taken.",
     "adaptive": "Moves start from a preference for near places and follow the flows of every step.",
@@ -50,7 +52,7 @@ def write(context: Context) -> Summary:
     model.check_data(context.data)
     flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
-    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {_all_times(model)}")
+    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {_all_times(context)}")
     summary = Summary(title, "collective", context.method)
     stay = model.staying()
     summary.record = {
@@ -94,13 +96,17 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
     else:
         unit = f"about {model.n_:,.0f} in all"
     out = [
-        f"Individuals were counted at {plural(len(model.places_), 'place')} and {plural(len(model.times_), 'time')}"
-        f"{seasons}, {unit}; who went where was not observed. In the most likely movements, "
-        f"{100 * stay.mean():.0f}% of them stay where they are from one time to the next.",
+        f"Individuals were counted at {plural(len(model.places_), 'place')} and "
+        f"{plural(len(model.times_), context.time_name)}{seasons}, {unit}; who went where was not "
+        "observed. In the most likely movements, "
+        f"{100 * stay.mean():.0f}% of them stay where they are from one {context.time_name} to the next.",
         *context.cautions,
     ]
     if model.places_.distances is not None and model.places is None:
-        out.append("No coordinates were given, so that all moves are equally likely a priori.")
+        out.append(
+            "No coordinates were given: before the counts are seen, every move is as likely as any other, and there "
+            "is no map."
+        )
     if not model.fit_.converged:
         out.append("Read with caution: the search for the most likely flows stopped early.")
     return out
@@ -151,7 +157,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
         out.append(
             finding(
                 f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
-                f"between {_called(row['time'], 'time')} and {row['next time']}",
+                f"between {_called(row['time'], context.time_name)} and {row['next time']}",
                 row["count"],
                 "count",
                 lower_bound=lower,
@@ -170,25 +176,23 @@ def _called(name: Any, word: str) -> str:
     return f"{word} {name}" if number else str(name)
 
 
-def _drawn(context: Context) -> tuple[dict[str, Any], str]:
-    """What all maps have in common: positions, outlines, whether they are degrees; and what to say without them."""
+def _drawn(context: Context) -> dict[str, Any]:
+    """What all maps have in common: positions, outlines, whether they are degrees."""
     places = context.model.places_
-    if places.distances is None:
-        more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
-        return {"positions": places.positions, "lonlat": places.lon is not None, **more}, ""
-    angle = np.linspace(0, 2 * np.pi, len(places), endpoint=False)
-    circle = {"positions": np.column_stack([np.cos(angle), np.sin(angle)]), "lonlat": False}
-    return circle, " No coordinates were given: places are drawn on a circle."
+    more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
+    return {"positions": places.positions, "lonlat": places.lon is not None, **more}
 
 
-def _all_times(model: FlowModel) -> str:
-    return f"{_called(model.times_[0], 'time')} to {model.times_[-1]}"
+def _all_times(context: Context) -> str:
+    return f"{_called(context.model.times_[0], context.time_name)} to {context.model.times_[-1]}"
 
 
-def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
+def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any] | None:
     model = context.model
-    where, more = _drawn(context)
-    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are." + more
+    if model.places_.distances is not None:  # a map needs coordinates
+        return None
+    where = _drawn(context)
+    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."
     n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
     caption += " Use the slider to move through time." if n > 1 else ""
@@ -196,7 +200,7 @@ def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any]:
     frames, labels, counts = [], [], model.counts()
     for k in steps:
         edge = list(counts.edges)[k]
-        labels.append(f"{_called(edge[0], 'time')} to {edge[1]}")
+        labels.append(f"{_called(edge[0], context.time_name)} to {edge[1]}")
         numbers = diagnostics.flow_numbers(counts, edge, where["positions"])
         frames.append({**numbers, "title": labels[-1], **where})
     data = table(_moving(flows).head(MOST_ROWS), "Flows", COUNTS)
@@ -217,7 +221,7 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    numbers |= {"title": f"{n} routes, {_all_times(model)}", **_drawn(context)[0]}
+    numbers |= {"title": f"{n} routes, {_all_times(context)}", **_drawn(context)}
     return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
 
@@ -228,10 +232,14 @@ def _connectivity_figure(context: Context) -> dict[str, Any] | None:
     frame = pd.DataFrame(numbers["shares"], columns=numbers["regions"])
     frame.insert(0, "region", numbers["regions"])
     start, _, end = numbers["title"].partition(" to ")
-    numbers["title"] = f"{_called(start, 'time')} to {end}"
+    numbers["title"] = f"{_called(start, context.time_name)} to {end}"
     caption = f"Where the individuals of each region (rows) were later: {numbers['title']}."
     if context.regions is None:
-        caption += " Regions were made for this page, around the middle of the population."
+        caption += (
+            " The regions are the quarters of the map around the median individual."
+            if context.model.places_.distances is None
+            else " Rows and columns are the places with the most individuals, and all others together."
+        )
     kinds = dict.fromkeys(numbers["regions"], "share")
     return figure("connectivity", numbers, caption, table(frame, "Connectivity", kinds))
 
@@ -277,7 +285,8 @@ def _movement(context: Context, summary: Summary) -> None:
         for m, w in zip(model.movements_, model.weights_)
     ]
     words = (
-        "log p(i to j) = - stay [i is not j] - distance / scale + attraction log area of j, before the counts are seen."
+        "Before the counts are seen, the log-odds of a move against staying are: minus stay, minus the distance "
+        "divided by the scale, plus attraction times the log of the area of the place of arrival."
     )
     kinds = {"share of individuals": "share"}
     summary.add("certainty", table(pd.DataFrame(rows), "How individuals move", kinds, about=words))
@@ -302,6 +311,10 @@ def _check(context: Context, summary: Summary) -> None:
             continue
         ours, simple = float(part["model"].mean()), float(part["neighbouring times"].mean())
         rule = "the mean of the neighbouring times" if kind == "between" else "the time before"
+        if kind == "between" and ours > simple:
+            summary.lead.append(
+                "The model predicts left-out times less well than the mean of the times before and after."
+            )
         line = f"{words}: divergence {ours:.3g} by the model, {simple:.3g} by {rule} ({plural(len(part), 'time')})."
         summary.add("certainty", note(line, "good" if ours <= simple else "warning"))
 
@@ -330,17 +343,19 @@ def _uncertainty(context: Context, summary: Summary) -> None:
     except DataError as error:
         summary.add("certainty", text(f"There is no map of uncertainty: {error.message}"))
         return
-    at = _called(time, "time")
+    at = _called(time, context.time_name)
     numbers["title"] = f"Uncertainty at {at}"
     caption = f"How uncertain the number of individuals at each place is, at {at}, given the movement."
     names = [str(a) for a in model.places_.names]
     frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
-    summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)[0]}, caption, table(frame, "Widths")))
+    summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)}, caption, table(frame, "Widths")))
 
 
 def _assumed(model: FlowModel) -> list[str]:
     varying = model.population == "varying"
     learned = "adaptive" if model.adapted_ else "distance" if isinstance(model.movement, str) else "given"
+    if learned == "distance" and model.places_.distances is not None and model.places is None:
+        learned = "equal"
     moves = MOVES["tracks" if model.log_likelihood_ is not None else learned]
     out = [
         "Individuals may enter and leave at every time; few do unless counts say otherwise."

@@ -188,7 +188,7 @@ def _classification(
     context.frames["estimates"] = frame
     summary.record = {"score": right / len(y), "score of a constant": common, "scored by": "accuracy"}
     beats = low > common
-    because = f"Always predicting the most common class gives {100 * common:.1f}%; the interval " + (
+    because = f"Always predicting the most common class gives {100 * common:.0f}%; the interval " + (
         "excludes it." if beats else "includes it: the model may be no better."
     )
     summary.findings = [
@@ -225,7 +225,8 @@ def _classification(
     data = table(shown, "Bags", dict.fromkeys(shown.columns[1:], "count"))
     summary.add("found", figure("confusion", numbers, caption, data))
     title = "Every bag, predicted by a fit that has not seen it"
-    summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv"))
+    about = "score: the fitted value of each class, not a probability; the class with the largest is predicted."
+    summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv", about=about))
 
 
 def _other_methods(context: Context, summary: Summary, bags: Any) -> None:

@@ -118,8 +118,11 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     size, totals, people = "size", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
     if not context.head_counts:
         size, totals, people = "shares", "shares", ""
+    chosen = [name for name in m.col_names if not diagnostics.is_abstention(name)]
+    everyone = 0 < len(chosen) < m.n_cols
+    outcomes = f"{listed(chosen)}, and for not voting," if everyone else listed(m.col_names)
     known = (
-        f"The data give the {size} of {listed(m.row_names)} and the {totals} for {listed(m.col_names)} in "
+        f"The data give the {size} of {listed(m.row_names)} and the {totals} for {outcomes} in "
         f"{plural(m.n_units, 'unit')}{people}, but not who chose what."
     )
     if context.method == "Bounds":
@@ -133,7 +136,8 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
         sure = f"The {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
     else:
         sure = f"The {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
-    return f"{known} {context.method} estimates that {phrase}. {sure}"
+    of = " Shares are of everybody in a group, whether they voted or not." if everyone else ""
+    return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
 def _phrase(group: Any, outcome: Any) -> str:
@@ -501,7 +505,14 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
         return []
     frame = aggregation_bias_test(m)
     p, adjusted = frame["p value"].to_numpy(), frame["adjusted p"].to_numpy()
-    weak = int((frame["power"].to_numpy() < 0.8).sum())
+    weak, below, n = int((frame["power"].to_numpy() < 0.8).sum()), int((p < 0.05).sum()), len(frame)
+    small = f"{below} of {n} p values are below 0.05; chance alone would give about {0.05 * n:.1f}."
+    found = "All tests find 20 points at least four times in five."
+    if n == 1:
+        small = f"The p value is {'' if below else 'not '}below 0.05."
+        found = found.replace("All tests find", "The test finds")
+    if weak:
+        found = f"{weak} of {plural(n, 'test')} would miss 20 points more often than one time in five."
     summary.add(
         "certainty",
         table(
@@ -510,12 +521,11 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
             {"p value": "p", "adjusted p": "p", "power": "chance", "detectable": "distance"},
             about="If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
             "group's share. curvature: the coefficient of the square in a regression that allows for it. "
-            f"{int((p < 0.05).sum())} of {plural(len(frame), 'p value')} {'is' if len(frame) == 1 else 'are'} below "
-            f"0.05; chance alone would give about {0.05 * len(frame):.1f}. adjusted p: for the number of tests (Holm). "
+            "adjusted p: for the number of tests (Holm). "
             "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
             "by 20 points between units with none and all of the group. detectable: the difference found with a "
-            f"probability of 80%. {weak} of {plural(len(frame), 'test')} would miss 20 points more often than one time "
-            "in five. A straight line proves nothing: some aggregation bias leaves no trace in totals.",
+            f"probability of 80%. {small} {found} "
+            "A straight line proves nothing: some aggregation bias leaves no trace in totals.",
         ),
     )
     if not (adjusted < 0.01).any():
@@ -553,7 +563,8 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))
     if min(m.n_rows, m.n_cols) < 2 or m.n_units > 5000:
         return
-    r, c = int(m.rows.sum(axis=0).argmax()), int(m.cols.sum(axis=0).argmax())
+    real = [c for c, name in enumerate(m.col_names) if not diagnostics.is_abstention(name)] or [0]
+    r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
     numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
     frame = pd.DataFrame({"group share": numbers["x"], "outcome share": numbers["t"]})
     if context.head_counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def write(context: Context) -> Summary:
     context.frames["estimates"] = frame
     names = [str(c) for c in model.classes_]
     focus = names[1] if len(names) == 2 else names[-1]
-    label = f"{tables.label or 'the label'} = {focus}" if focus.lstrip("-").replace(".", "").isdigit() else focus
+    label = f"{tables.label or 'the label'} = {focus}"
     title = context.titled(f"Predicting {tables.label or 'the label'} from {listed(model.domain_.attributes)}")
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
@@ -97,7 +98,7 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
             wide.append((float(part["mean"].max() - part["mean"].min()), attribute, part))
     for _, attribute, part in sorted(wide, key=lambda w: -w[0])[:3]:
         top = part.loc[part["mean"].idxmax()]
-        what = f"Expected {label} where {attribute} is {top['level']}, its highest level"
+        what = f"Expected {label} where {attribute} is {_level(top['level'])}, its highest level"
         because = f"Its lowest is {part['mean'].min():.4g}; levels of at least 2% of individuals are compared."
         ends = {"low": float(top["low"]), "high": float(top["high"]), "level": context.level}
         trust = "high" if top["low"] > part["mean"].min() else "moderate"
@@ -123,7 +124,7 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
     start = (
         f"{context.method} learned to predict {label} from {plural(size[0], 'contingency table')} over "
         f"{plural(len(context.model.domain_), 'attribute')} of {plural(size[1], 'individual')}; "
-        f"{100 * share:.1f}% of them {'have' if ' = ' in label else 'are'} {label}."
+        f"{100 * share:.1f}% of them have {label}."
     )
     if scores is None:
         words = "No individual rows are at hand: its agreement with the tables can be checked, its predictions cannot."
@@ -186,16 +187,21 @@ def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
     for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         out.append(
             finding(
-                f"{label} where {attribute} is {top['level']}",
+                f"{label} where {attribute} is {_level(top['level'])}",
                 float(top["share"]),
                 trust="high" if exact else "moderate",
                 because=(
                     f"Counted, not estimated. The lowest share is {100 * bottom['share']:.1f}%, where {attribute} is "
-                    f"{bottom['level']}." + ("" if exact else " The counts are noisy.")
+                    f"{_level(bottom['level'])}." + ("" if exact else " The counts are noisy.")
                 ),
             )
         )
     return out
+
+
+def _level(name: Any) -> str:
+    """A level in words: an interval of numbers as "31 to below 35"."""
+    return re.sub(r"^\[(\S+), (\S+)\)$", r"\1 to below \2", str(name))
 
 
 def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], float, int]:
@@ -247,7 +253,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], flo
 def _agreement(frame: Any) -> dict[str, Any]:
     part = frame.dropna(subset=["share", "share by model"])
     numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "class share at a level")
-    numbers["share"] = True
+    numbers |= {"share": True, "labels": ("share of a class at a level, counted", "share by the model")}
     caption = (
         "Agreement with the tables: the share of every class at every level, counted and by the model. The mean "
         f"difference is {100 * numbers['error']:.2f} percentage points."

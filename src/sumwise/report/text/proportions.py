@@ -153,7 +153,9 @@ def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) 
         weak = known is not None and not known.answerable.any()
         trust = "low" if weak or not apart else "moderate"
         for row in (top, bottom):
-            out.append(_finding(context, f"{focus} where {group} is {row['level']}", row, trust, because))
+            out.append(
+                _finding(context, f"{focus} where {group} is {str(row['level']).strip('()')}", row, trust, because)
+            )
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
@@ -182,6 +184,8 @@ def _figures(context: Context, summary: Summary, frame: Any, classes: list[str])
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
     caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
+    if (n := int((frame["class"] == classes[1]).sum()) if len(classes) == 2 else len(frame)) > len(numbers["names"]):
+        caption += f" The {len(numbers['names'])} largest of {n} are drawn; the table below has all."
     summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
     about = f"low, high: the {context.percent} interval of the share. people: the size of the subgroup."
     summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv", about=about))

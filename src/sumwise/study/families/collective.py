@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = ["STUDY"]
 
 NOISES = ("auto", "poisson", "negative-binomial", "exact", "gaussian", "laplace", "geometric", "relative")
 NEGATIVE = ("gaussian", "laplace", "geometric")  # kinds of noise that can make a count negative
+TIME_WORDS = re.compile(r"(week|day|hour|month|year|season|quarter|minute)(?=s?([\W_\d]|$))", re.IGNORECASE)
 MOVED = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")
 OF_MOVEMENT = ("movement", "stay", "scale", "attraction")
@@ -87,6 +89,9 @@ class Collective(Study):
             raise DataError(
                 f"{p.place(('columns', 'time'))}: there is one time; flows need two.", hint="is time the right column?"
             )
+        named = TIME_WORDS.match(str(p.column("time") or next(iter(p.columns.get("times") or []), "")))
+        if named:
+            self.details["time_name"] = named[0].lower()
         seen = int(np.isfinite(frame["count"]).sum())
         self.notes.append(
             f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
