@@ -1,0 +1,126 @@
+"""Figure 2.8 of Sun (2019): what is learned of a model from noisy moves, and from noisy places.
+
+    python benchmarks/places_moves.py                               # small and middle, ten draws, twenty CPU minutes
+    python benchmarks/places_moves.py --size paper --scales 10 --draws 1     # 15 x 14 places, T = 10, a million people
+    python benchmarks/places_moves.py --merge a.json b.json         # adds fits of other machines; measures nothing
+
+Noisy moves have Laplace noise of scale b. Noisy places are their sums, whose noise is about normal with variance
+2 L b^2: `places` states that, and `places, as Laplace` states Laplace noise of scale b on sums scaled to n people,
+which is wrong by a factor of sqrt(L) and may be what the paper did (it doesn't say). `moves, ignoring noise` is the
+paper's baseline. EM runs until
+the objective moves by less than 1e-6 of itself, at most `--iterations`; whether it got there is counted. Seeds 4000 on
+were used for nothing else. Every fit is written to benchmarks/results/places_moves.json as soon as it is there.
+"""
+
+# ruff: noqa: E402  (threads are fixed before NumPy is loaded)
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from cgm_figures import maes
+
+from sumwise import Table, Tables, synthetic
+from sumwise.collective import CollectiveEM, FreeTables
+from sumwise.noise import Laplace
+
+RESULTS = Path(__file__).parent / "results" / "places_moves.json"
+SIZES = {
+    "small": ((3, 3), 4, 5_000),
+    "middle": ((6, 5), 5, 140_000),
+    "large": ((8, 7), 6, 270_000),
+    "paper": ((15, 14), 10, 1_000_000),
+}
+TOL = 1e-6
+SAME = ("size", "b", "seed", "from")
+
+
+def kept():
+    """What was written so far."""
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"fits": []}
+
+
+def keep(fits):
+    """Add fits, in place of those with the same settings, and write the means."""
+    results = kept()
+    for fit in fits:
+        others = [f for f in results["fits"] if [f[k] for k in SAME] != [fit[k] for k in SAME]]
+        results["fits"] = [*others, fit]
+    results["fits"].sort(key=lambda f: [str(f[k]) for k in SAME])
+    results |= {"command": "python benchmarks/places_moves.py", "rows": rows(results["fits"])}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def rows(fits):
+    """Means over draws, with the paired difference from moves."""
+    out = []
+    for size, b in sorted({(f["size"], f["b"]) for f in fits}, key=lambda k: (list(SIZES).index(k[0]), k[1])):
+        here = [f for f in fits if (f["size"], f["b"]) == (size, b)]
+        node = {(f["from"], f["seed"]): f["node MAE"] for f in here}
+        for kind in dict.fromkeys(f["from"] for f in here):
+            mine = [f for f in here if f["from"] == kind]
+            less = [f["node MAE"] - node["moves", f["seed"]] for f in mine if ("moves", f["seed"]) in node]
+            row = {"size": size, "b": b, "from": kind, "draws": len(mine)}
+            row |= {name: float(np.mean([f[name] for f in mine])) for name in ("pairwise MAE", "node MAE", "cpu_s")}
+            row["node MAE less that of moves"] = float(np.mean(less)) if less else None
+            row["error"] = float(np.std(less, ddof=1) / np.sqrt(len(less))) if len(less) > 1 else None
+            out.append(row | {"converged": sum(f["converged"] for f in mine)})
+    return out
+
+
+def fit(size, b, seed, iterations):
+    """Fit by every kind of evidence; each is kept at once."""
+    morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
+    n = morning.node_tables.n
+    as_laplace = [Table(t.attributes, t.counts * (n / t.counts.sum()), noise=Laplace(b)) for t in morning.node_tables]
+    kinds = {
+        "places": morning.node_tables,
+        "places, as Laplace": Tables(as_laplace, morning.domain, n=n),
+        "moves": morning.edge_tables,
+    }
+    for kind, tables in kinds.items():
+        began = process_time()
+        em = CollectiveEM(FreeTables(), max_iter=iterations, tol=TOL, standard_errors=False, random_state=0)
+        em.fit(tables)
+        spent = process_time() - began
+        found = [(kind, em.theta_, bool(em.fit_.converged), em.fit_.n_iter, spent)]
+        if em.baseline_ is not None:
+            found.append(("moves, ignoring noise", em.baseline_, True, 0, 0.0))
+        fits = []
+        for name, theta, done, steps, seconds in found:
+            pair, node = maes(em, morning, theta)
+            one = {"size": size, "b": b, "seed": seed, "from": name, "pairwise MAE": pair, "node MAE": node}
+            fits.append(one | {"converged": done, "steps": steps, "cpu_s": round(seconds, 1)})
+            print(fits[-1], flush=True)
+        keep(fits)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--size", nargs="*", choices=list(SIZES), default=["small", "middle"])
+    parser.add_argument("--scales", nargs="*", type=float, default=[10.0, 50.0])
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=4000, help="seed of the first draw")
+    parser.add_argument("--iterations", type=int, default=2000)
+    parser.add_argument("--merge", type=Path, nargs="*", default=[])
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for path in given.merge:
+        keep(json.loads(path.read_text("utf-8"))["fits"])
+    for size in given.size if not given.merge else ():
+        for seed in range(given.first, given.first + given.draws):
+            for b in given.scales:
+                fit(size, b, seed, given.iterations)
+
+
+if __name__ == "__main__":
+    main()
