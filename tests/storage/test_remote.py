@@ -1,9 +1,14 @@
-"""Files behind an address, on fsspec's file system in memory."""
+"""Files behind an address: on fsspec's file system in memory, and on an S3 server where moto and s3fs are installed."""
+
+import os
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from killed import kill_after
+from sumwise import synthetic
 from sumwise.aggregate import aggregate
 from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
@@ -112,3 +117,75 @@ def test_parquet_behind_an_address_is_counted_in_place(rows):
         aggregate("memory://data/rows.csv", ["a", "b"])
     for file in parts:
         file.remove()
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """An empty bucket of an S3-compatible server on 127.0.0.1, which this process and its children find."""
+    pytest.importorskip("s3fs", reason="a server of S3 needs s3fs and moto[server], which aren't requirements")
+    server = pytest.importorskip("moto.server", reason="a server of S3 needs moto[server], which isn't a requirement")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    running.start()
+    host, port = running.get_host_and_port()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            environment.setenv(name, "nobody")
+        RemoteFile("s3://runs/x").system.mkdir("runs")
+        yield "s3://runs"
+    running.stop()
+
+
+def test_objects_are_replaced_whole_and_no_bucket_is_made(bucket):
+    first = Checkpoint(f"{bucket}/deep/a.checkpoint", key="k")
+    assert first.load() is None
+    first.save({"step": 1})
+    first.save({"step": 2})
+    again = Checkpoint(f"{bucket.replace('s3', 's3a')}/deep/a.checkpoint", key="k")
+    assert again.load() == {"step": 2}
+    system = RemoteFile(bucket).system
+    assert [p.rpartition("/")[2] for p in system.find("runs")] == ["a.checkpoint"]
+    first.clear()
+    assert again.load() is None
+    with pytest.raises(DataError, match=r"'s3://other/a' can't be reached: .*bucket.*Hint: look at the address"):
+        Checkpoint("s3://other/a").save({"step": 1})
+    assert system.ls("") == ["runs"]
+
+
+def test_parquet_and_csv_of_a_bucket_are_read(bucket, rows):
+    put(f"{bucket}/rows/1.parquet", rows[:30], lambda f, p: f.to_parquet(p))
+    put(f"{bucket}/rows/2.parquet", rows[30:], lambda f, p: f.to_parquet(p))
+    put(f"{bucket}/rows.csv", rows, lambda f, p: f.to_csv(p, index=False))
+    here = aggregate(rows, ["a", "b"], "label")
+    for address in (f"{bucket}/rows", f"{bucket}/rows/*.parquet", "s3a://runs/rows"):
+        assert aggregate(address, ["a", "b"], "label") == here
+    assert open_sheet(f"{bucket}/rows.csv").columns == ("a", "b", "label")
+    with pytest.raises(DataError, match=r"no file 's3://runs/none.parquet'"):
+        aggregate(f"{bucket}/none.parquet", ["a", "b"])
+
+
+FIT = """
+from sumwise import synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
+trainers.SECONDS = 0.0
+tables = synthetic.rows(500, sizes=[3, 4], rate=0.3, random_state=0).tables()
+options = SolverOptions(n_chains=100, max_iter=25, tol=0.0)
+MaxEntClassifier(engine="gibbs", options=options, checkpoint=sys.argv[1], random_state=0).fit(tables)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Stopped after")
+def test_a_killed_fit_goes_on_from_a_checkpoint_in_a_bucket(bucket):
+    from sumwise.maxent import MaxEntClassifier, SolverOptions
+
+    address = f"{bucket}/fit.checkpoint"
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
+    assert kill_after(1, FIT, address, env=path) < 0
+    assert RemoteFile(address).exists()
+    tables = synthetic.rows(500, sizes=[3, 4], rate=0.3, random_state=0).tables()
+    options = SolverOptions(n_chains=100, max_iter=25, tol=0.0)
+    whole = MaxEntClassifier(engine="gibbs", options=options, random_state=0).fit(tables)
+    resumed = MaxEntClassifier(engine="gibbs", options=options, checkpoint=address, random_state=0).fit(tables)
+    assert np.array_equal(resumed.theta_, whole.theta_)
+    assert not RemoteFile(address).exists()

@@ -14,7 +14,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs"}
-"""What fsspec needs beside it, by the beginning of an address."""
+"""What fsspec needs beside it, by the beginning of an address: stores whose objects appear whole and need no folder."""
 
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
@@ -50,6 +50,7 @@ class RemoteFile:
     def exists(self) -> bool:
         """Return whether there is such a file."""
         with self.reached():
+            self.system.invalidate_cache()  # another process may have written since
             return bool(self.system.exists(self.place))
 
     def remove(self) -> None:
@@ -74,6 +75,9 @@ class RemoteFile:
             local = Path(folder) / "file"
             yield local
             with self.reached():
+                if self.address.partition("://")[0].lower() in PACKAGES:  # making a folder could make a bucket
+                    self.system.put_file(os.fspath(local), self.place)
+                    return
                 parent = self.place.rpartition("/")[0]
                 if parent:
                     self.system.makedirs(parent, exist_ok=True)
