@@ -3,6 +3,7 @@
     python benchmarks/growth.py                    # all, about six CPU minutes
     python benchmarks/growth.py ecological levels  # some; the others keep what the file says
     python benchmarks/growth.py --between          # sizes around every switch between methods: growth_between.json
+    python benchmarks/growth.py --foreseen         # memory at sizes where nothing was tuned, against what was foreseen
     python benchmarks/growth.py king --repeats 3 --out a.json; python benchmarks/growth.py --merge a.json
     python benchmarks/growth.py --show             # what the file says
     python benchmarks/growth.py --page             # writes the table into docs/explanation/scale.md
@@ -34,6 +35,7 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
 BETWEEN = Path(__file__).parent / "results" / "growth_between.json"
+FORESEEN = Path(__file__).parent / "results" / "growth_foreseen.json"
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scale.md"
 HOUR, ROOM = 3600.0, 20e9  # what a fit may take on this machine, in CPU seconds and bytes
 BEYOND = {
@@ -256,6 +258,25 @@ SWITCHES: dict[str, tuple[int, ...]] = {
 """Sizes between and beyond those of the table, on both sides of every switch between methods."""
 
 
+ODD: dict[str, tuple[int, ...]] = {
+    "ecological": (17_300, 61_000),
+    "king": (1_700, 5_300),
+    "proportions": (700, 2_900),
+    "bag_size": (1_900, 7_300),
+    "ridge": (1_300, 11_000),
+    "kernel_ridge": (1_300, 3_100, 11_000),
+    "process": (1_300, 3_100, 11_000),
+    "flows": (2_500, 10_000),
+    "dense_flows": (144, 400),
+    "features": (7, 26),
+    "levels": (450, 1_700, 4_300),
+    "rows": (900_000, 3_300_000),
+    "many_levels": (500, 850, 2_300),
+    "order": (17, 33),
+}
+"""Sizes at which nothing was tuned, where foreseen memory is compared with what is taken."""
+
+
 def measure(name: str, size: int) -> dict[str, float]:
     """CPU seconds and bytes of one fit in this process."""
     make, _, sizes = FAMILIES[name]
@@ -330,21 +351,40 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores"
 
 
-def between(names: list[str], repeats: int, out: Path) -> None:
-    """Measure around the switches, and by how much more the cost grew than the size between neighbours."""
-    results = json.loads(out.read_text("utf-8")) if out.exists() else {"families": {}}
-    for name in names or SWITCHES:
-        found = [repeated(name, size, repeats) for size in SWITCHES[name]]
-        for before, after in pairwise(found):
-            after["step"] = round(after["cpu_s"] / max(before["cpu_s"], 0.01) / (after["size"] / before["size"]), 2)
-        print(name, [(f["size"], f["cpu_s"], f.get("step")) for f in found], flush=True)
-        results["families"][name] = {"grows": FAMILIES[name][1], "machine": machine(), "measured": found}
-        results |= {"command": "python benchmarks/growth.py --between", "seed": 0, "threads": 1}
+def run(name: str, sizes: tuple[int, ...], repeats: int, out: Path, command: str) -> None:
+    """Measure one family; what is known is written after every size, so that a run that is cut short keeps it."""
+    for size in sizes:
+        found = repeated(name, size, repeats) | {"machine": machine()}
+        print(name, found, flush=True)
+        results = read(out) | {"command": command, "seed": 0, "threads": 1}
+        merge(results, {"families": {name: {"grows": FAMILIES[name][1], "measured": [found]}}})
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What a file says; nothing where there is none."""
+    return json.loads(path.read_text("utf-8")) if path.exists() else {"families": {}}
+
+
+def merge(results: dict[str, Any], more: dict[str, Any]) -> None:
+    """Put what was measured into results, in the place of the same sizes, and what follows from it."""
+    for name, part in more["families"].items():
+        known = results["families"].setdefault(name, {"measured": []})
+        measured = {m["size"]: m for m in [*known["measured"], *part["measured"]]}
+        known["measured"] = found = [measured[size] for size in sorted(measured)]
+        for before, after in pairwise(found):  # by how much more the cost grew than the size
+            after["step"] = round(after["cpu_s"] / max(before["cpu_s"], 0.01) / (after["size"] / before["size"]), 2)
+        for m in found:
+            m["mib"] = m["bytes"] / 2**20
+            if m.get("foreseen"):
+                m["foreseen_ratio"] = round(m["foreseen"] / m["bytes"], 2)
+        results["families"][name] = known | summarised(name, FAMILIES[name][1], found)
 
 
 def exponent(found: list[dict[str, float]], what: str) -> float:
     """Slope of log `what` on log size over the larger three sizes."""
+    if len(found) < 2:
+        return 1.0
     x, y = (np.log([max(f[key], 1e-3) for f in found[-3:]]) for key in ("size", what))
     return round(float(np.polyfit(x, y, 1)[0]), 2)
 
@@ -369,7 +409,7 @@ def summarised(name: str, grows: str, found: list[dict[str, float]]) -> dict[str
     largest = float(f"{max(reach[limit], last['size']):.1e}")
     return {
         "grows": grows,
-        "measured": [m | {"mib": m["bytes"] / 2**20} for m in found],
+        "measured": found,
         **slopes,
         "largest": largest,
         "limit": {"cpu_s": "an hour", "bytes": "20 GB"}[limit],
@@ -414,6 +454,8 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--between", action="store_true")
+    parser.add_argument("--foreseen", action="store_true")
+    parser.add_argument("--sizes", type=int, nargs="+", help="these sizes alone")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=Path, help="where to write, for parts that are measured elsewhere")
     parser.add_argument("--merge", type=Path, nargs="+", default=[], help="files that --out wrote")
@@ -422,26 +464,20 @@ def main() -> None:
     if given.one:
         print(json.dumps(measure(given.one[0], int(given.one[1]))))
         return
-    if given.between:
-        between(given.names, given.repeats, given.out or BETWEEN)
-        return
-    out = given.out or RESULTS
-    results = json.loads(out.read_text("utf-8")) if out.exists() else {"families": {}}
+    kind = "--between" if given.between else "--foreseen" if given.foreseen else ""
+    out = given.out or {"": RESULTS, "--between": BETWEEN, "--foreseen": FORESEEN}[kind]
+    sizes = {"": {name: found[2] for name, found in FAMILIES.items()}, "--between": SWITCHES, "--foreseen": ODD}[kind]
     for part in given.merge:
-        results["families"] |= json.loads(part.read_text("utf-8"))["families"]
+        results = read(out)
+        merge(results, read(part))
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-    for name in () if given.show or given.page or given.merge else given.names or FAMILIES:
-        _, grows, sizes = FAMILIES[name]
-        found = [repeated(name, size, given.repeats) for size in sizes]
-        print(name, found, flush=True)
-        results["families"][name] = summarised(name, grows, found) | {"machine": machine()}
-        results |= {"command": "python benchmarks/growth.py", "seed": 0, "threads": 1}
-        out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    for name in () if given.show or given.page or given.merge else given.names or sizes:
+        wanted = tuple(given.sizes or sizes[name])
+        run(name, wanted, given.repeats, out, f"python benchmarks/growth.py {kind}".strip())
+    results = read(out)
     if given.page:
-        known = {name: results["families"][name] for name in FAMILIES if name in results["families"]}
-        results["families"] = {
-            name: found | summarised(name, FAMILIES[name][1], found["measured"]) for name, found in known.items()
-        }
+        results["families"] = {name: results["families"][name] for name in FAMILIES if name in results["families"]}
+        merge(results, results)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
         write_page(results)
     show(results)

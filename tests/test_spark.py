@@ -102,6 +102,15 @@ class Status:
     def size(self):
         return 1
 
+    def addJobTag(self, tag):
+        self.tag = tag
+
+    def getConf(self):
+        return {"spark.sumwise.patience": "300"}
+
+    def cancelJobsWithTag(self, tag):
+        self.cancelled = tag
+
 
 def looks(status, n, **options):
     """What is said over so many looks, ten seconds apart by the watch's own count."""
@@ -125,6 +134,26 @@ def test_a_standstill_with_executors_is_said_after_a_minute():
     status.size = lambda: 3
     assert looks(status, 6) == []
     assert "no task for 60 s (2 executors are alive)" in looks(status, 7)[0]
+
+
+def test_work_whose_executors_are_all_lost_is_given_up_and_cancelled_alone():
+    status, sizes = Status(), iter([3, 3] + [1] * 100)
+    status.size = lambda: next(sizes)
+    said, gone = [], []
+    watch = spark.Standstill(status, "sample", say=said.append)
+    answers = iter([False] * 50)
+    watch._over = type("Looks", (), {"wait": lambda self, seconds: gone.append(1) or next(answers)})()
+    watch._watch()
+    assert len(gone) == 31  # the first look sees the stage, thirty more of ten seconds see it stand still
+    assert len(said) == 5
+    assert "lost while they should sample, and none came back in 300 s" in str(watch.given_up)
+    assert status.cancelled == watch.tag
+
+
+def test_executors_that_have_not_come_yet_are_waited_for():
+    status = Status()
+    assert len(looks(status, 100)) == 17
+    assert not hasattr(status, "cancelled")
 
 
 def test_a_stage_that_moves_is_not_a_standstill():

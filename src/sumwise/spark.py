@@ -9,7 +9,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sumwise.extras import require
 
 QUIET = 60.0  # seconds without a finished task after which a warning is issued
 LOOK = 10.0  # seconds between looks; two in a row that find no executor are enough for a warning
+PATIENCE = 600.0  # seconds without any executor after which work that had some is given up
 FAN_IN = 8  # partial results that one task adds up
 
 
@@ -155,10 +156,12 @@ def broken_workers(what: str, session: Any = None) -> Iterator[None]:
     ...     pass
     """
     java, own = require("py4j.protocol", extra="spark"), require("pyspark.errors", extra="spark")
-    with Standstill(session, what):
+    with Standstill(session, what) as watch:
         try:
             yield
         except (java.Py4JError, own.PySparkException) as error:
+            if watch.given_up:
+                raise watch.given_up from None
             lines = [line.strip() for line in str(error).strip().split("\n")]
             absent = [line for line in lines if line.startswith("ModuleNotFoundError")]
             if absent:
@@ -174,6 +177,8 @@ class Standstill:
     """While it is open, say if no task of Spark finishes, and how many executors there are.
 
     The line comes after a minute and again after every further minute; after two looks where no executor is alive.
+    Where all executors were lost and none came back in ten minutes (``spark.sumwise.patience``, in seconds), the work
+    is cancelled, and `given_up` says so. Executors that have not come yet are waited for.
 
     Parameters
     ----------
@@ -192,11 +197,16 @@ class Standstill:
     def __init__(self, session: Any, what: str, seconds: float = QUIET, say: Any = None, look: float = LOOK) -> None:
         self.session, self.what, self.seconds, self.look = session, what, seconds, look
         self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+        self.given_up: DataError | None = None
+        self.tag, self._had = f"sumwise-{id(self):x}", False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Standstill:
         if self.session is not None:
+            with suppress(Exception):  # as below
+                self._had = self._executors() > 0
+            self._tagged("addJobTag")
             self._thread.start()
         return self
 
@@ -204,6 +214,12 @@ class Standstill:
         self._over.set()
         if self.session is not None:
             self._thread.join()
+            self._tagged("removeJobTag")
+
+    def _tagged(self, change: str) -> None:
+        """Mark what this thread asks Spark for, so that it alone can be cancelled."""
+        with suppress(Exception):  # a session without a context, or one that is gone
+            getattr(self.session.sparkContext, change)(self.tag)
 
     def _watch(self) -> None:
         last, still, due = None, 0, self.seconds
@@ -211,7 +227,11 @@ class Standstill:
             try:
                 now = self._finished()
                 still = still + 1 if now == last and now else 0
-                n = self._executors() if still else None
+                n = self._executors()
+                self._had = self._had or n > 0
+                if self._had and n == 0 and still * self.look >= self._patience():
+                    self._give_up(still * self.look)
+                    return
             except Exception:  # the context is gone, which the thread that works reports itself
                 return
             last = now
@@ -220,6 +240,16 @@ class Standstill:
             elif still * self.look >= due or (n == 0 and due == self.seconds and still > 1):
                 self.say(self._line(still * self.look, n))
                 due = still * self.look + self.seconds
+
+    def _patience(self) -> float:
+        return float(self.session.sparkContext.getConf().get("spark.sumwise.patience", str(PATIENCE)))
+
+    def _give_up(self, since: float) -> None:
+        self.given_up = DataError(
+            f"All executors of Spark were lost while they should {self.what}, and none came back in {since:.0f} s.",
+            hint="start workers and run again: a checkpoint resumes. To wait longer set spark.sumwise.patience.",
+        )
+        self.session.sparkContext.cancelJobsWithTag(self.tag)
 
     def _line(self, since: float, n: int | None) -> str:
         cause = "no executor is alive" if n == 0 else f"{n} executors are alive"

@@ -89,3 +89,22 @@ def test_failure_of_a_worker_names_the_missing_package():
     error = engine._failure("[PYTHON_EXCEPTION] An exception\nModuleNotFoundError: No module named 'numba'\n at")
     assert "No module named 'numba'" in str(error)
     assert "counting='sql'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3"', "hadoop-aws"),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "engine='duckdb'"),
+        ("java.net.ConnectException: Call From a to b:8020 failed: Connection refused", "the network and the rights"),
+        ("[PATH_NOT_FOUND] Path does not exist: hdfs://b/x.parquet", "every worker must see it"),
+        ("org.apache.spark.SparkException: Job aborted due to stage failure: ExecutorLostFailure", "own logs say more"),
+        ("java.io.IOException: not a Parquet file", "is it whole"),
+    ],
+)
+def test_failures_of_an_address_have_their_own_hint(said, hint):
+    engine = on_spark.SparkEngine.__new__(on_spark.SparkEngine)
+    engine.what = "the file 's3a://b/x.parquet'"
+    error = engine._failure(f"An error occurred while calling o44.parquet.\n: {said}\n\tat x")
+    assert said in str(error)
+    assert hint in error.hint

@@ -16,9 +16,22 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.spark import spark_session
+from sumwise.spark import Standstill, spark_session
 
 NUMBER = r"^[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+HINTS = (
+    (
+        ("No FileSystem for scheme", "Class org.apache.hadoop.fs."),
+        "Spark reads s3a://, gs://, abfs:// by packages: for s3a:// --packages org.apache.hadoop:hadoop-aws:VERSION, "
+        "that of its Hadoop; or read the address by engine='duckdb'.",
+    ),
+    (("PATH_NOT_FOUND", "FileNotFoundException"), "look at the address; every worker must see it."),
+    (
+        ("ConnectException", "UnknownHost", "Timeout", "AccessDenied", "AccessControl", "Forbidden", "Credentials"),
+        "look at the address, the network and the rights.",
+    ),
+    (("Job aborted", "ExecutorLost", "OutOfMemory", "cancelled"), "the executors' own logs say more."),
+)
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
@@ -170,12 +183,13 @@ class SparkEngine:
     def _guarded(self, work: Any) -> Any:
         errors = require("pyspark.errors", extra="spark")
         java = require("py4j.protocol", extra="spark")
-        try:
-            with warnings.catch_warnings():  # Spark warns of every pandas above 2; nothing here goes through pandas
-                warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-                return work()
-        except (errors.PySparkException, java.Py4JError) as error:
-            raise self._failure(str(error)) from None
+        with Standstill(self.session, "count") as watch:
+            try:
+                with warnings.catch_warnings():  # Spark warns of every pandas above 2; nothing here goes through pandas
+                    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+                    return work()
+            except (errors.PySparkException, java.Py4JError) as error:
+                raise watch.given_up or self._failure(str(error)) from None
 
     def _failure(self, message: str) -> DataError:
         lines = message.strip().split("\n")
@@ -186,7 +200,10 @@ class SparkEngine:
                 hint="install sumwise on the workers, set PYSPARK_PYTHON, or use counting='sql'.",
             )
         first = lines[1].lstrip(": ") if lines[0].startswith("An error occurred") and len(lines) > 1 else lines[0]
-        return DataError(f"{_start(self.what)} can't be read: {first}", hint="is it whole, and of that format?")
+        hint = next(
+            (hint for words, hint in HINTS if any(w in first for w in words)), "is it whole, and of that format?"
+        )
+        return DataError(f"{_start(self.what)} can't be read: {first}", hint=hint)
 
 
 class _Part:
