@@ -75,7 +75,9 @@ def test_from_rows_to_synthetic_rows_nothing_is_copied_and_the_promise_is_stated
     model = MaxEntClassifier(random_state=0).fit(noisy)
     report = model.write_sample(tmp_path / "rows.parquet", 2000, noisy, random_state=0)
     sumwise.save(model, tmp_path / "model.sumwise")
-    assert report.attrs["privacy"].startswith("Differential privacy: epsilon 1, delta 0 (geometric noise")
+    privacy = report.attrs["privacy"]
+    assert privacy.startswith("Differential privacy: epsilon 1, delta 1e-06 (gaussian noise on levels and cut points;")
+    assert "; and epsilon 1, delta 0 (geometric noise;" in privacy
     about = json.loads(pq.read_schema(tmp_path / "rows.parquet").metadata[b"sumwise"])
     assert about["privacy"] == report.attrs["privacy"]
     rows = pd.read_parquet(tmp_path / "rows.parquet")

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from sumwise.aggregate import aggregate
+from sumwise.encoding.rules import Cuts
 from sumwise.errors import DataError
-from sumwise.privacy import Budget, private_encoding, release
+from sumwise.privacy import Budget, PersonBounds, mechanisms, private_encoding, private_levels, release
+from sumwise.privacy.private_levels import even_cuts
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 
@@ -61,20 +63,81 @@ def test_rows_to_released_tables_privately_end_to_end(people):
     tables = aggregate(people, ["age", "town"], "y", encoding=encoding)
     assert tables.provenance.learned == ()
     noisy = release(tables, 0.7, budget=budget)
-    assert budget.spent == pytest.approx(0.9)
+    assert 0.85 < budget.spent < 0.9  # the delta that is left allows the levels' noise less than .2
     assert noisy.encoding == encoding
+    assert [(r["epsilon"], r["delta"]) for r in noisy.provenance.releases] == [(0.2, 5e-7), (0.7, 0.0)]
     with pytest.raises(DataError, match="left"):
         release(tables, 0.2, budget=budget)
 
 
 def test_delta_that_was_spent_is_gone(people):
-    budget = Budget(2.0, 1e-6)
+    budget = Budget(0.5, 1e-6)
     private_encoding(people, {"town": "levels"}, 0.5, 1e-6, budget=budget)
     assert budget.spent == pytest.approx(0.5)
     with pytest.raises(DataError, match="would bring what is spent to inf"):
-        budget.spend(mu=0.01)
-    with pytest.raises(DataError, match="would bring what is spent to inf"):
-        private_encoding(people, {"town": "levels"}, 0.5, 1e-6, budget=budget)
+        private_encoding(people, {"town": "levels"}, 0.1, 1e-6, budget=budget)
+
+
+def test_many_rows_of_one_person_are_no_level():
+    frame = pd.DataFrame({"town": ["Bern"] * 3000 + ["Alp"] * 3000, "id": [*range(3000), *[-1] * 3000]})
+    encoding = private_encoding(frame, {"town": "levels"}, 1.0, 1e-6, budget=None, person="id")
+    assert encoding["town"].levels == ("Bern", "other", "missing")
+    with pytest.raises(DataError, match="names persons, has missing values"):
+        private_encoding(frame.assign(id=np.nan), {"town": "levels"}, 1.0, 1e-6, budget=None, person="id")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_person_changes_no_more_rows_than_stated(seed):
+    """Neighbouring data: whatever rows one person adds, and wherever, others keep theirs."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"id": rng.integers(0, 6, 30), "x": rng.random(30)})
+    kept = private_levels._first_rows(frame, "id", 3)
+    without = private_levels._first_rows(frame[frame["id"] != 2], "id", 3)
+    assert kept[kept["id"] != 2].equals(without)
+    assert len(kept) - len(without) <= 3
+
+
+@pytest.mark.parametrize(("replace", "rows"), [(False, 1), (True, 2)])
+def test_replaced_rows_go_and_come(people, monkeypatch, replace, rows):
+    seen = []
+    monkeypatch.setattr(private_levels, "_private_quantiles", lambda *a: seen.append(a[-1]) or Cuts("age", (1.0,)))
+    spec = {"age": {"kind": "quantiles", "range": [0, 100]}}
+    loss = private_levels.LevelsLoss.of(1.0, 0.0)
+    private_levels.learned_privately(people, spec, loss, PersonBounds(replace=replace), None)
+    assert seen == [rows]
+
+
+@pytest.mark.parametrize("name", ["geometric", "gaussian"])
+def test_a_row_moves_each_histogram_by_one(monkeypatch, name):
+    """Neighbours by brute force: the histograms of a column differ by one in one bin each."""
+    noise, seen = mechanisms.mechanism(name), []
+    monkeypatch.setattr(type(noise), "add", lambda _, values, __: seen.append(values) or values)
+    rng = np.random.default_rng(0)
+    values = pd.Series([*(rng.random(50) * 120), 100.0, np.nan, -5.0])
+    for i in range(len(values)):
+        seen.clear()
+        for column in (values, values.drop(i)):
+            private_levels._private_quantiles(column, "x", {"range": [0, 100], "missing": ""}, noise, 1.0, 1)
+        for whole, less in zip(seen[:3], seen[3:]):
+            assert np.abs(whole - less).sum() == (0 if np.isnan(values[i]) else 1)
+
+
+def test_a_value_that_many_share_has_a_bin_of_its_own():
+    counts = np.r_[900.0, np.zeros(499), np.full(500, 0.2)]
+    assert even_cuts(counts, 5) == [1, 625, 750, 875]
+    assert even_cuts(np.full(10, 7.0), 5) == [2, 4, 6, 8]
+    assert even_cuts(np.array([3.0, 3, 90, 3, 3]), 4) == [2, 3, 4]
+    assert even_cuts(np.zeros(10), 5) == []
+
+
+def test_small_budgets_still_find_the_cuts():
+    """Ten cuts at epsilon .01 of 30,000 rows: an exponential mechanism for each had missed by thousands of ranks."""
+    values = np.random.default_rng(1).normal(50, 15, 30_000)
+    spec = {"x": {"kind": "quantiles", "bins": 10, "range": [0, 100]}}
+    edges = private_encoding(pd.DataFrame({"x": values}), spec, 0.01, 1e-6, budget=None)["x"].edges
+    ranks = [np.mean(values < e) for e in edges]
+    assert len(edges) > 5
+    assert np.diff([0, *ranks, 1]).max() < 0.35
 
 
 @pytest.mark.parametrize(
@@ -85,6 +148,7 @@ def test_delta_that_was_spent_is_gone(people):
         ({"town": "levels"}, {"delta": 0.0}, "need a delta above 0"),
         ({"town": {"kind": "target"}}, {}, "no private form"),
         ({"town": "levels"}, {"epsilon": 1e6}, "promises nothing"),
+        ({"town": "levels"}, {"epsilon": 0}, "must be above 0"),
         ({"town": "words"}, {}, "unknown rule"),
         ({"nowhere": "levels"}, {}, "nowhere"),
     ],

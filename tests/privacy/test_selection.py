@@ -106,6 +106,8 @@ def test_levels_weights_and_budgets_are_enforced(tables):
         release_selected(tables, budget=None, purpose="x")
     with pytest.raises(DataError, match="no delta"):
         release_selected(tables, budget=Budget(1.0))
+    with pytest.raises(DataError, match="counted without weights"):  # a tenth of the noise, otherwise
+        release_selected(tables, budget=None, bounds=PersonBounds(weight=0.1))
 
 
 def test_single_attributes_alone_are_refused():

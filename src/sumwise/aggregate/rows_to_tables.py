@@ -326,8 +326,9 @@ def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
         learned += [a for a in plan.encoding.learned_by(plan.attributes) if a not in learned]
     learned += [plan.label] if plan.label is not None and classes is not None else []
     heaviest = None if plan.max_weight is None else float(plan.max_weight)
+    releases = () if plan.encoding is None else tuple(plan.encoding.releases)
     return Provenance(
-        plan.weight is not None, heaviest, plan.rows_per_person, tuple(learned), withheld=bool(plan.suppress_below)
+        plan.weight is not None, heaviest, plan.rows_per_person, tuple(learned), bool(plan.suppress_below), releases
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,9 +45,9 @@ class Encoding:
     learned : sequence of str, default ()
         Attributes whose levels or cut points were read from rows, without noise. `sumwise.privacy.release` refuses
         these where nobody says that they are public. Equality ignores it.
-    learned : sequence of str, default ()
-        Attributes whose levels or cut points were read from rows, without noise. `sumwise.privacy.release` refuses
-        these where nobody says that they are public. Equality ignores it.
+    releases : sequence of mappings, default ()
+        What levels and cut points that were learned privately cost (`sumwise.privacy.private_encoding`): tables that
+        are counted with the encoding state it in their provenance. It is not kept in the encoding's own file.
 
     Notes
     -----
@@ -72,11 +72,13 @@ class Encoding:
 
     rules: Mapping[str, Any]
     learned: Sequence[str] = ()
+    releases: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
 
     def __post_init__(self):
         if not isinstance(self.rules, Mapping) or not self.rules:
             raise DataError("An encoding needs a rule for one attribute at least.", hint="see Encoding.fit.")
         object.__setattr__(self, "rules", dict(self.rules))
+        object.__setattr__(self, "releases", tuple(dict(r) for r in self.releases))
         for name, rule in self.rules.items():
             if not isinstance(name, str) or not name:
                 raise DataError(f"An attribute's name must be text; got {name!r}.")
@@ -192,7 +194,8 @@ class Encoding:
         for name in wanted:
             self._rule(name)
         needed = set(wanted) | {p for n in wanted if isinstance(self.rules[n], Cross) for p in self.rules[n].of}
-        return Encoding({n: r for n, r in self.rules.items() if n in needed}, [n for n in self.learned if n in needed])
+        learned = [n for n in self.learned if n in needed]
+        return Encoding({n: r for n, r in self.rules.items() if n in needed}, learned, self.releases)
 
     def learned_by(self, attributes: Iterable[str]) -> tuple[str, ...]:
         """Those of some attributes that depend on rows: learned themselves, or a cross of one that was."""

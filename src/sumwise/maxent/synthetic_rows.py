@@ -41,7 +41,7 @@ def privacy_statement(releases: Sequence[Mapping[str, Any]]) -> str:
         return NO_PROMISE
     parts = [
         f"epsilon {r.get('epsilon', float('nan')):g}, delta {r.get('delta', 0.0):g} ({r.get('mechanism', 'unnamed')} "
-        f"noise; neighbouring data: {r.get('neighbours', 'not stated')})"
+        f"noise{' on ' + str(r['of']) if 'of' in r else ''}; neighbouring data: {r.get('neighbours', 'not stated')})"
         for r in releases
     ]
     words = f"Differential privacy: {'; and '.join(parts)}."

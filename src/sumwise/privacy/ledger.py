@@ -20,12 +20,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.tables import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNITS = ("epsilon", "rho", "mu")
 
@@ -117,6 +120,16 @@ def fingerprint(tables: Tables) -> str:
     return digest.hexdigest()
 
 
+def rows_fingerprint(frame: pd.DataFrame) -> str:
+    """A name for rows: the same for copies, in whatever order. It belongs with the rows, never with a release."""
+    from pandas.util import hash_pandas_object
+
+    digest = hashlib.sha256(json.dumps([str(c) for c in sorted(frame.columns)]).encode())
+    keys = hash_pandas_object(frame[sorted(frame.columns)].astype(str), index=False).to_numpy()
+    digest.update(np.sort(keys).tobytes())
+    return digest.hexdigest()
+
+
 @contextmanager
 def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
     """Spend within: data that are released from another ledger, or from a copy, are refused before, noted after."""
@@ -131,7 +144,7 @@ def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
         writable = False
     if not writable:
         warnings.warn(
-            f"Which ledger these tables are released from can't be noted in {str(place)!r}: a copy of their folder "
+            f"Which ledger these data are released from can't be noted in {str(place)!r}: a copy of their folder "
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
@@ -153,7 +166,7 @@ def _refuse_second(first: dict[str, str], path: Path, identity: str) -> None:
         return  # the ledger was moved, with its entries
     why = "a copy of" if first["id"] == identity else "another than"
     raise DataError(
-        f"The ledger {str(path)!r} is {why} the one that these tables were released from, {first['ledger']!r}.",
+        f"The ledger {str(path)!r} is {why} the one that these data were released from, {first['ledger']!r}.",
         hint=f"spend from that one: --budget {first['ledger']!r}. If it is lost, so is the count of what was spent.",
     )
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from sumwise import checks, frames
 from sumwise.encoding import Encoding
@@ -15,12 +17,17 @@ from sumwise.encoding.rules import Cuts, Levels
 from sumwise.encoding.values import factorized, kind_of, numbers_of
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.privacy.accounting import check_promise
+from sumwise.privacy.accounting import check_promise, mu_of_epsilon
 from sumwise.privacy.budget import Budget
-from sumwise.privacy.release import UNSAID
+from sumwise.privacy.ledger import rows_fingerprint
+from sumwise.privacy.mechanisms import GRID, Mechanism, mechanism
+from sumwise.privacy.release import UNSAID, PersonBounds, neighbours
 
-CANDIDATES = 1000  # cut points to choose from, evenly over the range
-FREE = ("cross", "cuts", "hash", "width")
+if TYPE_CHECKING:
+    import pandas as pd
+
+BINS = 1000  # between which cut points are chosen, evenly over the range
+BLOCKS = (100, 10, 1)  # histograms are counted over so many of them each
 
 
 def private_encoding(
@@ -31,6 +38,7 @@ def private_encoding(
     rows_per_person: int = 1,
     budget: Budget | None = UNSAID,
     *,
+    person: str | None = None,
     what: str = "private_encoding",
 ) -> Encoding:
     """Learn an encoding from rows so that its levels and cut points reveal little about any one person.
@@ -48,23 +56,28 @@ def private_encoding(
     epsilon : float > 0
         Privacy loss of all cut points and lists together, shared equally by the attributes that cost any.
     delta : float in [0, 1), default 0
-        Needed above 0 for lists of levels, which share it.
+        Needed above 0 for lists of levels: half of it is shared by their thresholds. With a delta noise is Gaussian,
+        which is far less for many attributes; without one it is geometric.
     rows_per_person : int >= 1, default 1
         The most rows that one person has.
     budget : Budget or None
         Where to take the loss from; it must be said, as in :func:`release`.
+    person : str, optional
+        The column that names persons: the first ``rows_per_person`` rows of each are looked at, and no others.
     what : str
         What the budget's ledger calls it.
 
     Returns
     -------
     Encoding
-        Whose rules count as given, not learned, where tables are released.
+        Whose rules count as given, not learned, where tables are released. Tables that are counted with it state this
+        loss in their provenance, beside that of their own release.
 
     Notes
     -----
-    Quantiles are chosen by OpenDP's private quantile (an exponential mechanism over candidates), lists of levels by its
-    Laplace mechanism with a threshold.
+    Cut points come from a noisy histogram over 1,000 bins of the range and its sums over ten and a hundred of them, so
+    that all cuts of an attribute cost no more than one; a value that many rows share has a bin of its own, and the
+    other cuts go to the rest. Lists of levels are chosen by OpenDP's Gaussian mechanism with a threshold.
 
     Examples
     --------
@@ -79,32 +92,102 @@ def private_encoding(
     >>> 45 < encoding["age"].edges[0] < 60
     True
     """
-    asked = {n: _request(n, a) for n, a in _with_ranges(spec).items()}
     checks.at_least(epsilon, "epsilon", 0, whole_number=False)
     checks.at_least(delta, "delta", 0, whole_number=False)
-    checks.at_least(rows_per_person, "rows_per_person", 1)
+    if epsilon <= 0:
+        raise DataError(f"epsilon is {epsilon!r}; it must be above 0.", hint="smaller means more noise.")
     check_promise(epsilon, delta)
+    loss = LevelsLoss.of(float(epsilon), float(delta))
+    return learned_privately(rows, spec, loss, PersonBounds(rows_per_person), budget, person=person, what=what)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelsLoss:
+    """What levels and cut points cost together: epsilon, or mu of Gaussian noise and delta of thresholds."""
+
+    epsilon: float
+    mu: float | None = None
+    delta: float = 0.0
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float) -> LevelsLoss:
+        """Half of a delta goes to thresholds, half to the noise."""
+        return cls(epsilon, mu_of_epsilon(epsilon, delta / 2), delta / 2) if delta else cls(epsilon)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return mechanism("geometric" if self.mu is None else "gaussian")
+
+    def share(self, parts: int) -> float:
+        """The loss of one of so many equal parts, in the unit of the mechanism."""
+        return (self.epsilon if self.mu is None else self.mu**2 / 2) / parts
+
+    def spend(self, budget: Budget, what: str, data: str, lists: bool) -> None:
+        """Take it from a budget."""
+        unit = {"epsilon": self.epsilon} if self.mu is None else {"mu": self.mu}
+        budget.spend(**unit, what=what, delta=self.delta if lists else 0.0, data=None if budget.path is None else data)
+
+
+def learned_privately(
+    rows: Any,
+    spec: Any,
+    loss: LevelsLoss,
+    bounds: PersonBounds,
+    budget: Budget | None,
+    *,
+    person: str | None = None,
+    what: str = "private_encoding",
+) -> Encoding:
+    """`private_encoding`, with the loss in the units of its mechanism."""
+    asked = {n: _request(n, a) for n, a in _with_ranges(spec).items()}
+    reach = int(bounds.reach)  # rows that come or go; twice a person's own where they are replaced
     if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
         raise DataError("budget is not said.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
     costly = {n: a for n, a in asked.items() if isinstance(a, dict) and a["kind"] in ("quantiles", "levels")}
     lists = [n for n, a in costly.items() if a["kind"] == "levels"]
-    if lists and not delta > 0:
+    if lists and not loss.delta > 0:
         raise DataError(
             f"The levels of {lists[0]!r} need a delta above 0.", hint="as 1e-6; or give them: values=[...]."
         )
-    frame = frames.to_pandas(rows, tuple(dict.fromkeys(a.get("column", n) for n, a in costly.items())))
+    wanted = dict.fromkeys([*(a.get("column", n) for n, a in costly.items()), *([person] if person else [])])
+    frame = frames.to_pandas(rows, tuple(wanted))
     if costly and budget is not None:
-        budget.spend(epsilon, what=what, delta=delta if lists else 0.0)
-    share, rules = epsilon / max(len(costly), 1), {}
+        loss.spend(budget, what, rows_fingerprint(frame), bool(lists))
+    frame = _first_rows(frame, person, bounds.rows)
+    share, rules = loss.share(max(len(costly), 1)), {}
     for name, a in asked.items():
         column = a.get("column", name) if isinstance(a, dict) else name
         if name not in costly:
             rules[name] = fitted_rule(name, a, _NoRows())
         elif a["kind"] == "levels":
-            rules[name] = _private_levels(frame[column], column, a, share, delta / len(lists), rows_per_person)
+            rules[name] = _private_levels(frame[column], column, a, share, loss.delta / len(lists), reach)
         else:
-            rules[name] = _private_quantiles(frame[column], column, a, share, rows_per_person)
-    return Encoding(rules)
+            rules[name] = _private_quantiles(frame[column], column, a, loss.mechanism, share, reach)
+    return Encoding(rules, releases=[_promise(loss, bool(lists), bounds)] if costly else ())
+
+
+def _first_rows(frame: pd.DataFrame, person: str | None, most: int) -> pd.DataFrame:
+    """The first rows of each person: whatever others have, they stay the same."""
+    if person is None:
+        return frame
+    if frame[person].isna().to_numpy().any():
+        raise DataError(
+            f"Column {person!r}, which names persons, has missing values.",
+            hint="leave such rows out: whose they are decides how much one person can change.",
+        )
+    return frame.loc[(frame.groupby(person, sort=False).cumcount() < most).to_numpy()]
+
+
+def _promise(loss: LevelsLoss, lists: bool, bounds: PersonBounds) -> dict[str, Any]:
+    """What the tables that are counted with the encoding state of it."""
+    whole = 2 * loss.delta if lists else loss.delta
+    return {
+        "mechanism": loss.mechanism.name,
+        "of": "levels and cut points",
+        "epsilon": loss.epsilon,
+        "delta": whole if loss.mu is not None else 0.0,
+        "neighbours": neighbours(bounds),
+    }
 
 
 class _NoRows:
@@ -120,7 +203,7 @@ def _with_ranges(spec: Any) -> dict[str, Any]:
     for name, a in spec.items() if isinstance(spec, Mapping) else ():
         given = dict(a) if isinstance(a, Mapping) else a
         if isinstance(given, dict):
-            extra[name] = {k: given.pop(k) for k in ("range", "values", "candidates") if k in given}
+            extra[name] = {k: given.pop(k) for k in ("range", "values") if k in given}
         plain[name] = given
     asked = parsed_spec(plain if isinstance(spec, Mapping) else spec)
     return {n: {**a, **extra.get(n, {})} if isinstance(a, dict) else a for n, a in asked.items()}
@@ -155,48 +238,62 @@ def _range(name: str, a: dict) -> tuple[float, float]:
     return float(given[0]), float(given[1])
 
 
-def _private_quantiles(column: Any, name: str, a: dict, epsilon: float, rows: int) -> Cuts:
+def _private_quantiles(column: Any, name: str, a: dict, noise: Mechanism, loss: float, rows: int) -> Cuts:
     low, high = _range(name, a)
     bins = checks.at_least(a.get("bins", 10), "bins", 2)
     values = numbers_of(column, name)
     values = np.clip(values[~np.isnan(values)], low, high)
-    dp = require("opendp.prelude", extra="privacy")
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.symmetric_distance()
-    candidates = np.linspace(low, high, int(a.get("candidates", CANDIDATES)) + 1).tolist()
-    each = epsilon / (bins - 1)
-    edges = []
-    for k in range(1, bins):
-
-        def made(scale: float, alpha: float = k / bins) -> Any:
-            return dp.m.make_private_quantile(*space, dp.max_divergence(), candidates, alpha, scale)
-
-        scale = float(made(1.0).map(rows)) / each * (1 + 1e-9)
-        measurement = made(scale)
-        if float(measurement.map(rows)) > each * (1 + 1e-6):
-            raise DataError(f"The quantiles of {name!r} would cost more than epsilon {each:g}.", hint="report this.")
-        edges.append(float(measurement(values.tolist())))
-    inner = sorted({e for e in edges if low < e < high})
-    return Cuts(name, tuple(inner), a["missing"] or None)
+    fine = np.minimum((values - low) / (high - low) * BINS, BINS - 1).astype(int)
+    scale = noise.scale(float(rows), loss / len(BLOCKS))  # a row is in one bin of each histogram
+    noisy = {}
+    for size in BLOCKS:
+        counts = np.bincount(fine // size, minlength=BINS // size).astype(float)
+        noisy[size] = noise.add(counts, scale)
+    counts = noisy[BLOCKS[0]]
+    for size, parent in zip(BLOCKS[1:], BLOCKS):  # parts add up to their whole, which has less noise than their sum
+        parts = noisy[size].reshape(-1, parent // size)
+        counts = (parts + (counts - parts.sum(axis=1))[:, None] / parts.shape[1]).ravel()
+    edges = low + (high - low) / BINS * np.array(even_cuts(counts, bins))
+    return Cuts(name, tuple(edges.tolist()), a["missing"] or None)
 
 
-def _private_levels(column: Any, name: str, a: dict, epsilon: float, delta: float, rows: int) -> Levels:
+def even_cuts(counts: np.ndarray, bins: int) -> list[int]:
+    """Places between bins of a noisy histogram that make parts of about equal counts, at most so many.
+
+    A bin with more than its part stays alone, and what is left is shared by the parts that are left.
+    """
+    totals = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(counts)]))
+    cuts: list[int] = []
+    start = 0
+    while len(cuts) < bins - 1:
+        each = (totals[-1] - totals[start]) / (bins - len(cuts))
+        place = int(np.searchsorted(totals, totals[start] + each))
+        if place - start > 1 and totals[place] - totals[start] > 1.5 * each:  # a heavy bin begins a part
+            place -= 1
+        if each <= 0 or place >= len(counts):
+            break
+        cuts.append(place)
+        start = place
+    return cuts
+
+
+def _private_levels(column: Any, name: str, a: dict, rho: float, delta: float, rows: int) -> Levels:
     codes, values = factorized(column)
     kind_of(tuple(values), name)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     dp = require("opendp.prelude", extra="privacy")
     dp.enable_features("contrib")
     domain = dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64"))
-    metric = dp.l01inf_distance(dp.absolute_distance(T="i64"))
-    scale = rows / epsilon * (1 + 1e-9)
-    threshold = rows + math.ceil(scale * math.log(rows / (2 * delta))) + 1
+    metric = dp.l02inf_distance(dp.absolute_distance(T="i64"))
+    scale = mechanism("gaussian").scale(float(rows), rho)
+    threshold = rows + math.ceil(-scale * ndtri(delta / rows))
 
     def made(limit: int) -> Any:
-        return dp.m.make_laplace_threshold(domain, metric, scale=scale, threshold=limit)
+        return dp.m.make_gaussian_threshold(domain, metric, scale=scale * GRID, threshold=limit * GRID)
 
-    while made(threshold).map((rows, rows, rows))[1] > delta:
-        threshold += max(1, int(scale))
-    kept = made(threshold)({i: int(n) for i, n in enumerate(counts)})
+    while made(threshold).map((rows, rows * GRID, rows * GRID))[1] > delta:
+        threshold += max(1, int(0.01 * scale))
+    kept = made(threshold)({i: int(n) * GRID for i, n in enumerate(counts)})
     found = sorted((values[i] for i in kept), key=lambda v: (str(type(v)), v))
     most = a.get("max_levels")
     if most is not None and len(found) > int(most):

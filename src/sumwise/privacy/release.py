@@ -134,15 +134,11 @@ class ReleasePlan:
 
     def describe(self) -> dict[str, Any]:
         """The facts: mechanism, what one person can change and why, loss, range of scales."""
-        b = self.bounds
-        rows = "1 row" if b.rows == 1 else f"{b.rows} rows"
-        weight = "" if b.weight is None else f", of weight up to {b.weight:g}"
-        relation = "replaced by others" if b.replace else "added or removed"
         return {
             "mechanism": self.mechanism.name,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "neighbours": f"up to {rows} of one person{weight}, {relation}",
+            "neighbours": neighbours(self.bounds),
             "tables": len(self.attributes),
             "sensitivity": f"{'L1' if self.mechanism.pure else 'L2'}, per table, of the counts by cell and class",
             "largest sensitivity": max(self.sensitivities),
@@ -181,6 +177,13 @@ class ReleasePlan:
     def _facts(self) -> dict[str, Any]:
         facts = self.describe()
         return {k: facts[k] for k in ("mechanism", "epsilon", "delta", "tables", "largest sensitivity", "scales")}
+
+
+def neighbours(bounds: PersonBounds) -> str:
+    """Which data sets the promise can't distinguish, in words."""
+    rows = "1 row" if bounds.rows == 1 else f"{bounds.rows} rows"
+    weight = "" if bounds.weight is None else f", of weight up to {bounds.weight:g}"
+    return f"up to {rows} of one person{weight}, {'replaced by others' if bounds.replace else 'added or removed'}"
 
 
 def plan_release(
@@ -311,7 +314,7 @@ def release(
     Geometric(scale=1)
     """
     plan = plan_release(tables, epsilon, delta, mechanism, bounds, split, public_levels=public_levels)
-    _check_weights(tables, plan)
+    check_weights(tables, plan)
     if budget is UNSAID:
         raise DataError(
             "budget is not said, so nothing would keep this release from being repeated.",
@@ -381,6 +384,11 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
             "The tables were counted with weights; bounds don't say how large a weight can be.",
             hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",
         )
+    if known.weighted is False and given.weight is not None and given.weight < 1:
+        raise DataError(
+            f"bounds say that weights are at most {given.weight:g}, and rows were counted without weights.",
+            hint="rows without weights count 1 each: leave weight out.",
+        )
     if known.rows_per_person is not None and given.rows < known.rows_per_person:
         raise DataError(
             f"bounds say {given.rows} rows of one person; up to {known.rows_per_person} were counted.",
@@ -440,7 +448,8 @@ def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
         )
 
 
-def _check_weights(tables: Tables, plan: ReleasePlan) -> None:
+def check_weights(tables: Tables, plan: ReleasePlan) -> None:
+    """Refuse a bound on weights below 1 where rows seem to count 1 each."""
     if plan.bounds.weight is None or plan.bounds.weight >= 1:
         return
     if any(np.any(t.counts != np.floor(t.counts)) for t in tables):

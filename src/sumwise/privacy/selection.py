@@ -17,7 +17,7 @@ from sumwise.privacy.accounting import rho_of_epsilon
 from sumwise.privacy.budget import Budget
 from sumwise.privacy.class_forest import ClassForest
 from sumwise.privacy.ledger import fingerprint
-from sumwise.privacy.release import UNSAID, PersonBounds, plan_release
+from sumwise.privacy.release import UNSAID, PersonBounds, check_weights, plan_release
 from sumwise.progress import Progress
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -92,6 +92,7 @@ def release_selected(
     checks.choice(method, "method", METHODS)
     checks.choice(purpose, "purpose", PURPOSES)
     plan = plan_release(tables, epsilon, delta, "gaussian", bounds, public_levels=public_levels)
+    check_weights(tables, plan)
     if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
         raise DataError("budget is not said.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
     exact = ExactCounts(tables)

@@ -202,8 +202,11 @@ def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
     assert "Alp" not in (tmp_path / "noisy" / "encoding.json").read_text()
     with open("people.parquet.budget.json") as file:
         assert [e["what"] for e in json.load(file)["entries"]] == ["levels of people.parquet", "release to noisy"]
-    assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "again"]) == 2
-    assert not os.path.exists("again")
+    losses = [(r.get("of"), r["delta"]) for r in noisy.provenance.releases]
+    assert losses == [("levels and cut points", pytest.approx(2e-7)), (None, pytest.approx(9e-7))]
+    for other in ([], ["--budget", "other.json"]):  # spent, or another than the first
+        assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "again", *other]) == 2
+    os.remove(".other.json.lock")
     assert sorted(os.listdir()) == [".people.parquet.budget.json.lock", "noisy", "people.parquet",
                                     "people.parquet.budget.json", "rules.toml"]  # fmt: skip
 

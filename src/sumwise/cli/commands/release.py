@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
@@ -26,7 +27,7 @@ def command(
     order: Annotated[int, typer.Option(help="With --rows: count every subset of this many attributes.")] = 2,
     person: Annotated[str | None, typer.Option(help="With --rows: column that names persons.")] = None,
     level_share: Annotated[
-        float, typer.Option(help="With --rows: share of epsilon and delta for cut points and levels.")
+        float, typer.Option(help="With --rows: share of the budget for cut points and levels.")
     ] = 0.1,
     select: Annotated[
         str | None, typer.Option(help="Choose pairs privately: adaptive or tree (gaussian noise).")
@@ -97,12 +98,11 @@ def command(
         return
     with new_folder(out or "", reserve=2**24) as building:
         ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
-        spent = 0.0 if encode is None else level_share
-        encoding = _private_encoding(rows, encode, options, spent, ledger)
+        levels, rest = options.split(0.0 if encode is None else level_share)
+        encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
         bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
         attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
         exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=1)
-        rest = options.with_share(1.0 - spent)
         arithmetic, facts = rest.planned(exact)
         rest.write(exact, ledger, building, out or "", facts, cells)
     _show(arithmetic, facts, out, json)
@@ -121,9 +121,32 @@ class Release:
     public_levels: bool
     select: str | None
 
-    def with_share(self, share: float) -> Release:
-        """The same release with a share of its epsilon and delta."""
-        return replaced(self, epsilon=self.epsilon * share, delta=self.delta * share)
+    def split(self, share: float) -> tuple[Any, Release]:
+        """The loss of levels and cut points, by their share of the budget, and the release that has the rest.
+
+        Gaussian noise: shares of the squared mu (of rho, where tables are chosen), as its losses add up, and of delta.
+        """
+        from sumwise.errors import DataError
+        from sumwise.privacy import accounting
+        from sumwise.privacy.private_levels import LevelsLoss
+
+        if not 0 <= share < 1:
+            raise DataError(f"--level-share is {share:g}.", hint="give a number between 0 and 1, as 0.1.")
+        if not share:
+            return None, self
+        if (self.select is None and self.mechanism != "gaussian") or not self.delta:
+            rest = replaced(self, epsilon=self.epsilon * (1 - share), delta=0.0)
+            return LevelsLoss.of(self.epsilon * share, self.delta), rest
+        delta = self.delta * (1 - share)
+        if self.select is None:
+            whole = accounting.mu_of_epsilon(self.epsilon, delta) ** 2 / 2
+            left = accounting.epsilon_of_mu(math.sqrt(2 * whole * (1 - share)), delta)
+        else:
+            whole = accounting.rho_of_epsilon(self.epsilon, delta)
+            left = accounting.epsilon_of_rho(whole * (1 - share), delta)
+        mu, threshold = math.sqrt(2 * whole * share), self.delta * share
+        levels = LevelsLoss(accounting.epsilon_of_mu(mu, threshold), mu, threshold)
+        return levels, replaced(self, epsilon=left * (1 - 1e-9), delta=delta)
 
     def planned(self, exact: Any) -> tuple[Any, dict[str, Any]]:
         """The arithmetic of a release, and its facts."""
@@ -150,11 +173,14 @@ class Release:
         write_into(noisy, building, facts, cells)
 
 
-def _private_encoding(rows: str, encode: str | None, options: Release, share: float, ledger: Any) -> Any:
+def _private_encoding(
+    rows: str, encode: str | None, options: Release, levels: Any, person: str | None, ledger: Any
+) -> Any:
     import tomllib
 
     from sumwise.errors import DataError
-    from sumwise.privacy import private_encoding
+    from sumwise.privacy import PersonBounds
+    from sumwise.privacy.private_levels import learned_privately
     from sumwise.readers.files import open_sheet
 
     if encode is None:
@@ -165,10 +191,8 @@ def _private_encoding(rows: str, encode: str | None, options: Release, share: fl
         raise DataError(f"The file {encode!r} can't be read: {error}.") from None
     spec = {n: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for n, rule in spec.items()}
     frame = open_sheet(rows, None, None).frame
-    delta = options.delta * share
-    return private_encoding(
-        frame, spec, options.epsilon * share, delta, options.rows or 1, ledger, what=f"levels of {Path(rows).name}"
-    )
+    bounds, what = PersonBounds(options.rows or 1, replace=options.replace), f"levels of {Path(rows).name}"
+    return learned_privately(frame, spec, levels, bounds, ledger, person=person, what=what)
 
 
 def _columns(rows: str, *others: str | None) -> list[str]:
