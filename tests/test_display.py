@@ -1,9 +1,13 @@
 """How objects show themselves: facts as text, findings in a notebook."""
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 
+import sumwise
 from sumwise import Bags, Contests, Domain, Margins, Table, Tables, synthetic
 from sumwise.display import facts_html, facts_text, finding_html, shortened
 
@@ -47,10 +51,14 @@ def results():
     """A result of each kind, and words that its finding has."""
     from sumwise.aggregate import CountPlan
     from sumwise.collective import Counts, CountsOverTime, Places, Tracks
+    from sumwise.datasets import Election
     from sumwise.ecological import EcologicalEM, turnout, voting_patterns
     from sumwise.maxent import can_support
+    from sumwise.noise import Laplace, Poisson
     from sumwise.privacy import Budget, plan_release
     from sumwise.proportions import Bootstrap, MeanMap, identifiability, merge_regions, subgroups
+    from sumwise.report import Summary
+    from sumwise.splitters import BagKFold
 
     m = margins()
     est = EcologicalEM().fit(m)
@@ -87,6 +95,11 @@ def results():
         "bootstrap": (Bootstrap((model, model), 1), "2 fits to bags drawn with replacement; 1 stopped before"),
         "regions": (merge_regions({"a": [1, 1, 2], "b": [1, 2, 2]}, "a", "b"), "1 regions of whole areas: 2 by a and"),
         "count plan": (CountPlan("r.csv", ["a", "b", "<c>"], "y"), "3 tables over a, b, &lt;c&gt;, with sums of y."),
+        "noise": (Laplace(2.0), "The standard deviation of an observation is 2.83 at a true count of 10, 2.83 at 100"),
+        "more noise": (Poisson([0.5, 1.0]), "is 2.24 to 3.16 at a true count of 10"),
+        "splitter": (BagKFold(4), "BagKFold, 4 folds of whole bags."),
+        "data set": (Election("<toy>", Margins([[3, 1]], [[2, 2]])), "&lt;toy&gt;"),
+        "summary": (Summary("Votes", "ecological", "King", ["All <is> known."]), "All &lt;is&gt; known."),
         "generated": (synthetic.xor(100, random_state=0), "Generated data (Xor) with the truth behind them."),
     }
 
@@ -95,3 +108,15 @@ def results():
 def test_results_show_their_finding_in_a_notebook():
     for name, (value, words) in results().items():
         assert words in value._repr_html_(), (name, value._repr_html_())
+
+
+def test_every_public_class_shows_itself_in_a_notebook():
+    """Containers, results, noise models, records: all but estimators, which scikit-learn shows, and errors."""
+    names = ["noise", "splitters", "encoding", "readers", "aggregate", "privacy", "metrics", "diagnostics", "datasets"]
+    names += ["report", "synthetic", "ecological", "proportions", "distribution", "collective", "maxent"]
+    without = set()
+    for module in [sumwise, *(importlib.import_module(f"sumwise.{name}") for name in names)]:
+        for value in (getattr(module, name) for name in module.__all__):
+            if isinstance(value, type) and not issubclass(value, (Exception, BaseEstimator)):
+                without |= set() if hasattr(value, "_repr_html_") else {value.__name__}
+    assert without == set()

@@ -63,6 +63,17 @@ QUERIES = {
     "jupyter notebook": ["glossary"],
     "license": ["glossary"],
     "how to cite": ["glossary"],
+    "gravity model": ["glossary"],
+    "mobile phone towers": ["tutorials/tower-counts"],
+    "what does low confidence mean": ["how-to/solve-problems"],
+    "percentages instead of counts": ["how-to/solve-problems", "how-to/read-your-files"],
+    "r package eiPack": ["how-to/coming-from-ei-packages"],
+    "screen reader": ["how-to/use-the-app"],
+    "dark mode": ["how-to/use-the-app"],
+    "error message totals disagree": ["how-to/solve-problems"],
+    "FAQ": ["how-to/solve-problems"],
+    "install": ["how-to/solve-problems", "tutorials/first-steps"],
+    "memory error": ["how-to/solve-problems", "explanation/scale"],
     "geopandas": ["how-to/map-a-migration", "glossary"],
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-__all__ = ["facts_html", "facts_text", "finding_html", "shortened"]
+__all__ = ["facts_html", "facts_text", "finding_html", "record_html", "shortened"]
 
 
 def shortened(items: Any, most: int = 6) -> str:
@@ -64,6 +64,30 @@ def finding_html(words: str, frame: Any = None, most: int = 40) -> str:
         return paragraphs
     table = frame.head(most).to_html(index=False, escape=True, border=0, float_format=lambda x: f"{x:,.4g}")
     return paragraphs + table + (f"<p>... {len(frame):,} in all.</p>" if len(frame) > most else "")
+
+
+def record_html(record: Any) -> str:
+    """Return what a record of several parts holds, one row per part: sizes in place of arrays and frames.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> import numpy as np
+    >>> from sumwise.display import record_html
+    >>> "array of 2 x 3" in record_html(make_dataclass("Split", ["y"])(np.zeros((2, 3))))
+    True
+    """
+    parts = record.__dataclass_fields__ if hasattr(record, "__dataclass_fields__") else vars(record)
+    shown = {name: getattr(record, name) for name in parts if not name.startswith("_")}
+    return facts_html(type(record).__name__, {name: _part(value) for name, value in shown.items() if value is not None})
+
+
+def _part(value: Any) -> Any:
+    if hasattr(value, "columns") and hasattr(value, "iloc"):
+        return f"{len(value):,} rows: {shortened(value.columns)}"
+    if getattr(value, "ndim", 0):
+        return f"array of {' x '.join(f'{n:,}' for n in value.shape)}"
+    return shortened(value) if isinstance(value, dict) else value
 
 
 def _text(value: Any) -> str:

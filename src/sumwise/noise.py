@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 
 __all__ = ["Exact", "Gaussian", "Geometric", "Laplace", "NegativeBinomial", "Noise", "Poisson", "Summed"]
@@ -82,6 +83,17 @@ class Noise(ABC):
     def __repr__(self) -> str:
         shown = [f"{f.name}={_scale_text(getattr(self, f.name))}" for f in fields(self)]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        errors = []
+        for true in (10.0, 100.0, 1000.0):
+            sd = np.sqrt(self.variance(true))
+            low, high = (f"{value:.3g}" for value in (np.min(sd), np.max(sd)))
+            errors.append(low if low == high else f"{low} to {high}")
+        return finding_html(
+            f"{self!r}: how observed counts differ from true ones. The standard deviation of an observation is "
+            f"{errors[0]} at a true count of 10, {errors[1]} at 100, {errors[2]} at 1,000."
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the kind of noise and its parameters."""

@@ -11,6 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 
 __all__ = ["BagKFold", "SpatialBagKFold", "StratifiedBagKFold"]
@@ -62,6 +63,10 @@ class BagKFold(BaseCrossValidator):
         folds = self._folds(X, y, rng)
         for fold in range(self.n_splits):
             yield self._training(folds, fold), np.flatnonzero(folds == fold)
+
+    def _repr_html_(self) -> str:
+        first = (type(self).__doc__ or "").strip().split("\n")[0]
+        return finding_html(f"{type(self).__name__}, {self.n_splits} folds of whole bags. {first}")
 
     def _folds(self, bags: Any, counts: Any, rng: np.random.Generator) -> np.ndarray:
         del counts

@@ -24,7 +24,7 @@ AXE = Path(os.environ.get("SUMWISE_BROWSER", "")) / "node_modules" / "axe-core" 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-background-networking"]
 FLAGS += ["--disable-component-update"]
-LONG = 180_000  # milliseconds, for busy machines
+LONG = 900_000  # milliseconds: longer than all tests may take in .ci/browser, so that no wait fails on a busy machine
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),

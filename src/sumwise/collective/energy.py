@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.display import record_html
 from sumwise.errors import DataError
 from sumwise.table import attribute_names
 
@@ -40,6 +41,8 @@ class Energy:
     attributes: tuple[str, ...]
     function: Callable[[np.ndarray], tuple[float, np.ndarray]]
     convex: bool = False
+
+    _repr_html_ = record_html
 
     def __init__(
         self, attributes: Any, function: Callable[[np.ndarray], tuple[float, np.ndarray]], convex: bool = False

@@ -11,6 +11,7 @@ from sumwise import checks
 from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.realisations import Realisations
+from sumwise.display import record_html
 from sumwise.errors import DataError
 from sumwise.memory import check_fits
 from sumwise.noise import Poisson
@@ -47,6 +48,8 @@ class FreeTables:
 
     shared: bool = True
     penalty: float = 0.01
+
+    _repr_html_ = record_html
 
     def __post_init__(self):
         checks.choice(self.shared, "shared", (True, False))

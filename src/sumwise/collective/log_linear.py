@@ -12,6 +12,7 @@ from sumwise import checks
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.kernels.transition_softmax import fit_rows, loss_and_slope, row_log_probabilities
 from sumwise.collective.realisations import Realisations
+from sumwise.display import record_html
 from sumwise.errors import DataError
 
 __all__ = ["LogLinear"]
@@ -53,6 +54,8 @@ class LogLinear:
     start: Any = None
     targets: Any = None
     ridge: float = 0.0
+
+    _repr_html_ = record_html
 
     def __post_init__(self):
         given = self.features

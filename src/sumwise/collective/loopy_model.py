@@ -14,6 +14,7 @@ from sumwise.collective.kernels.belief import Forest
 from sumwise.collective.kernels.loopy_bp import Edges, LoopyProblem, LoopySolution, loopy_counts
 from sumwise.collective.layout import Layout
 from sumwise.collective.potentials import read_potentials
+from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
@@ -59,6 +60,8 @@ class LoopyModel:
     """
 
     batch = None  # one model at a time
+
+    _repr_html_ = record_html
 
     def __init__(self, domain: Domain, edges: Sequence[tuple[str, str]], log_potentials: Mapping | None = None) -> None:
         if not isinstance(domain, Domain):

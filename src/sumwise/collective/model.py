@@ -13,6 +13,7 @@ from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import to_host
 from sumwise.collective.kernels.population import assign_individuals, log_probability, sample_tables
 from sumwise.collective.layout import Layout
+from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 
@@ -21,6 +22,8 @@ class PopulationModel:
     """Base of `TreeModel` and `GraphModel`; a subclass says how its tables are laid out."""
 
     domain: Domain
+
+    _repr_html_ = record_html
 
     def layout(self, tables: Any = ()) -> Layout:
         """Return the forest in which every set of attributes in `tables` is a node."""

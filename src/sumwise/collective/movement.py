@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.places import Places
+from sumwise.display import record_html
 
 __all__ = ["Movement"]
 
@@ -49,6 +50,8 @@ class Movement:
     scale: float = 1.0
     attraction: float = 0.0
     memory: float = 0.0
+
+    _repr_html_ = record_html
 
     def __post_init__(self):
         checks.finite(self.stay, "stay", ndim=0)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sumwise.datasets.store import entry, read_csv, verified
+from sumwise.display import record_html
 
 __all__ = ["Blackbirds", "blackbirds"]
 
@@ -42,6 +43,8 @@ class Blackbirds:
     abundance: pd.DataFrame
     bands: pd.DataFrame
     outlines: dict[str, Any] = field(repr=False)
+
+    _repr_html_ = record_html
 
 
 def blackbirds() -> Blackbirds:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from sumwise.datasets.records import LabelledBags, Microdata, labelled_bags
 from sumwise.datasets.store import check_frame, entry, read_csv, verified
+from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import UnknownName
 
@@ -64,6 +65,8 @@ class Adult:
     train: pd.DataFrame = field(repr=False)
     test: pd.DataFrame = field(repr=False)
     label: str = "income"
+
+    _repr_html_ = record_html
 
     @property
     def y_train(self):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import record_html
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
@@ -48,6 +49,8 @@ class Election:
     cells: np.ndarray | None = None
     total: np.ndarray | None = None
     frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+
+    _repr_html_ = record_html
 
     @property
     def shares(self) -> np.ndarray | None:
@@ -125,6 +128,8 @@ class LabelledBags:
     classes: tuple[Any, ...]
     rows: np.ndarray
 
+    _repr_html_ = record_html
+
 
 @dataclass(frozen=True)
 class Split:
@@ -153,6 +158,8 @@ class Split:
     test_bags: Bags
     test_y: np.ndarray
     classes: tuple[str, ...] = ()
+
+    _repr_html_ = record_html
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,8 @@ class Microdata:
     bag: str
     weight: str | None = None
     dictionary: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    _repr_html_ = record_html
 
     def hide(self, label: str, features: list[str], bag: str | None = None, weighted: bool = False) -> LabelledBags:
         """Hide one column as the label and sum it by bag.

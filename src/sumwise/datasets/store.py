@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from sumwise.display import record_html
 from sumwise.errors import DataError, UnknownName
 
 __all__ = ["Entry", "File", "catalogue", "folders", "present"]
@@ -39,6 +40,8 @@ class File:
     rows: int | None = None
     columns: tuple[str, ...] | None = None
 
+    _repr_html_ = record_html
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -57,6 +60,8 @@ class Entry:
     licence: str
     source: str
     files: tuple[File, ...]
+
+    _repr_html_ = record_html
 
     @property
     def present(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sumwise import checks
+from sumwise.display import record_html
 from sumwise.errors import DataError
 
 __all__ = ["SolverOptions"]
@@ -90,6 +91,8 @@ class SolverOptions:
     shrink_large: bool = True
     preset: str | None = None
     master: str | None = None
+
+    _repr_html_ = record_html
 
     def __post_init__(self) -> None:
         checks.choice(self.solver, "solver", ("auto", "steps", "lbfgs"))

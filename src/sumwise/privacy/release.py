@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.display import facts_text, finding_html
+from sumwise.display import facts_text, finding_html, record_html
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Noise, Summed
 from sumwise.privacy import mechanisms
@@ -53,6 +53,8 @@ class PersonBounds:
     rows: int = 1
     weight: float | None = None
     replace: bool = False
+
+    _repr_html_ = record_html
 
     def __post_init__(self):
         checks.at_least(self.rows, "rows", 1)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.display import facts_text
+from sumwise.display import facts_text, record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
@@ -70,6 +70,8 @@ class BirdFlow:
     metadata: dict = field(default_factory=dict)
     dynamic_mask: np.ndarray | None = None
     distances: np.ndarray | None = None
+
+    _repr_html_ = record_html
 
     def __post_init__(self):
         missing = [name for name in GEOMETRY if name not in self.geom]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sumwise.display import finding_html
 from sumwise.report.rounding import cell, finding_digits, span
 
 __all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "links", "note", "plain", "table", "text"]
@@ -248,6 +249,9 @@ class Summary:
     sections: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     checked: list[str] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        return finding_html("\n".join([self.title, *self.lead, *(found["what"] for found in self.findings)]))
 
     def add(self, section: str, *blocks: dict[str, Any] | None) -> None:
         """Put blocks at the end of a section; None is left out."""

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sumwise.display import record_html
 from sumwise.synthetic.draws import logistic
 
 __all__ = ["BLOCK", "RowModel"]
@@ -54,6 +55,8 @@ class RowModel:
     terms: tuple[tuple[tuple[int, np.ndarray], ...], ...]
     intercept: float
     seed: tuple[int, ...]
+
+    _repr_html_ = record_html
 
     @classmethod
     def draw(
