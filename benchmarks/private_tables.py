@@ -222,10 +222,10 @@ def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
     return float(np.mean(found))
 
 
-def scores(tables: Tables, noisy: Tables, test: pd.DataFrame, y: np.ndarray, seed: int, options: dict) -> dict:
+def scores(task: Task, noisy: Tables, seed: int, penalty_mu: float, options: dict) -> dict:
     """Fit a classifier to released tables and score it."""
-    begin = time.process_time()
-    model = MaxEntClassifier(random_state=seed, options=SolverOptions(**options)).fit(noisy)
+    begin, (tables, _, test, y) = time.process_time(), task
+    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=seed, options=SolverOptions(**options)).fit(noisy)
     p = model.predict_proba(test)[:, 1]
     return {
         "nllh": round(float(nllh(y, p)), 4),
@@ -275,6 +275,7 @@ def main() -> None:
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
     parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
+    parser.add_argument("--penalty-mu", type=float, default=1.0)
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
@@ -283,6 +284,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore", NotConverged)
     tables, test, y, codes = load(arguments.data, arguments.attributes, arguments.columns, arguments.simulated)
+    task = Task(tables, codes, test, y)
     kept = json.loads(arguments.out.read_text())["draws"] if arguments.out.exists() else []
     for draw in range(arguments.first, arguments.first + arguments.draws):
         for epsilon in arguments.epsilon:
@@ -291,10 +293,10 @@ def main() -> None:
                 name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
                 line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
                 if way == "aim":
-                    kept.append(line | aim(Task(tables, codes, test, y), epsilon, draw, arguments.mbi))
+                    kept.append(line | aim(task, epsilon, draw, arguments.mbi))
                 else:
                     noisy = released(tables, way, epsilon, draw, arguments.simulated)
-                    kept.append(line | scores(tables, noisy, test, y, draw, json.loads(arguments.options)))
+                    kept.append(line | scores(task, noisy, draw, arguments.penalty_mu, json.loads(arguments.options)))
                 print(json.dumps(kept[-1]), flush=True)
                 arguments.out.parent.mkdir(exist_ok=True)
                 facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}
