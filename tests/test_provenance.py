@@ -7,6 +7,7 @@ from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 from sumwise.maxent import merge_levels
+from sumwise.privacy import plan_release
 from sumwise.provenance import Provenance
 
 ROWS = {"a": [0, 1, 1, 2], "b": ["x", "y", "y", "x"], "y": [0, 1, 1, 0], "w": [1, 2, 3, 4]}
@@ -52,6 +53,16 @@ def test_provenance_travels_through_operations_and_files(tmp_path):
     ):
         assert other.provenance.weighted is True
         assert "a" in other.provenance.learned
+
+
+def test_rows_of_a_person_in_each_part_are_not_taken_for_one():
+    """A person of monday and of tuesday changes the sum by two rows: a release has to be given bounds."""
+    day = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1, domain=Domain({"a": 2}))
+    both = Tables.combine([day, day])
+    with pytest.raises(DataError, match="nor how many one person has"):
+        plan_release(both)
+    assert plan_release(both, bounds=2).sensitivities == (2.0,)
+    assert plan_release(Tables.combine([day])).sensitivities == (1.0,)
 
 
 def test_combined_provenance_is_the_weaker_one():

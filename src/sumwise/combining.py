@@ -29,8 +29,11 @@ def combined(cls: type, parts: Sequence[Any], forget: Sequence[Any], how: str) -
     if how == "merge":
         tables = _merged([t for p in parts for t in p])
         n, provenance = _common_n(parts), Provenance.combined([p.provenance for p in parts])
-        rows = {p.provenance.rows_per_person for p in parts}  # the same people, not more of them
-        provenance = replace(provenance, rows_per_person=rows.pop() if len(rows) == 1 else None)
+        known = [p.provenance for p in parts]  # the same people, not more of them
+        rows = max((k.rows_per_person or 0 for k in known), default=0) or None
+        flags = [k.weighted for k in known]
+        weighted = True if True in flags else None if None in flags else False
+        provenance = replace(provenance, rows_per_person=rows, weighted=weighted)
         return replace(first, tables=tuple(tables), n=n, provenance=provenance)
     tables = []
     for i, table in enumerate(first):

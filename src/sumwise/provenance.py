@@ -84,6 +84,8 @@ class Provenance:
     def combined(cls, parts: Iterable[Provenance]) -> Provenance:
         """The provenance of parts that were added: rows of one person may be in each of them.
 
+        Where parts don't bound the rows of a person, how many there are in all is not stated; a release asks for it.
+
         Examples
         --------
         >>> from sumwise.provenance import Provenance
@@ -93,8 +95,10 @@ class Provenance:
         parts = list(parts)
         flags = [p.weighted for p in parts]
         weighted = True if True in flags else None if None in flags else False
-        heaviest = [p.max_weight for p in parts if p.weighted is not False]
         rows = [p.rows_per_person for p in parts]
+        if len(parts) > 1 and None in rows and not weighted:
+            weighted = None  # one row a person in each part is not one in all: a release asks for bounds
+        heaviest = [p.max_weight for p in parts if p.weighted is not False]
         learned = [p.learned for p in parts]
         ranges = {p.amount for p in parts}
         if len(ranges) > 1:

@@ -209,7 +209,7 @@ def test_encoding_stays_with_the_tables():
         ({"bounds": 0}, "rows is 0"),
         ({"bounds": "one"}, "bounds is 'one'"),
         ({"bounds": True}, "bounds is True"),
-        ({"bounds": PersonBounds(weight=0.5)}, "all counts are whole"),
+        ({"bounds": PersonBounds(weight=0.5)}, "counted without weights"),
         ({"split": "cells"}, "split is 'cells'"),
         ({"split": [1, 2]}, "split is"),
         ({"split": [1, 2, 0]}, "gives a table 0"),

@@ -372,7 +372,8 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
         if known.weighted is None:
             raise DataError(
                 "The tables don't say whether rows had weights, nor how many one person has.",
-                hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...).",
+                hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...). In parts "
+                "that were added, a person may have rows in each.",
             )
         given = PersonBounds(known.rows_per_person or 1, known.max_weight)
     elif isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -386,7 +387,8 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
             "The tables were counted with weights; bounds don't say how large a weight can be.",
             hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",
         )
-    if known.weighted is False and given.weight is not None and given.weight < 1:
+    plain = known.weighted is False or (known.weighted is None and known.amount is not None)
+    if plain and given.weight is not None and given.weight < 1:
         raise DataError(
             f"bounds say that weights are at most {given.weight:g}, and rows were counted without weights.",
             hint="rows without weights count 1 each: leave weight out.",
