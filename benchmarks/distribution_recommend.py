@@ -86,25 +86,32 @@ def data_of(name, seed):
     return bags[order], y[order]
 
 
-def measured(name, n_draws, first=FIRST):
-    """Scores of what was recommended and of every candidate, in every draw."""
-    task, found, begin = TASKS[name], {}, time.process_time()
-    taken, folds = [], {}
-    for seed in range(first, first + n_draws):
-        bags, y = data_of(name, seed)
-        cut = 3 * len(bags) // 4
-        candidates = {n: c for n, c in default_candidates(bags[:cut], task, seed)[0].items() if n != "DeepSets"}
-        advice = recommend(bags[:cut], y[:cut], task=task, candidates=candidates, random_state=seed)
-        for method, candidate in candidates.items():
-            score = clone(candidate).fit(bags[:cut], y[:cut]).score(bags[cut:], y[cut:])
-            found.setdefault(method, []).append(round(float(score), 5))
-        found.setdefault("recommended", []).append(found[advice.best][-1])
-        taken.append(advice.best)
-        for method, each in advice.scores.items():
-            folds.setdefault(method, []).append(np.round(each, 4).tolist())
-        print(name, seed, advice.best, found["recommended"][-1], f"{time.process_time() - begin:.0f} CPU-s", flush=True)
+def measured(name, seed):
+    """Scores of what was recommended and of every candidate in one draw."""
+    task, begin = TASKS[name], time.process_time()
+    bags, y = data_of(name, seed)
+    cut = 3 * len(bags) // 4
+    candidates = {n: c for n, c in default_candidates(bags[:cut], task, seed)[0].items() if n != "DeepSets"}
+    advice = recommend(bags[:cut], y[:cut], task=task, candidates=candidates, random_state=seed)
+    found = {}
+    for method, candidate in candidates.items():
+        score = clone(candidate).fit(bags[:cut], y[:cut]).score(bags[cut:], y[cut:])
+        found[method] = round(float(score), 5)
+    found["recommended"] = found[advice.best]
     seconds = round(time.process_time() - begin, 1)
-    return {"data": name, "task": task, "scores": found, "taken": taken, "folds": folds, "cpu_seconds": seconds}
+    print(name, seed, advice.best, found["recommended"], f"{seconds:.0f} CPU-s", flush=True)
+    folds = {method: np.round(each, 4).tolist() for method, each in advice.scores.items()}
+    return {"seed": seed, "taken": advice.best, "scores": found, "folds": folds, "cpu_seconds": seconds}
+
+
+def joined(name, draws):
+    """The draws of one set as lists, method by method; methods that some draws lack are left out."""
+    draws = sorted(draws, key=lambda d: d["seed"])
+    methods = [m for m in draws[0]["scores"] if all(m in d["scores"] for d in draws)]
+    return {
+        "data": name, "task": TASKS[name], "draws": draws,
+        "scores": {m: [d["scores"][m] for d in draws] for m in methods},
+    }  # fmt: skip
 
 
 def lines(cells):
@@ -138,14 +145,16 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    cells = {cell["data"]: cell for cell in kept["cells"]}
     for name in () if args.show else args.sets or TASKS:
-        cell = measured(name, args.draws, args.first)
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        cell["commit"] = commit.stdout.strip()
-        kept["cells"] = [c for c in kept["cells"] if c["data"] != name] + [cell]
-        kept |= {"command": "python benchmarks/distribution_recommend.py", "first_draw": FIRST, "draws": args.draws}
-        kept["summary"] = {row["data"]: row for row in lines(kept["cells"])}
-        RESULTS.write_text(json.dumps(kept) + "\n")
+        for seed in range(args.first, args.first + args.draws):
+            draw = measured(name, seed) | {"commit": commit.stdout.strip()}
+            before = [d for d in cells.get(name, {}).get("draws", []) if d["seed"] != seed]
+            cells[name] = joined(name, [*before, draw])
+            kept = {"command": "python benchmarks/distribution_recommend.py", "cells": list(cells.values())}
+            kept["summary"] = {row["data"]: row for row in lines(kept["cells"])}
+            RESULTS.write_text(json.dumps(kept) + "\n")
     table("Score of the recommended method and of the best single one", lines(kept["cells"]))
 
 

@@ -299,6 +299,25 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     return frozen(array)
 
 
+def bag_weights(bags: Any, given: Any) -> np.ndarray:
+    """How much each bag counts, (n_bags,): as given, or 1.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.checks import bag_weights
+    >>> bag_weights(Bags.from_arrays([[1.0], [2.0]]), [2, 0.5])
+    array([2. , 0.5])
+    """
+    if given is None:
+        return np.ones(len(bags))
+    weights = counts(bags.align(given, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
+    same_length(bags=bags, sample_weight=weights)
+    if not weights.any():
+        raise DataError("All bags have sample_weight 0.", hint="give one bag at least some weight.")
+    return weights
+
+
 def unit_index(index: Any, n: int) -> int | slice | np.ndarray:
     """Return an index over `n` units as one position, a slice, or a flat array of positions.
 

@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import brute_distribution as brute
 from sumwise import Bags
-from sumwise.distribution import BagRidge, LinearEmbedding
+from sumwise.distribution import (
+    BagBoosting,
+    BagGaussianProcess,
+    BagKernelRidge,
+    BagLogistic,
+    BagRidge,
+    DeepSets,
+    LinearEmbedding,
+    SizeMatched,
+)
 from sumwise.distribution.regressor import check_response, warn_remote
 from sumwise.errors import DataError, ModelWarning
 
@@ -76,3 +86,42 @@ def test_groups_are_left_out_together():
     for bad, message in (([0] * 20, "There are 1 groups"), ([0, 1], r"groups has shape \(2,\)"), (3, "groups")):
         with pytest.raises(DataError, match=message):
             BagRidge().fit(bags, y, groups=bad)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BagRidge(LinearEmbedding()),
+        BagKernelRidge(),
+        BagGaussianProcess(),
+        SizeMatched(BagRidge(LinearEmbedding()), n_sizes=1),
+        BagBoosting(max_iter=5, random_state=0),
+        BagBoosting("classification", max_iter=5, random_state=0),
+        BagLogistic(LinearEmbedding(), random_state=0),
+        DeepSets(max_epochs=2),
+        DeepSets(task="classification", max_epochs=2),
+    ],
+    ids=lambda model: type(model).__name__ + str(getattr(model, "task", "")),
+)
+def test_bags_count_as_much_as_their_weights(model):
+    """Weights of 1 change nothing, bags of weight 0 are left out, and other weights change the answer."""
+    if isinstance(model, DeepSets):
+        pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
+    rng = np.random.default_rng(0)
+    bags, y = line(24)
+    y = (y > 2.5).astype(int) if getattr(model, "task", "") == "classification" or "Logistic" in str(model) else y
+    y = y + (rng.normal(size=24) if y.dtype == float else rng.permutation(np.arange(24) < 4)) % 2
+    weights = np.where(np.arange(24) % 5 == 1, 0.0, 1.0 + np.arange(24))
+    kept = weights > 0
+
+    def said(*given, **options):
+        fitted = clone(model).fit(*given, **options)
+        return (fitted.predict_proba if hasattr(fitted, "predict_proba") else fitted.predict)(bags)
+
+    plain = said(bags, y)
+    np.testing.assert_array_equal(plain, said(bags, y, sample_weight=np.ones(24)))
+    weighted = said(bags, y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted, said(bags[kept], y[kept], sample_weight=weights[kept]))
+    assert np.abs(weighted - said(bags[kept], y[kept])).max() > 1e-6
+    with pytest.raises(DataError, match="All bags have sample_weight 0"):
+        clone(model).fit(bags, y, sample_weight=np.zeros(24))

@@ -25,7 +25,7 @@ def test_loss_of_mixed_bags_counts_only_what_lies_outside():
     """Asanomi et al. 2023: no loss inside the interval, else the proportion loss of the expected shares."""
     torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
     means = torch.tensor([[0.5, 0.5], [0.2, 0.8]], requires_grad=True)
-    loss = interval_loss(means, torch.tensor([[0.55, 0.45], [0.4, 0.6]]), torch.full((2, 2), 0.1))
+    loss = interval_loss(means, torch.tensor([[0.55, 0.45], [0.4, 0.6]]), torch.full((2, 2), 0.1)).mean()
     assert loss.item() == pytest.approx(-(0.4 * np.log(0.2) + 0.6 * np.log(0.8)) / 2, rel=1e-5)
     loss.backward()
     np.testing.assert_allclose(means.grad, [[0.0, 0.0], [-1.0, -0.375]])

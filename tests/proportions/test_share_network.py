@@ -1,12 +1,16 @@
 """The proportion-loss network learns what a line can't, stops by held-out bags, and is reproducible."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
-from sumwise.proportions import ProportionLossNetwork
+from sumwise.proportions import CardinalityNetwork, MixBag, ProportionLossNetwork
+from sumwise.proportions.share_network import _Run
+from sumwise.proportions.shares import bag_shares
 
 pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
 
@@ -52,3 +56,49 @@ def test_one_bag_is_refused():
     bags, _, counts = ring(1)
     with pytest.raises(DataError, match="There is one bag only"):
         ProportionLossNetwork().fit(bags, counts)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ProportionLossNetwork(max_epochs=2),
+        MixBag(max_epochs=2),
+        CardinalityNetwork(max_epochs=2, n_members=2, penalty=1.0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
+def test_bags_count_as_much_as_their_weights(model):
+    """Weights of 1 change nothing, bags of weight 0 are left out, and other weights change the answer."""
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(100, 2)) + np.repeat(rng.normal(size=(20, 2)), 5, axis=0), np.arange(0, 101, 5))
+    counts = (bags.values[:, 0] + rng.normal(size=100) > 0).reshape(20, 5).sum(axis=1)
+    weights = np.where(np.arange(20) % 5 == 1, 0.0, 1.0 + np.arange(20))
+    kept = weights > 0
+
+    def said(*given, **options):
+        return clone(model).fit(*given, **options).predict_proba(bags.values)
+
+    np.testing.assert_array_equal(said(bags, counts), said(bags, counts, sample_weight=np.ones(20)))
+    weighted = said(bags, counts, sample_weight=weights)
+    np.testing.assert_array_equal(weighted, said(bags[kept], counts[kept], sample_weight=weights[kept]))
+    assert np.abs(weighted - said(bags[kept], counts[kept])).max() > 1e-6
+    with pytest.raises(DataError, match="All bags have sample_weight 0"):
+        clone(model).fit(bags, counts, sample_weight=np.zeros(20))
+
+
+def test_weight_two_is_a_bag_twice_in_the_loss():
+    import torch
+
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(30, 2)), np.arange(0, 31, 5))
+    weights, net = np.array([1, 3, 1, 2, 1, 1]), ProportionLossNetwork()
+    net.n_classes_, net.mean_, net.scale_ = 2, np.zeros(2), np.ones(2)
+    data = bag_shares(bags, rng.integers(1, 5, 6))
+    twice = data.take(np.repeat(np.arange(6), weights))
+    losses = []
+    for given in (replace(data, importance=weights), twice):
+        run = _Run(net, given, torch, np.random.default_rng(1))
+        losses.append(net.batch_loss(run, run._begin()[0], np.arange(given.n_bags)).item())
+    # the networks begin alike but for the bias of the overall shares, which counts bags alike, too
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

@@ -15,7 +15,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.quantile import QuantileEmbedding
-from sumwise.distribution.regressor import BagRegressor, as_classifier
+from sumwise.distribution.regressor import BagRegressor, as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 
@@ -80,7 +80,7 @@ class BagBoosting(BagRegressor):
         tags = super().__sklearn_tags__()
         return as_classifier(tags) if self.task == "classification" else tags
 
-    def fit(self, bags: Bags, y: Any, groups: Any = None) -> Any:
+    def fit(self, bags: Bags, y: Any, groups: Any = None, sample_weight: Any = None) -> Any:
         """Learn from bags and their responses or classes.
 
         Parameters
@@ -89,6 +89,8 @@ class BagBoosting(BagRegressor):
         y : array of shape (n_bags,), or (n_bags, n_outputs) of a regression
         groups : ignored
             Nothing is chosen by leaving bags out.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag's loss counts; 0 leaves it out.
 
         Returns
         -------
@@ -96,18 +98,19 @@ class BagBoosting(BagRegressor):
         """
         checks.choice(self.task, "task", ("regression", "classification"))
         if self.task == "regression":
-            return super().fit(bags, y, groups)
+            return super().fit(bags, y, groups, sample_weight)
         bags = check_bags(bags, least=3)
         labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
         checks.same_length(bags=bags, y=labels)
+        bags, (labels,), weights = weighted_bags(bags, (labels,), sample_weight)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
         self.n_outputs_, self.flat_ = 1, True
-        self._learn(bags, codes[:, None], None)
+        self._learn(bags, codes[:, None], None, weights)
         return self
 
-    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, /) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, weights: np.ndarray | None, /) -> None:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         checks.at_least(self.max_iter, "max_iter", 1)
@@ -124,7 +127,7 @@ class BagBoosting(BagRegressor):
             "early_stopping": False,
             "random_state": seed,
         }
-        self.models_ = [kind(**options).fit(features, target) for target in y.T]
+        self.models_ = [kind(**options).fit(features, target, weights) for target in y.T]
         fitted = np.column_stack([model.predict(features) for model in self.models_])
         if self.task == "classification":  # share of wrong classes: the most common one for all, then all trees
             errors = [float(np.mean(np.bincount(y[:, 0]).argmax() != y)), float(np.mean(fitted != y))]

@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor, as_classifier
+from sumwise.distribution.regressor import BagRegressor, as_classifier, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
@@ -195,7 +195,7 @@ class DeepSets(BagRegressor):
         checks.choice(name, "name", tuple(PRESETS))
         return cls(**{**PRESETS[name], **changes})
 
-    def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None) -> DeepSets:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None, sample_weight: Any = None) -> DeepSets:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Fit to bags and one response each.
 
         Parameters
@@ -204,14 +204,19 @@ class DeepSets(BagRegressor):
         y : array of shape (n_bags,), or (n_bags, n_outputs) for several responses at once
         validation : (Bags, responses), optional
             Bags to hold out, in place of a share of `bags`.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag's loss counts, in training and where bags are held out; 0 leaves it out.
         """
         bags = usable(bags)
+        if sample_weight is not None:
+            y = bags.align(y, "y")
+        bags, (y,), weights = weighted_bags(bags, (y,), sample_weight, least=1)
         settings = self._settings(bags)
         target = self._begin(bags, y)
         bags = self.columns_.check(bags)
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
-        checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, split, seeds), seconds=SECONDS)
+        checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, (split, weights), seeds), seconds=SECONDS)
         done: dict[str, Any] = checkpoint.load() or {"runs": []}
         decays = self._decays(split is not None or self.validation > 0)
         plan = [(seed, decay) for seed in seeds for decay in decays]
@@ -220,7 +225,7 @@ class DeepSets(BagRegressor):
             threads(self.n_jobs),
         ):
             for seed, decay in plan[len(done["runs"]) :]:
-                run = self._training(bags, target, split, replace(settings, weight_decay=decay), seed)
+                run = self._training(bags, (target, weights), split, replace(settings, weight_decay=decay), seed)
                 if "running" in done:
                     run.resume(done.pop("running"))
                 trained = run.run(checkpoint, done, progress)
@@ -446,8 +451,9 @@ class DeepSets(BagRegressor):
         kind = np.int64 if self.task == "classification" else (np.float32 if single else np.float64)
         return torch.from_numpy(np.array(target, dtype=kind)).to(device)
 
-    def _training(self, bags: Bags, target: np.ndarray, split: Any, settings: Settings, seed: int) -> Training:
-        """Return a fresh network with its training bags and those held out."""
+    def _training(self, bags: Bags, given: tuple, split: Any, settings: Settings, seed: int) -> Training:
+        """Return a fresh network with its training bags and those held out; given are responses and weights."""
+        (target, weights), held_weights = given, None
         device, rng = find_device(self.device), np.random.default_rng(seed)
         n_held = 0 if split is not None or not self.validation else max(1, round(self.validation * len(bags)))
         if n_held:
@@ -456,17 +462,21 @@ class DeepSets(BagRegressor):
             if not len(kept):
                 raise DataError("There is one bag only.", hint="give at least two, or validation=0.")
             split, bags, target = (bags[out], target[out]), bags[kept], target[kept]
+            if weights is not None:
+                held_weights, weights = weights[out], weights[kept]
         judges = None
         if split is not None:
-            judges = (RowSource(split[0], self.columns_, device), self._tensor(split[1], "cpu", False))
+            truth = self._tensor(split[1], "cpu", False)
+            judges = RowSource(split[0], self.columns_, device), truth, _as_tensor(held_weights, "float64", "cpu")
         source = RowSource(bags, self.columns_, device)
         network = fresh_network(self._plan(), rng, device)
-        return Training(network, source, self._tensor(target, device), settings, [seed], judges)
+        counted = _as_tensor(weights, "float32", device)
+        return Training(network, source, self._tensor(target, device), settings, [seed], judges, counted)
 
     def _residuals(self, trained: Trained, run: Training) -> np.ndarray:
         if run.held_out is None or self.task == "classification":
             return np.zeros((0, self.n_outputs_))
-        source, truth = run.held_out
+        source, truth, _ = run.held_out
         network = Network(run.network.plan, vars(trained), run.network.device)
         return self.response_.restore(truth.numpy()) - self.response_.decode(network.outputs(source))
 
@@ -503,3 +513,7 @@ def usable(bags: Any) -> Bags:
     if isinstance(bags, Bags) and bags.weighted and (bags.weights == 0).any():
         bags = bags.subset(bags.weights > 0)
     return check_bags(bags)
+
+
+def _as_tensor(weights: np.ndarray | None, kind: str, device: Any) -> Any:
+    return None if weights is None else require("torch").from_numpy(weights.astype(kind)).to(device)

@@ -100,7 +100,7 @@ class BagKernelRidge(BagRegressor):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_tuning", "max_bags", "n_landmarks"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
@@ -111,21 +111,22 @@ class BagKernelRidge(BagRegressor):
         check_gram(
             self.kernel_, kept, self.n_tuning, *((landmarks, N_CANDIDATES * landmarks) if many else (len(bags),))
         )
-        history, kept, whole = self._tune(kept, y, groups, rng)
-        path = self._learn_landmarks(kept, y, groups, rng) if many else self._learn_gram(kept, y, groups, whole)
+        history, kept, whole = self._tune(kept, y, (groups, weights), rng)
+        kin = groups, weights
+        path = self._learn_landmarks(kept, y, kin, rng) if many else self._learn_gram(kept, y, kin, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
+        self.loo_error_ = np.average(left_out(path, chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
     def _tune(
-        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator
+        self, kept: Any, y: np.ndarray, beside: tuple, rng: np.random.Generator
     ) -> tuple[dict, Any, tuple[Path, float] | None]:
         """Choose the kernel and its gamma; return what was tried, what is kept, and the path if it is from all bags."""
         widths = checks.positive(self.widths, "widths", ndim=1)
         n = len(y)
         some = np.sort(rng.choice(n, self.n_tuning, replace=False)) if n > self.n_tuning else np.arange(n)
-        kin = None if groups is None else groups[some]
+        kin, counted = (None if each is None else each[some] for each in beside)
         scale = np.maximum(y.var(axis=0), 1e-300)
         history, best = {"gamma": [], "error": []}, None
         for kernel, whole in self.kernel_.variants(kept):
@@ -133,7 +134,7 @@ class BagKernelRidge(BagRegressor):
             distances = kernel.scaled_distances(part, part)
             reach = _largest_gap(kernel.apart(distances, part, part))
             for gamma in (kernel.gamma_ * (widths if kernel.has_width else np.ones(1))).tolist():
-                found = gram_path(kernel.similarities(distances, gamma), y[some], groups=kin)
+                found = gram_path(kernel.similarities(distances, gamma), y[some], counted, groups=kin)
                 error = float(np.mean(found[0].errors.min(axis=0) / scale))
                 if best is None or error < min(history["error"]):
                     best = kernel, gamma, whole, reach, found
@@ -143,11 +144,10 @@ class BagKernelRidge(BagRegressor):
         self.kernel_, self.kernel_.gamma_, kept, self.limit_, found = best
         return history, kept, found if len(some) == n else None
 
-    def _learn_gram(
-        self, kept: Any, y: np.ndarray, groups: np.ndarray | None, whole: tuple[Path, float] | None
-    ) -> Path:
+    def _learn_gram(self, kept: Any, y: np.ndarray, beside: tuple, whole: tuple[Path, float] | None) -> Path:
+        groups, weights = beside
         if whole is None:
-            whole = gram_path(self.kernel_.compare(kept, kept), y, groups=groups)
+            whole = gram_path(self.kernel_.compare(kept, kept), y, weights, groups=groups)
         path, self.least_eigenvalue_ = whole
         if self.least_eigenvalue_ < NEGATIVE:
             warnings.warn(
@@ -158,12 +158,13 @@ class BagKernelRidge(BagRegressor):
             )
         chosen = choose_penalty(path, self.penalty)
         self.reference_ = kept
-        self.dual_ = np.column_stack([path.dual(p)[:, k] for k, p in enumerate(chosen)])
+        self.dual_ = path.root[:, None] * np.column_stack([path.dual(p)[:, k] for k, p in enumerate(chosen)])
         self.intercept_ = path.level - path.mean @ self.dual_
         return path
 
-    def _learn_landmarks(self, kept: Any, y: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> Path:
+    def _learn_landmarks(self, kept: Any, y: np.ndarray, beside: tuple, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
+        groups, weights = beside
         pool = kept[np.sort(rng.permutation(len(y))[: N_CANDIDATES * int(self.n_landmarks)])]
         self.reference_ = pool[pick_inducing(self.kernel_.compare(pool, pool), int(self.n_landmarks))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
@@ -171,7 +172,7 @@ class BagKernelRidge(BagRegressor):
         good = squares > 1e-10 * squares[-1]
         root = vectors[:, good] / np.sqrt(squares[good])
         features = np.vstack([self._similar(kept[i : i + BLOCK]) @ root for i in range(0, len(y), BLOCK)])
-        path = ridge_path(features, y, groups=groups)
+        path = ridge_path(features, y, weights, groups=groups)
         chosen = choose_penalty(path, self.penalty)
         coefficients = np.column_stack([path.coefficients(features, p)[:, k] for k, p in enumerate(chosen)])
         self.dual_ = root @ coefficients

@@ -18,7 +18,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.parts import fresh
-from sumwise.distribution.regressor import as_classifier
+from sumwise.distribution.regressor import as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
@@ -109,7 +109,7 @@ class BagLogistic(Estimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, bags: Bags, y: Any) -> Any:
+    def fit(self, bags: Bags, y: Any, sample_weight: Any = None) -> Any:
         """Learn from bags and their classes or proportions.
 
         Parameters
@@ -117,6 +117,9 @@ class BagLogistic(Estimator):
         bags : Bags
         y : array of shape (n_bags,) or (n_bags, n_classes)
             Labels; or shares: of one class, or of all, which sum to 1.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag's loss counts: weight 2 is that of two such bags, 0 leaves it out. What embeddings and
+            kernels learn (scales, widths) comes from all bags of some weight alike.
 
         Returns
         -------
@@ -126,14 +129,18 @@ class BagLogistic(Estimator):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
         shares = self._read(bags, y)
+        bags, (shares,), weights = weighted_bags(bags, (shares,), sample_weight)
+        if (shares.max(axis=0) == 0).any():
+            absent = [checks.plain(c) for c in self.classes_[shares.max(axis=0) == 0]]
+            raise DataError(f"No bag of some weight has a class of {absent}.", hint="leave out its bags, or weigh one.")
         chosen = None
         for embedding in self._embeddings():
-            tried = self._prepare(embedding, bags, shares)
+            tried = self._prepare(embedding, bags, shares, weights)
             chosen = tried if chosen is None or tried.loss < chosen.loss else chosen
         assert chosen is not None
         self.embedding_, self.mean_, self.scale_ = chosen.embedding, chosen.mean, chosen.scale
         self.penalty_, self.tried_, features, tol = chosen.penalty, chosen.history, chosen.features, chosen.tol
-        found = fit_logistic(features, shares, self.penalty_, None, int(self.max_iter), tol)
+        found = fit_logistic(features, shares, self.penalty_, None, int(self.max_iter), tol, weights)
         self.coef_, self.intercept_ = found.coef, found.intercept
         converged = found.slope <= tol
         objectives = {"objective": found.history or [found.objective]}
@@ -151,12 +158,12 @@ class BagLogistic(Estimator):
         widths = checks.positive(self.widths, "widths", ndim=1).tolist() if self.kernel.has_width else [1.0]
         return [KernelEmbedding(self.kernel, width=width, random_state=self.random_state) for width in widths]
 
-    def _prepare(self, embedding: Embedding, bags: Bags, shares: np.ndarray) -> _Prepared:
+    def _prepare(self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None) -> _Prepared:
         """Embed the bags, and choose the penalty where it isn't given."""
         features = embedding.fit(bags).vectors(bags)
-        mean = features.mean(axis=0)
+        mean = np.average(features, axis=0, weights=weights)
         features = features - mean
-        scale = float(np.sqrt(np.mean((features**2).sum(axis=1)))) or 1.0
+        scale = float(np.sqrt(np.average((features**2).sum(axis=1), weights=weights))) or 1.0
         features /= scale
         slope = float(np.abs(features.T @ (shares - shares.mean(axis=0))).max()) / len(bags)
         tol = min(float(self.tol), 1e-3 * slope) if slope > 0 else float(self.tol)
@@ -167,7 +174,7 @@ class BagLogistic(Estimator):
             grid = np.array([checks.positive(self.penalty, "penalty", ndim=0)], dtype=float)
         losses = np.zeros(1)
         if len(grid) > 1 or self.kernel is not None:
-            losses = self._held_out_losses(features, shares, grid, min(1e-4, 10 * tol))
+            losses = self._held_out_losses(features, shares, weights, grid, min(1e-4, 10 * tol))
         history = {"penalty": grid.tolist(), "cross_entropy": losses.tolist()}
         best = int(np.argmin(losses))
         return _Prepared(embedding, features, mean, scale, tol, float(grid[best]), float(losses[best]), history)
@@ -199,17 +206,20 @@ class BagLogistic(Estimator):
             raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
         return np.eye(len(self.classes_))[codes]
 
-    def _held_out_losses(self, features: np.ndarray, shares: np.ndarray, grid: np.ndarray, tol: float) -> np.ndarray:
+    def _held_out_losses(
+        self, features: np.ndarray, shares: np.ndarray, weights: np.ndarray | None, grid: np.ndarray, tol: float
+    ) -> np.ndarray:
         """Return the cross entropy of held-out bags at every penalty, (n_penalties,)."""
         checks.at_least(self.n_folds, "n_folds", 2)
         rng = checks.generator(self.random_state)
         fold = rng.permutation(len(features)) % min(int(self.n_folds), len(features))
-        losses = np.zeros(len(grid))
+        losses, counted = np.zeros(len(grid)), np.ones(len(features)) if weights is None else weights
         for k in range(int(fold.max()) + 1):
             held, start = fold == k, None
             for p, penalty in enumerate(grid):  # from strong to weak, each from the last
-                start = fit_logistic(features[~held], shares[~held], penalty, start, 200, tol)
-                losses[p] += held.mean() * cross_entropy(_logits(features[held], start), shares[held])
+                start = fit_logistic(features[~held], shares[~held], penalty, start, 200, tol, counted[~held])
+                loss = cross_entropy(_logits(features[held], start), shares[held], counted[held])
+                losses[p] += counted[held].sum() / counted.sum() * loss
         return losses
 
     def __sklearn_tags__(self) -> Any:

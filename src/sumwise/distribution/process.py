@@ -111,7 +111,7 @@ class BagGaussianProcess(BagRegressor):
         self.n_inducing = n_inducing
         self.random_state = random_state
 
-    def fit(self, bags: Bags, y: Any, coordinates: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def fit(self, bags: Bags, y: Any, coordinates: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from bags, their responses and, where given, their places.
 
         Parameters
@@ -120,15 +120,20 @@ class BagGaussianProcess(BagRegressor):
         y : array of shape (n_bags,) or (n_bags, n_outputs)
         coordinates : array of shape (n_bags, n_axes), optional
             Where bags lie; `predict` then needs places too.
+        sample_weight : array of shape (n_bags,), optional
+            The noise of a bag's response has 1 / weight of the variance; 0 leaves the bag out. With given settings
+            predictions are those of as many copies of the bag.
 
         Returns
         -------
         self
         """
         self.places_ = None if coordinates is None else _places(coordinates, len(bags))
-        return super().fit(bags, y)
+        if self.places_ is not None and sample_weight is not None:
+            self.places_ = self.places_[checks.bag_weights(bags, sample_weight) > 0]
+        return super().fit(bags, y, sample_weight=sample_weight)
 
-    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, /) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, weights: np.ndarray | None, /) -> None:
         for name in ("n_tuning", "max_bags", "n_inducing"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
@@ -137,12 +142,13 @@ class BagGaussianProcess(BagRegressor):
         kept = self.kernel_.fit_represent(bags)
         m, many = int(self.n_inducing), len(y) > self.max_bags
         check_gram(self.kernel_, kept, self.n_tuning, *((m, N_CANDIDATES * m) if many else (len(y),)))
-        self.level_ = y.mean(axis=0)
+        self.level_ = np.average(y, axis=0, weights=weights)
         centred, sizes = y - self.level_, total_weights(bags)
+        noise = np.ones(len(y)) if weights is None else 1.0 / weights
         some = rng.permutation(len(y))[: int(self.n_tuning)] if len(y) > self.n_tuning else np.arange(len(y))
         some.sort()
-        kept, tried = self._tune(kept, centred, sizes, widths, some)
-        inflation = _inflation(sizes, self.rows_)
+        kept, tried = self._tune(kept, centred, (sizes, noise), widths, some)
+        inflation = noise * _inflation(sizes, self.rows_)
         if many:
             self._learn_inducing(kept, centred, inflation, rng)
         else:
@@ -154,15 +160,16 @@ class BagGaussianProcess(BagRegressor):
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
 
     def _tune(
-        self, kept: Any, centred: np.ndarray, sizes: np.ndarray, widths: np.ndarray, some: np.ndarray
+        self, kept: Any, centred: np.ndarray, beside: tuple, widths: np.ndarray, some: np.ndarray
     ) -> tuple[Any, list]:
         """Choose the kernel, its gamma, the noise and the spatial part on `some` bags; return what is kept of all."""
-        targets, inflation = centred[some], np.ones(len(some))
+        sizes, noise = beside
+        targets, inflation = centred[some], noise[some]
         self.rows_, self.spatial_ = (0.0, 0.0), (0.0, 0.0)
-        kept, distances, tried = self._choose_kernel(kept, targets, widths, some)
+        kept, distances, tried = self._choose_kernel(kept, targets, inflation, widths, some)
         if sizes.max() >= ALIKE * sizes.min():
-            self.rows_ = self._choose_rows(distances, targets, sizes[some])
-            inflation = _inflation(sizes[some], self.rows_)
+            self.rows_ = self._choose_rows(distances, targets, sizes[some], inflation)
+            inflation = inflation * _inflation(sizes[some], self.rows_)
             tried = self._choose_gamma(distances, targets, inflation, [t[0] for t in tried])
         if self.places_ is not None:
             gram = self.kernel_.similarities(distances, self.kernel_.gamma_)
@@ -213,14 +220,16 @@ class BagGaussianProcess(BagRegressor):
         self.log_evidence_, self.noise_, self.scale_ = found.bound, found.noise, found.scale
         self.dual_, self.axes_ = found.dual, found.axes
 
-    def _choose_kernel(self, kept: Any, centred: np.ndarray, widths: np.ndarray, some: np.ndarray) -> tuple:
+    def _choose_kernel(
+        self, kept: Any, centred: np.ndarray, inflation: np.ndarray, widths: np.ndarray, some: np.ndarray
+    ) -> tuple:
         """Choose the variant of the kernel and its width; return what it keeps, distances of some bags, and widths."""
         best = None
         for kernel, reference in self.kernel_.variants(kept):
             part = reference if len(some) == len(reference) else reference[some]
             self.kernel_, distances = kernel, kernel.scaled_distances(part, part)
             gammas = kernel.gamma_ * (widths if kernel.has_width else np.ones(1))
-            tried = self._choose_gamma(distances, centred, np.ones(len(centred)), gammas.tolist())
+            tried = self._choose_gamma(distances, centred, inflation, gammas.tolist())
             found = (self.log_evidence_, self.noise_, kernel, kernel.gamma_, reference, distances, tried)
             best = found if best is None or found[0] > best[0] else best
         assert best is not None
@@ -236,13 +245,18 @@ class BagGaussianProcess(BagRegressor):
         self.kernel_.gamma_, self.log_evidence_, self.noise_ = max(tried, key=lambda found: found[1])
         return tried
 
-    def _choose_rows(self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+    def _choose_rows(
+        self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray, noise: np.ndarray
+    ) -> tuple[float, float]:
         """Return c and m of the noise by evidence on some bags, evenly spread."""
         some = np.unique(np.linspace(0, len(sizes) - 1, N_SIZES).astype(np.int64))
         gram = self.kernel_.similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
         least = float(sizes.min())
         pairs = [(0.0, 0.0), *((c * least, m * least) for c in ROWS for m in (0.0, *ROWS) if m <= c)]
-        found = [marginal_likelihood_path(gram, centred[some], _inflation(sizes[some], pair))[0] for pair in pairs]
+        found = [
+            marginal_likelihood_path(gram, centred[some], noise[some] * _inflation(sizes[some], pair))[0]
+            for pair in pairs
+        ]
         return pairs[int(np.argmax(found))]
 
     def _choose_space(self, gram: np.ndarray, centred: np.ndarray, places: np.ndarray, inflation: np.ndarray) -> None:

@@ -43,6 +43,33 @@ def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]
     return bags, array.reshape(len(bags), -1)
 
 
+def weighted_bags(bags: Bags, beside: tuple, sample_weight: Any, least: int = 3) -> tuple[Bags, tuple, Any]:
+    """Return the bags of some weight, what belongs to them, and their weights; None where all count alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.regressor import weighted_bags
+    >>> bags = Bags.from_arrays([[1.0], [2.0], [4.0], [5.0]])
+    >>> part, (y, nothing), weights = weighted_bags(bags, (np.arange(4), None), [2, 0, 1, 1])
+    >>> len(part), y, weights
+    (3, array([0, 2, 3]), array([2., 1., 1.]))
+    """
+    if sample_weight is None:
+        return bags, beside, None
+    weights = checks.bag_weights(bags, sample_weight)
+    kept = np.flatnonzero(weights)
+    if len(kept) == len(bags):
+        return bags, beside, weights
+    part = check_bags(bags[kept], least)
+    return (
+        part,
+        tuple(b if np.ndim(b) == 0 or len(b) != len(bags) else np.asarray(b)[kept] for b in beside),
+        weights[kept],
+    )
+
+
 def warn_remote(remoteness: np.ndarray) -> None:
     """Warn where more than one in twenty bags lie beyond twice the remoteness of the farthest training bag.
 
@@ -72,9 +99,10 @@ def as_classifier(tags: Any) -> Any:
 
 
 class BagRegressor(RegressorMixin, Estimator):
-    """Base of the regressors on bags: a subclass gives ``_learn(bags, y, groups)`` and ``_predict(bags)``.
+    """Base of the regressors on bags: a subclass gives ``_learn(bags, y, groups, weights)`` and ``_predict(bags)``.
 
-    Both hold responses as (n_bags, n_outputs) arrays; groups is None, or an array (n_bags,) of codes from 0.
+    Both hold responses as (n_bags, n_outputs) arrays; groups is None, or an array (n_bags,) of codes from 0; weights
+    is None, or an array (n_bags,) above 0.
 
     Examples
     --------
@@ -87,13 +115,13 @@ class BagRegressor(RegressorMixin, Estimator):
     n_outputs_: int
     flat_: bool
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, /) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None, /) -> None:
         raise NotImplementedError
 
     def _predict(self, bags: Bags) -> np.ndarray:
         raise NotImplementedError
 
-    def fit(self, bags: Bags, y: Any, groups: Any = None) -> Any:
+    def fit(self, bags: Bags, y: Any, groups: Any = None, sample_weight: Any = None) -> Any:
         """Learn from bags and their responses.
 
         Parameters
@@ -103,15 +131,19 @@ class BagRegressor(RegressorMixin, Estimator):
         groups : sequence of length n_bags, optional
             Bags that belong together (samples of one patient, parts of one region). They are left out together when
             settings are chosen: siblings that stay would make a model look good that has learned them by heart.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag's error counts: weight 2 is that of two such bags, 0 leaves it out. What embeddings and
+            kernels learn (scales, widths) comes from all bags of some weight alike.
 
         Returns
         -------
         self
         """
         bags, response = check_response(bags, y)
+        bags, (response, groups), weights = weighted_bags(bags, (response, groups), sample_weight)
         self.n_outputs_ = response.shape[1]
         self.flat_ = np.ndim(y) == 1
-        self._learn(bags, response, _codes(groups, len(bags)))
+        self._learn(bags, response, _codes(groups, len(bags)), weights)
         return self
 
     def predict(self, bags: Bags) -> np.ndarray:

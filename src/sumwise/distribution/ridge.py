@@ -74,7 +74,7 @@ class BagRidge(BagRegressor):
         self.penalty = penalty
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
         width = self.embedding_.fit(bags).vectors(bags[:1]).shape[1]
@@ -85,7 +85,7 @@ class BagRidge(BagRegressor):
             "give an embedding with fewer features, or fewer bags.",
         )
         features = self.embedding_.vectors(bags)
-        path, used, errors = self._choose(features, y, groups)
+        path, used, errors = self._choose(features, y, groups, weights)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
         for k, penalty in enumerate(chosen):
@@ -97,15 +97,17 @@ class BagRidge(BagRegressor):
         self.axes_ = path.axes(features[:, used], self.least_)
         self.limit_ = float(path.leverages(self.least_).max())
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.mean(left_out(path, chosen) ** 2, axis=0)
+        self.loo_error_ = np.average(left_out(path, chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
-    def _choose(self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> tuple[Path, np.ndarray, dict]:
+    def _choose(
+        self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
+    ) -> tuple[Path, np.ndarray, dict]:
         """Return the path of the candidate features with the least leave-one-out error, and what was tried."""
         scale = np.maximum(y.var(axis=0), 1e-300)
         tried, best = {"n_features": [], "error": []}, None
         for used in self.embedding_.candidates(features.shape[1]):
-            path = ridge_path(features[:, used], y, groups=groups)
+            path = ridge_path(features[:, used], y, weights, groups=groups)
             error = float(np.mean(path.errors.min(axis=0) / scale))
             if best is None or error < min(tried["error"]):
                 best = path, used

@@ -168,14 +168,20 @@ def batch_size(sizes: np.ndarray, asked: int | None, max_rows: int | None) -> in
     return max(1, min(wanted, len(sizes) // 8 if len(sizes) >= 32 else 4))
 
 
-def loss_of(task: str, said: Any, target: Any) -> Any:
-    """Return the mean loss of a batch: squared error, or cross-entropy."""
+def loss_of(task: str, said: Any, target: Any, weights: Any = None) -> Any:
+    """Return the mean loss of a batch, weighted (n_bags,) where weights are given: squared error, or cross-entropy."""
     functional = require("torch").nn.functional
-    if task == "classification":
-        return functional.cross_entropy(said, target)
-    if task == "share":
-        return functional.binary_cross_entropy_with_logits(said, target)
-    return functional.mse_loss(said, target)
+    by, reduction = (
+        {"classification": functional.cross_entropy, "share": functional.binary_cross_entropy_with_logits},
+        {},
+    )
+    if weights is not None:
+        reduction = {"reduction": "none"}
+    loss = by.get(task, functional.mse_loss)(said, target, **reduction)
+    if weights is None:
+        return loss
+    each = loss if loss.ndim == 1 else loss.mean(dim=1)
+    return (each * weights).sum() / weights.sum()
 
 
 class Training:
@@ -190,11 +196,23 @@ class Training:
     seed : list of int
         Each epoch has random numbers of its own, so that a resumed one draws the same.
     held_out : (RowSource, tensor on the CPU), optional
-        Bags to judge by: the epoch with the least loss on them is kept.
+        Bags to judge by: the epoch with the least loss on them is kept. A third part is their weights, or None.
+    weights : tensor of shape (n_bags,), optional
+        How much each bag's loss counts; on the network's device.
     """
 
-    def __init__(self, network: Network, source: RowSource, target: Any, settings: Settings, seed: list, held_out=None):
+    def __init__(
+        self,
+        network: Network,
+        source: RowSource,
+        target: Any,
+        settings: Settings,
+        seed: list,
+        held_out: tuple | None = None,
+        weights: Any = None,
+    ):
         self.network, self.source, self.target, self.held_out = network, source, target, held_out
+        self.weights = weights
         self.settings, self.seed = settings, seed
         self.optimiser = adamw(network.weights.values(), settings.learning_rate, settings.weight_decay)
         self.course: dict[str, Any] = {"epoch": 0, "loss": [], "held_out": [], "drops": 0, "best": None}
@@ -248,7 +266,9 @@ class Training:
             self.optimiser.zero_grad()
             pooled = embed(network.plan, network.weights, rows, bags)
             said = forward(network.plan, network.weights, pooled, network.statistics, generator)
-            loss = loss_of(settings.task, said, self.target[torch.from_numpy(which).to(network.device)])
+            place = torch.from_numpy(which).to(network.device)
+            counted = None if self.weights is None else self.weights[place]
+            loss = loss_of(settings.task, said, self.target[place], counted)
             loss.backward()
             self.optimiser.step()
             total += float(loss.detach()) * len(which)
@@ -260,9 +280,9 @@ class Training:
     def _judge(self) -> None:
         if self.held_out is None:
             return
-        course, (others, truth) = self.course, self.held_out
+        course, (others, truth, counted) = self.course, self.held_out
         said = self.network.torch.from_numpy(self.network.outputs(others))
-        course["held_out"].append(float(loss_of(self.settings.task, said, truth)))
+        course["held_out"].append(float(loss_of(self.settings.task, said, truth, counted)))
         if course["best"] is None or course["held_out"][-1] < course["best"]["loss"]:
             course["best"] = {"epoch": course["epoch"], "loss": course["held_out"][-1], **self.network.arrays()}
         elif (course["epoch"] - course["best"]["epoch"]) % max(1, self.settings.patience // 4) == 0:

@@ -73,7 +73,7 @@ class SizeMatched(BagRegressor):
         self.max_bags = max_bags
         self.random_state = random_state
 
-    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None) -> None:
+    def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_sizes", "n_copies", "max_bags"):
             checks.at_least(getattr(self, name), name, 1)
         rng = checks.generator(self.random_state)
@@ -88,8 +88,11 @@ class SizeMatched(BagRegressor):
             for name in ("random_state", "embedding__random_state", "kernel__random_state"):
                 if name in model.get_params() and model.get_params()[name] is None:
                     model.set_params(**{name: seed})
-            takes_groups = "groups" in inspect.signature(model.fit).parameters
-            self.models_.append(model.fit(part, y[owner], **({"groups": kin[owner]} if takes_groups else {})))
+            beside: dict[str, Any] = {"groups": kin[owner]}
+            if weights is not None:
+                beside["sample_weight"] = weights[owner]
+            taken = inspect.signature(model.fit).parameters
+            self.models_.append(model.fit(part, y[owner], **{k: v for k, v in beside.items() if k in taken}))
         errors = [float(np.mean(model.loo_error_)) for model in self.models_ if hasattr(model, "loo_error_")]
         history = {"error": errors}
         self.fit_ = Fit(None, float(np.mean(errors or [np.nan])), None, len(self.models_), True, history)

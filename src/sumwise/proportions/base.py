@@ -55,6 +55,18 @@ class BagClassifier(Estimator):
         """Standard deviation of the bags' own intercepts, where the model has them."""
         return None
 
+    @staticmethod
+    def _weighted(bags: Any, counts: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
+        """The bags of some weight, their counts, and weights of those that have members; None where none are given."""
+        if sample_weight is None or not isinstance(bags, Bags):
+            return bags, counts, None
+        weights = checks.bag_weights(bags, sample_weight)
+        kept = weights > 0
+        if not kept.all():
+            aligned = bags.align(counts)
+            bags, counts, weights = bags[np.flatnonzero(kept)], aligned[np.flatnonzero(kept)], weights[kept]
+        return bags, counts, weights[bags.sizes > 0]
+
     def _training(self, bags: Any, counts: Any) -> tuple[Bags, np.ndarray]:
         """Learn how columns become numbers; return the bags that have members as numbers, and their counts."""
         if not isinstance(bags, Bags):
@@ -215,7 +227,7 @@ class BagClassifier(Estimator):
         """
         self._fitted()
         bags = self.design(bags)
-        weights = bag_weights(bags, sample_weight)[bags.sizes > 0]
+        weights = checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = drop_empty(bags, bags.align(counts))
         likelihood = self._likelihood(bags, counts)
         log_prob = likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob
@@ -227,17 +239,6 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(logits.T)
     columns = columns - columns.max(axis=0)
     return (columns - np.log(np.exp(columns).sum(axis=0))).T
-
-
-def bag_weights(bags: Bags, given: Any) -> np.ndarray:
-    """How much each bag counts, (n_bags,): as given, or 1."""
-    if given is None:
-        return np.ones(len(bags))
-    weights = checks.counts(bags.align(given, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
-    checks.same_length(bags=bags, sample_weight=weights)
-    if not weights.any():
-        raise DataError("All bags have sample_weight 0.", hint="give one bag at least some weight.")
-    return weights
 
 
 def _refuse_cross_val_predict(X: Any) -> None:

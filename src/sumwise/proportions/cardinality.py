@@ -18,7 +18,7 @@ from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.memory import check_fits
-from sumwise.proportions.base import BagClassifier, bag_weights
+from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.identify import warn_of_few_bags
@@ -194,7 +194,7 @@ class CardinalityClassifier(BagClassifier):
         """
         self._check()
         vars(self).pop("partial_information_", None)
-        weights = None if sample_weight is None else bag_weights(bags, sample_weight)[bags.sizes > 0]
+        weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = self._training(bags, counts)
         self._check_size(bags)
         observed = observe(bags, counts, self.noise, self.totals)

@@ -43,10 +43,10 @@ def mixed_interval(shares, sizes, drawn, confidence=0.95):
 def interval_loss(means, centre, width):
     """Cross-entropy of mixed bags: a class whose mean probability lies inside its interval adds nothing.
 
-    Tensors of shape (n_bags, n_classes); the mean over bags.
+    Tensors of shape (n_bags, n_classes); one loss per bag.
     """
     outside = (means.detach() - centre).abs() > width
-    return -(outside * centre * means.log()).sum(dim=1).mean()
+    return -(outside * centre * means.log()).sum(dim=1)
 
 
 class MixBag(ProportionLossNetwork):
@@ -118,16 +118,16 @@ class MixBag(ProportionLossNetwork):
         )
         self.confidence = confidence
 
-    def fit(self, bags: Bags, counts: Any) -> MixBag:
-        """Fit to bags and their counts."""
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> MixBag:
+        """Fit to bags and their counts; a mixed bag has the weight of the first of its two."""
         checks.fraction(self.confidence, "confidence")
-        return super().fit(bags, counts)
+        return super().fit(bags, counts, sample_weight)
 
     def batch_loss(self, run, params, which):
         rows, index, centre, width = self._mix(run, which)
         means = run.mean_probabilities(params, rows, index, len(which))
         centre, width = (run.torch.as_tensor(a, dtype=means.dtype, device=means.device) for a in (centre, width))
-        return super().batch_loss(run, params, which) + interval_loss(means, centre, width)
+        return super().batch_loss(run, params, which) + run.mean_over(which, interval_loss(means, centre, width))
 
     def _mix(self, run, which):
         """A part of each bag with a part of another: rows, position, centre and half-width of shares."""

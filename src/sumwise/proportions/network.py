@@ -138,14 +138,23 @@ class CardinalityNetwork(BagClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, bags: Bags, counts: Any) -> CardinalityNetwork:
-        """Fit to bags and their counts, as `CardinalityClassifier.fit`."""
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CardinalityNetwork:
+        """Fit to bags and their counts, as `CardinalityClassifier.fit`.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts, in training and where it is held out; 0 leaves it out.
+        """
         torch = require("torch", extra="torch")
         checks.at_least(self.max_epochs, "max_epochs", 1)
         checks.at_least(self.n_members, "n_members", 1)
         checks.choice(self.start, "start", ("auto", *STARTS, "both"))
         if self.start == "both":
             checks.at_least(self.n_members, "n_members", 2)
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
         if len(bags) < 2:
             raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
@@ -160,12 +169,13 @@ class CardinalityNetwork(BagClassifier):
             random_state=int(rng.integers(2**31)),
             tol=1e-3,
             verbose=self.verbose,
-        ).fit(bags, counts)
+        ).fit(bags, counts, weights)
         self.n_classes_, self.classes_ = self.linear_.n_classes_, self.linear_.classes_
         self.mean_, self.scale_ = centre_and_scale(bags.values)
         observed = observe(bags, counts, self.noise, self.totals)
-        likelihood = BagLikelihood(bags.offsets, observed, self.inference)
-        self.shares_ = bags.sizes @ observed.shares(bags.sizes) / bags.n_rows
+        likelihood = BagLikelihood(bags.offsets, observed, self.inference, weights)
+        members = bags.sizes if weights is None else weights * bags.sizes
+        self.shares_ = members @ observed.shares(bags.sizes) / members.sum()
         run = _Training(self, bags, likelihood, torch)
         with Progress("Networks", verbose=self.verbose) as progress, threads(1):
             found = run.choose(rng, progress)
@@ -174,7 +184,7 @@ class CardinalityNetwork(BagClassifier):
             self.member_starts_ = [kinds[i % len(kinds)] for i in range(self.n_members)]
             self.members_ = run.members(self.member_starts_, found.epochs, rng, progress)
         final = likelihood.evaluate(self._logits(bags), self.intercept_scale())
-        objective = float(final.log_prob.sum())
+        objective = likelihood.total_and_residual(final)[0]
         curve = found.curve
         self.fit_ = Fit(None, objective, None, self.n_epochs_, found.stopped, {"gain": curve})
         if not found.stopped:
@@ -233,6 +243,8 @@ class _Training:
         self.scale = owner.linear_.intercept_scale()
         self.n_logits = 1 if owner.n_classes_ == 2 else owner.n_classes_
         median = float(np.median(bags.sizes))
+        powers = np.ones(len(bags)) if likelihood.temper is None else likelihood.temper
+        self.powers, self.weights = powers, powers / powers.sum()
         self.batch = owner.batch_bags or max(1, round(512 / max(median, 1.0)))
 
     def _layers(self, generators):
@@ -271,9 +283,8 @@ class _Training:
     def _line(self, held_out):
         """The linear part without the held-out bags; it must not begin where they were seen, so from zero."""
         linear = self.owner.linear_
-        masked = BagLikelihood(
-            self.likelihood.offsets, self.likelihood.observed, self.likelihood.inference, np.where(held_out, 0.0, 1.0)
-        )
+        powers = np.where(held_out, 0.0, self.powers)
+        masked = BagLikelihood(self.likelihood.offsets, self.likelihood.observed, self.likelihood.inference, powers)
         problem = LinearProblem(self.values, masked, linear.penalty_, self.owner.n_classes_, self.scale is not None)
         blank = np.column_stack([np.zeros_like(linear.coef_), linear.intercept_]).ravel()
         start = blank if self.scale is None else np.append(blank, np.log(self.scale))
@@ -304,7 +315,9 @@ class _Training:
         value = likelihood.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale)
         residual = likelihood.total_and_residual(value)[1].reshape(logits.shape)
         counts = np.repeat([len(bags) for bags, _ in parts], [len(own) for _, own in parts])
-        pull = self.torch.as_tensor(-residual / counts[:, None], dtype=out.dtype, device=out.device)
+        pull = self.torch.as_tensor(
+            -residual / (counts[:, None] * self.powers.mean()), dtype=out.dtype, device=out.device
+        )
         out.backward(pull)
         optimiser.step()
 
@@ -343,10 +356,13 @@ class _Training:
         """The mean of the two."""
         logits = 0.5 * (line.logits + zero.logits)
         held_out = self._log_prob(self.likelihood, logits)
-        gain = line.gain + float((held_out - line.held_out).mean())
+        gain = line.gain + self._mean(held_out - line.held_out)
         longer = max(line, zero, key=lambda trial: trial.curve.size)
         stopped = line.stopped and zero.stopped
         return _Trial("both", line.epochs | zero.epochs, logits, held_out, gain, longer.curve, stopped)
+
+    def _mean(self, per_bag) -> float:
+        return float(self.weights @ per_bag)
 
     def _log_prob(self, part, logits):
         return part.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale).log_prob
@@ -363,7 +379,7 @@ class _Training:
         bases = lines if start == "linear" else [self._flat()] * len(lines)
         begin = np.concatenate([base[rows] for base, (_, rows) in zip(bases, parts)])
         params, optimiser = self._begin(rng, len(lines))
-        before = self._log_prob(self.likelihood, line).mean()
+        before = self._mean(self._log_prob(self.likelihood, line))
         curve: list[float] = []
         best = (line, np.zeros(len(folds)))
         while len(curve) <= owner.max_epochs and len(curve) - int(np.argmax(curve or [0])) <= owner.patience:
@@ -372,9 +388,9 @@ class _Training:
             with self.torch.no_grad():
                 now[order] = begin + self._outputs(params, parts).cpu().numpy().astype(np.float64)
             log_prob = self._log_prob(self.likelihood, now)
-            if log_prob.mean() > max(curve, default=-np.inf):
+            if self._mean(log_prob) > max(curve, default=-np.inf):
                 best = now.copy(), log_prob
-            curve.append(float(log_prob.mean()))
+            curve.append(self._mean(log_prob))
             progress.step(held_out=curve[-1])
         epochs = {start: int(np.argmax(curve))}
         stopped = len(curve) - epochs[start] > owner.patience

@@ -13,7 +13,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.progress import Progress
-from sumwise.proportions.base import BagClassifier, bag_weights
+from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.linear import Solution
 from sumwise.proportions.penalty import reference_shape
@@ -184,7 +184,7 @@ class WeightedShareClassifier(ShareClassifier):
         sample_weight : array of shape (n_bags,), optional
             How much each bag counts: weight 2 is the same as giving the bag twice, weight 0 leaves it out.
         """
-        weights = None if sample_weight is None else bag_weights(bags, sample_weight)[bags.sizes > 0]
+        weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
         data = self._shares(bags, counts)
         if weights is not None:
             data = replace(data, importance=weights).take(np.flatnonzero(weights))

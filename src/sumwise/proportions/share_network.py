@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -96,14 +97,23 @@ class ProportionLossNetwork(BagClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, bags: Bags, counts: Any) -> Any:
-        """Fit to bags and their counts."""
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> Any:
+        """Fit to bags and their counts.
+
+        Parameters
+        ----------
+        bags : Bags
+        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag's loss counts, in training and where it is held out; 0 leaves it out.
+        """
         torch = require("torch", extra="torch")
         checks.at_least(self.max_epochs, "max_epochs", 1)
         checks.at_least(self.patience, "patience", 1)
         checks.fraction(self.held_out, "held_out")
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
-        data = bag_shares(bags, counts, self.totals)
+        data = replace(bag_shares(bags, counts, self.totals), importance=weights)
         if data.n_bags < 2:
             raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
         self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
@@ -133,7 +143,7 @@ class ProportionLossNetwork(BagClassifier):
         """The loss of some bags, to be minimised."""
         rows, index = run.rows_of(which)
         means = run.mean_probabilities(params, rows, index, len(which))
-        return -(run.shares[which] * means.log()).sum(dim=1).mean()
+        return run.mean_over(which, -(run.shares[which] * means.log()).sum(dim=1))
 
 
 class _Run:
@@ -145,8 +155,14 @@ class _Run:
         self.values = torch.as_tensor(values, dtype=torch.float32, device=owner.device)
         self.weights = torch.as_tensor(data.weights, dtype=torch.float32, device=owner.device)
         self.shares = torch.as_tensor(data.shares, dtype=torch.float32, device=owner.device)
+        self.importance = torch.as_tensor(data.bag_weights, dtype=torch.float32, device=owner.device)
         self.batch = owner.batch_bags or max(1, round(512 / max(float(np.median(data.sizes)), 1.0)))
         self.edges = data.offsets.tolist()
+
+    def mean_over(self, which, per_bag):
+        """The mean over some bags, each with its weight."""
+        counted = self.importance[which]
+        return (counted * per_bag).sum() / counted.sum()
 
     def rows_of(self, which):
         """Rows of some bags, and for each the position of its bag."""

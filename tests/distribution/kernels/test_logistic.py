@@ -40,3 +40,15 @@ def test_huge_logits_stay_finite():
     found = fit_logistic(np.array([[1e3], [-1e3]]), np.eye(2), 1e-12)
     assert np.isfinite(found.coef).all()
     assert found.objective == pytest.approx(0, abs=1e-6)
+
+
+def test_weight_two_is_giving_a_unit_twice():
+    rng = np.random.default_rng(0)
+    features, shares = rng.normal(size=(12, 3)), np.eye(2)[rng.integers(0, 2, 12)]
+    weights = rng.integers(1, 4, 12)
+    twice = np.repeat(np.arange(12), weights)
+    found = fit_logistic(features, shares, 0.1, tol=1e-9, weights=weights)
+    copies = fit_logistic(features[twice], shares[twice], 0.1, tol=1e-9)
+    np.testing.assert_allclose(found.coef, copies.coef, atol=1e-6)
+    logits = features @ found.coef + found.intercept
+    assert cross_entropy(logits, shares, weights) == pytest.approx(cross_entropy(logits[twice], shares[twice]))

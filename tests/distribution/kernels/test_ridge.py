@@ -44,7 +44,7 @@ def test_interpolating_fits_keep_their_leave_one_out_errors():
 def test_gram_path_is_ridge_path_on_the_features():
     rng = np.random.default_rng(2)
     features, y = rng.normal(1, 1, (10, 4)), rng.normal(size=(10, 2))
-    path, least = gram_path(features @ features.T, y, np.array([0.3]))
+    path, least = gram_path(features @ features.T, y, penalties=np.array([0.3]))
     other = ridge_path(features, y, penalties=np.array([0.3]))
     assert np.allclose(path.errors, other.errors)
     coef = other.coefficients(features, 0.3)
@@ -63,3 +63,20 @@ def test_predictions_of_smooth_kernels_are_those_that_were_judged():
         kept = penalty / (path.squares + penalty)
         expected = path.left @ (kept[:, None] * (path.left.T @ path.targets))
         assert np.allclose(residual, expected, atol=1e-4)
+
+
+def test_weight_two_is_giving_a_unit_twice():
+    rng = np.random.default_rng(0)
+    features, y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    weights = rng.integers(1, 4, 12)
+    twice = np.repeat(np.arange(12), weights)
+    path, copies = ridge_path(features, y, weights), ridge_path(features[twice], y[twice])
+    ratio = len(features) / len(twice)  # weights are scaled to a mean of 1
+    np.testing.assert_allclose(
+        path.coefficients(features, 0.3), copies.coefficients(features[twice], 0.3 / ratio), rtol=1e-9
+    )
+    gram = features @ features.T
+    path, _ = gram_path(gram, y, weights)
+    np.testing.assert_allclose(
+        features.T @ (path.root[:, None] * path.dual(0.3)), copies.coefficients(features[twice], 0.3 / ratio), rtol=1e-7
+    )

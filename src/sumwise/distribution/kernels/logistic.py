@@ -23,8 +23,8 @@ class LogisticSolution(NamedTuple):
     history: list[Any]
 
 
-def cross_entropy(logits: np.ndarray, shares: np.ndarray) -> float:
-    """Mean of -sum_k share_k log p_k over units.
+def cross_entropy(logits: np.ndarray, shares: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Mean of -sum_k share_k log p_k over units, weighted (n,).
 
     Examples
     --------
@@ -33,7 +33,7 @@ def cross_entropy(logits: np.ndarray, shares: np.ndarray) -> float:
     >>> round(cross_entropy(np.zeros((1, 2)), np.array([[0.5, 0.5]])), 4)
     0.6931
     """
-    return float(-(shares * log_softmax(logits, axis=1)).sum(axis=1).mean())
+    return float(np.average(-(shares * log_softmax(logits, axis=1)).sum(axis=1), weights=weights))
 
 
 def fit_logistic(
@@ -43,10 +43,11 @@ def fit_logistic(
     start: LogisticSolution | None = None,
     max_iter: int = 500,
     tol: float = 1e-6,
+    weights: np.ndarray | None = None,
 ) -> LogisticSolution:
     """Minimise mean cross entropy + ``penalty / 2 |coef|^2`` over coefficients and free intercepts.
 
-    features (n, D), shares (n, K), each row a distribution over classes.
+    features (n, D), shares (n, K), each row a distribution over classes; weights (n,) are those of the mean.
 
     Examples
     --------
@@ -58,13 +59,14 @@ def fit_logistic(
     array([ 0.69, -0.69])
     """
     d, k = features.shape[1], shares.shape[1]
+    counted = np.full((len(features), 1), 1.0 / len(features)) if weights is None else weights[:, None] / weights.sum()
 
     def value(flat: np.ndarray):
         coef, intercept = flat[: d * k].reshape(d, k), flat[d * k :]
         logs = log_softmax(features @ coef + intercept, axis=1)
-        slope = (np.exp(logs) - shares) / len(features)
+        slope = (np.exp(logs) - shares) * counted
         gradient = features.T @ slope + penalty * coef
-        loss = -(shares * logs).sum() / len(features) + 0.5 * penalty * (coef**2).sum()
+        loss = -(counted * shares * logs).sum() + 0.5 * penalty * (coef**2).sum()
         return loss, np.concatenate([gradient.ravel(), slope.sum(axis=0)])
 
     begin = np.zeros((d + 1) * k) if start is None else np.concatenate([start.coef.ravel(), start.intercept])

@@ -97,6 +97,7 @@ def ridge_path(
 def gram_path(
     gram: np.ndarray,
     targets: np.ndarray,
+    weights: np.ndarray | None = None,
     penalties: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> tuple[Path, float]:
@@ -104,7 +105,7 @@ def gram_path(
 
     Also returns the least eigenvalue of the centred matrix relative to the largest. Where it is clearly below 0 the
     kernel is not positive semidefinite; negative eigenvalues count as 0. ``mean`` of the path is that of the columns of
-    the Gram matrix: the prediction is level + (k(x) - mean) dual.
+    the Gram matrix: the prediction is level + (k(x) - mean) (root dual).
 
     Examples
     --------
@@ -116,12 +117,15 @@ def gram_path(
     array([1., 3., 5., 7., 9.])
     """
     n = len(gram)
-    mean, level = gram.mean(axis=0), targets.mean(axis=0)
-    squares, left = np.linalg.eigh(gram - mean - mean[:, None] + mean.mean())
+    scaled = np.ones(n) if weights is None else weights * (n / np.sum(weights))
+    root = np.sqrt(scaled)
+    mean, level = scaled @ gram / n, scaled @ targets / n
+    centred = gram - mean - mean[:, None] + scaled @ mean / n
+    squares, left = np.linalg.eigh(centred if weights is None else centred * np.outer(root, root))
     top = max(squares[-1], 1e-300)
     none = np.zeros(0), np.zeros((0, 0))
     rounding = n * np.finfo(float).eps * np.abs(np.diag(gram)).max(initial=0.0)  # not small beside smooth kernels
-    path = Path(left, _cleared(squares, rounding), targets - level, mean, level, np.ones(n), *none, groups)
+    path = Path(left, _cleared(squares, rounding), (targets - level) * root[:, None], mean, level, root, *none, groups)
     return _judged(path, penalties), float(squares[0] / top)
 
 
