@@ -476,7 +476,7 @@ class DeepSets(BagRegressor):
     def _residuals(self, trained: Trained, run: Training) -> np.ndarray:
         if run.held_out is None or self.task == "classification":
             return np.zeros((0, self.n_outputs_))
-        source, truth, _ = run.held_out
+        source, truth = run.held_out[:2]
         network = Network(run.network.plan, vars(trained), run.network.device)
         return self.response_.restore(truth.numpy()) - self.response_.decode(network.outputs(source))
 

@@ -196,7 +196,7 @@ class Training:
     seed : list of int
         Each epoch has random numbers of its own, so that a resumed one draws the same.
     held_out : (RowSource, tensor on the CPU), optional
-        Bags to judge by: the epoch with the least loss on them is kept. A third part is their weights, or None.
+        Bags to judge by: the epoch with the least loss on them is kept. A third part may be their weights, or None.
     weights : tensor of shape (n_bags,), optional
         How much each bag's loss counts; on the network's device.
     """
@@ -280,9 +280,9 @@ class Training:
     def _judge(self) -> None:
         if self.held_out is None:
             return
-        course, (others, truth, counted) = self.course, self.held_out
+        course, (others, truth, *rest) = self.course, self.held_out
         said = self.network.torch.from_numpy(self.network.outputs(others))
-        course["held_out"].append(float(loss_of(self.settings.task, said, truth, counted)))
+        course["held_out"].append(float(loss_of(self.settings.task, said, truth, *rest)))
         if course["best"] is None or course["held_out"][-1] < course["best"]["loss"]:
             course["best"] = {"epoch": course["epoch"], "loss": course["held_out"][-1], **self.network.arrays()}
         elif (course["epoch"] - course["best"]["epoch"]) % max(1, self.settings.patience // 4) == 0:

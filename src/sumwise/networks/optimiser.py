@@ -33,7 +33,7 @@ def adamw(params: Iterable, learning_rate: float, weight_decay: float, matrix_di
     decayed = [p for p in params if p.ndim >= matrix_dimensions]
     free = [p for p in params if p.ndim < matrix_dimensions]
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=learning_rate)
+    return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
 
 
 def state_arrays(optimiser: Any, params: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:

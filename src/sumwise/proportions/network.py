@@ -28,6 +28,7 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
 
 STARTS = ("linear", "zero")
+MANY_STEPS, SLOW_RATE, FAST_RATE = 30, 1e-3, 4e-3  # steps of an epoch from which the rate is slow
 
 
 class CardinalityNetwork(BagClassifier):
@@ -52,7 +53,8 @@ class CardinalityNetwork(BagClassifier):
         Of the linear part.
     weight_decay : float, default 1e-3
         Of the network.
-    learning_rate : float, default 1e-3
+    learning_rate : float or None, default None
+        By default 4e-3, or 1e-3 where an epoch has 30 steps or more: few steps at 1e-3 end before they have learned.
     batch_bags : int or None, default None
         Bags per step, down to 1; by default as many as hold about 512 rows.
     max_epochs : int >= 1, default 100
@@ -105,7 +107,7 @@ class CardinalityNetwork(BagClassifier):
         start="auto",
         penalty: float | str = "auto",
         weight_decay=1e-3,
-        learning_rate=1e-3,
+        learning_rate: float | None = None,
         batch_bags: int | None = None,
         max_epochs=100,
         patience=10,
@@ -246,6 +248,8 @@ class _Training:
         powers = np.ones(len(bags)) if likelihood.temper is None else likelihood.temper
         self.powers, self.weights = powers, powers / powers.sum()
         self.batch = owner.batch_bags or max(1, round(512 / max(median, 1.0)))
+        slow = len(bags) / self.batch >= MANY_STEPS
+        self.rate = owner.learning_rate or (SLOW_RATE if slow else FAST_RATE)
 
     def _layers(self, generators):
         """Fresh weights of several networks, stacked: He's for hidden layers, zeros for the last, so that training
@@ -331,7 +335,7 @@ class _Training:
         torch, owner = self.torch, self.owner
         seeds = [int(rng.integers(2**31)) for _ in range(n_networks)]
         params = self._layers([torch.Generator().manual_seed(seed) for seed in seeds])
-        return params, adamw(params, owner.learning_rate, owner.weight_decay, matrix_dimensions=3)
+        return params, adamw(params, self.rate, owner.weight_decay, matrix_dimensions=3)
 
     def _epoch(self, params, optimiser, bases, trains, rng):
         """One pass of every network over its own bags, all in step."""
