@@ -54,6 +54,10 @@ CHECKED = {
     "test_reproducible.py",
 }
 
+# Half a minute and more each: workers begin with these, so that none is left with a long one at the end.
+LONGEST = ["report/test_model_report.py", "maxent/test_device_training.py", "maxent/kernels/test_gibbs_device.py"]
+LONGEST += ["corpus/test_corpus.py", "test_edge_fits.py", "test_contract.py", "collective/test_em.py"]
+
 UNDRAWN = {"cli", "study", "corpus"}
 
 
@@ -73,8 +77,9 @@ def pytest_ignore_collect(collection_path, config):
     return left_out or None
 
 
-def pytest_collection_modifyitems(items):
-    """Mark what `make quick` leaves out."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark what `make quick` leaves out; a worker runs whole files, and one of them all that needs Spark."""
     for item in items:
         place = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
         if place is None:
@@ -85,6 +90,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.core)
         if place.as_posix() in CHECKED:
             item.add_marker(pytest.mark.check)
+    if getattr(config.option, "loadgroup", False):  # in a worker, by --dist loadgroup
+        ranks = {HERE / name: rank for rank, name in enumerate(LONGEST, start=1)}
+        on_spark = {item for item in items if item.get_closest_marker("spark")}
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group("spark" if item in on_spark else str(item.path)))
+        items.sort(key=lambda item: 0 if item in on_spark else ranks.get(item.path, len(ranks) + 1))
 
 
 @pytest.hookimpl(wrapper=True)
