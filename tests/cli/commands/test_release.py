@@ -211,6 +211,26 @@ def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
                                     "people.parquet.budget.json", "rules.toml"]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (["--label", "state"], "Levels, classes or cut points of 'state' were read from the rows"),
+        (["--label", "il"], "There is no column 'il'"),
+        (["--label", "ill", "--delta", "0.1"], "delta is 0.1"),
+        (["--label", "ill", "--level-share", "1"], "--level-share is 1."),
+    ],
+)
+def test_nothing_is_spent_on_levels_of_a_release_that_is_refused(tmp_path, monkeypatch, capsys, given, line):
+    monkeypatch.chdir(tmp_path)
+    frame = {"age": [30, 40] * 9, "town": ["Bern"] * 18, "ill": [0, 1] * 9, "state": ["good", "bad"] * 9}
+    pd.DataFrame(frame).to_parquet("people.parquet")
+    (tmp_path / "rules.toml").write_text(RULES)
+    arguments = ["--rows", "people.parquet", "--encode", "rules.toml", "--mechanism", "gaussian", "--delta", "1e-6"]
+    assert run(["release", *arguments, "--out", "noisy", *given]) == 2
+    assert line in capsys.readouterr().err
+    assert not os.path.exists("people.parquet.budget.json")
+
+
 def test_tables_can_be_chosen_privately(tables):
     arguments = ["--select", "tree", "--delta", "1e-6", "--epsilon", "5", "--out", "noisy"]
     assert main(["release", "tables", *arguments]) == 0

@@ -99,6 +99,8 @@ def command(
     with new_folder(out or "", reserve=2**24) as building:
         ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
         levels, rest = options.split(0.0 if encode is None else level_share)
+        if encode is not None:
+            _check_before_spending(rows, label, person, rest)
         encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
         bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
         attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
@@ -193,6 +195,22 @@ def _private_encoding(
     frame = open_sheet(rows, None, None).frame
     bounds, what = PersonBounds(options.rows or 1, replace=options.replace), f"levels of {Path(rows).name}"
     return learned_privately(frame, spec, levels, bounds, ledger, person=person, what=what)
+
+
+def _check_before_spending(rows: str, label: str | None, person: str | None, options: Release) -> None:
+    """Refuse, before levels are paid for, what the release of the tables would refuse after."""
+    from sumwise import Domain, Table, Tables, checks
+    from sumwise.provenance import Provenance
+    from sumwise.readers.files import open_sheet
+
+    frame, learned = open_sheet(rows, None, None).frame, ()
+    for name in (label, person):
+        if name is not None:
+            checks.known(name, tuple(frame.columns), "column")
+    if label is not None and not frame[label].dropna().isin([0, 1]).all():
+        learned = (label,)
+    like = Provenance(weighted=False, rows_per_person=None if person is None else options.rows or 1, learned=learned)
+    options.planned(Tables([Table("x", [1.0, 1.0])], Domain({"x": 2}), label=label, provenance=like))
 
 
 def _columns(rows: str, *others: str | None) -> list[str]:
