@@ -8,7 +8,9 @@ import pytest
 
 from study_cases import ecological, long_votes, votes
 from sumwise import load
+from sumwise.aggregate import aggregate
 from sumwise.errors import DataError
+from sumwise.readers.tables_folder import write_tables_folder
 from sumwise.study.fitting import fit_problem
 from sumwise.study.initialise import suggest_problem
 from sumwise.study.predicting import predict_file
@@ -53,3 +55,15 @@ def test_names_from_a_second_file_are_kept_for_prediction(tmp_path):
     fit_problem(tmp_path / "p.toml", tmp_path / "r")
     (tmp_path / "names.csv").unlink()
     assert predict_file(tmp_path / "r", tmp_path / "a.csv")["outcome"].unique().tolist() == ["yes", "no"]
+
+
+def test_codes_beside_a_letter_are_levels_where_the_tables_have_them_as_texts(tmp_path):
+    frame = pd.DataFrame({"code": ["1", "2", "N"] * 40, "sex": [1, 2] * 60, "ill": [0, 1, 1] * 40})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    write_tables_folder(aggregate(tmp_path / "rows.csv", ["code", "sex"], "ill"), tmp_path / "tables")
+    lines = ['family = "maxent"', 'method = "NaiveBayesTables"', "[data]", 'file = "tables"', 'kind = "folder"']
+    (tmp_path / "p.toml").write_text("\n".join(lines))
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    found = predict_file(tmp_path / "r", tmp_path / "rows.csv")["p(1)"].to_numpy()
+    assert (found[1:3] > 0.9).all()
+    assert found[0] < 0.1

@@ -188,11 +188,11 @@ def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
         out.append(
             finding(
                 f"{label} where {attribute} is {_level(top['level'])}",
-                float(top["share"]),
+                float(np.clip(top["share"], 0.0, 1.0)),  # noisy counts can be beyond
                 trust="high" if exact else "moderate",
                 because=(
-                    f"Counted, not estimated. The lowest share is {100 * bottom['share']:.1f}%, where {attribute} is "
-                    f"{_level(bottom['level'])}." + ("" if exact else " The counts are noisy.")
+                    f"Counted, not estimated. The lowest share is {100 * max(bottom['share'], 0.0):.1f}%, "
+                    f"where {attribute} is {_level(bottom['level'])}." + ("" if exact else " The counts are noisy.")
                 ),
             )
         )

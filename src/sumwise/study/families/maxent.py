@@ -210,7 +210,7 @@ class MaxEnt(Study):
         columns = list(model.domain_.attributes if model.encoding_ is None else model.encoding_.columns)
         with p.blamed():
             sheet = open_source(p, source, None, ())
-            rows = typed_frame(sheet, columns, p.column_list("categorical") or ())
+            rows = typed_frame(sheet, columns, [*(p.column_list("categorical") or ()), *_text_columns(model)])
             if not hasattr(model, "predict_proba"):
                 low, high = model.predict_interval(rows, p.level)
                 found = {f"expected {model.label_}": model.predict(rows), "low": low, "high": high}
@@ -220,6 +220,16 @@ class MaxEnt(Study):
         for c, name in enumerate(model.classes_):
             frame[f"p({name})"] = chance[:, c]
         return frame.assign(**{"class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
+
+
+def _text_columns(model: Any) -> list[str]:
+    """Columns whose levels are texts to the model, even where most entries look like numbers (codes, and an N)."""
+    if model.encoding_ is None:
+        levels = {a: model.domain_.levels(a) for a in model.domain_.attributes}
+    else:
+        rules = [r for r in model.encoding_.rules.values() if hasattr(r, "column")]
+        levels = {r.column: getattr(r, "values", ()) for r in rules}
+    return [c for c, values in levels.items() if any(isinstance(v, str) for v in values)]
 
 
 def _rule(column: Any, bins: int) -> dict[str, Any]:
