@@ -102,7 +102,9 @@ def main():
             rows.append(row | {"draws": len(each), "cpu_s": float(np.mean(seconds[name]))})
         results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
         results |= {"command": "python benchmarks/place_process.py", "seeds": [given.first, seed]}
-        results[setting] = {"rows": rows, "cpu_s": round(process_time() - began, 1)}
+        others = [row for row in results.get("rows", []) if row["setting"] != setting]
+        results["rows"] = sorted([*others, *rows], key=lambda row: SETTINGS.index(row["setting"]))
+        results["cpu_s"] = round(results.get("cpu_s", 0.0) + process_time() - began, 1)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 

@@ -120,8 +120,6 @@ def provenance(item: dict) -> str:
     """What the results say about how they were made."""
     name, _, path = item["source"].partition(" ")
     made = value_at(name, path)
-    if name == "earlier_runs.json":
-        return f"an earlier run, whose raw output was not kept; the records are in `benchmarks/results/{name}`"
     words = [f"{key} {_short(made[key])}" for key in SHOWN if key in made]
     return f"`benchmarks/results/{name}`" + (f" ({', '.join(words)})" if words else "")
 

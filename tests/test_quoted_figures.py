@@ -1,13 +1,18 @@
 """Figures that pages quote come from the JSON under benchmarks/results, and are what it says.
 
 A page writes ``3.75<!--contest_correction.json index/default/all .2f-->``: the figure, then the file, the path of the
-value in it, and the format. A whole table stands between ``<!-- table earlier_runs.json election/groups/0 -->`` and
+value in it, and the format. A whole table stands between ``<!-- table file.json path -->`` and
 ``<!-- end of table -->``: a line per record of the list at that path. ``python tests/test_quoted_figures.py`` writes
 the present values into all pages.
+
+Any other number that could be a measurement (with decimals, a percent sign, an exponent or a unit), on a page or in a
+docstring, must be listed in plain_numbers.json: parameters, definitions, versions, answers to exercises.
+``python tests/test_quoted_figures.py --plain`` lists what is new there; read it before you commit it.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -25,6 +30,40 @@ TABLE = re.compile(
     r"(?P<begin><!-- table (?P<file>[\w.-]+\.json) (?P<path>\S+) -->\n)(?P<lines>.*?)(?P<end><!-- end of table -->)",
     re.S,
 )
+
+
+PLAIN = Path(__file__).with_name("plain_numbers.json")
+UNITS = r"(?:CPU[ -])?(?:seconds?|ms|minutes?|hours?|GiB|GB|MiB|MB|times)\b"
+FIGURE = rf"\d[\d,]*(?:\.\d+)?(?:\s?%|e-?\d+|\s{UNITS})"
+ON_PAGES = re.compile(rf"(?<![\w/.^-])(\d[\d,]*\.\d+|\.\d+|{FIGURE})")
+IN_DOCSTRINGS = re.compile(rf"(?<![\w/.^-])(\d[\d,]*(?:\.\d+)?(?:\s?%|\s{UNITS})|\.\d{{2,}}\b)")
+NO_PROSE = re.compile(
+    r"^(?P<fence>```|~~~).*?^(?P=fence)|<!-- table .*?<!-- end of table -->|<!-- table: .*?<!-- end -->"
+    r"|[^\s|(]*<!--[^>]*-->|`[^`]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)]*\)|<[^>]*>",
+    re.M | re.S,
+)
+
+
+def plain_on_page(text: str) -> set[str]:
+    """Numbers of a page's prose and typed tables that could be measurements and carry no source."""
+    return set(ON_PAGES.findall(NO_PROSE.sub(" ", text)))
+
+
+def plain_in_docstrings(source: str) -> set[str]:
+    """The same of docstrings, their examples left out."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            text = (ast.get_docstring(node) or "").split("Examples\n---")[0]
+            found |= set(IN_DOCSTRINGS.findall(text))
+    return found
+
+
+def plain_numbers() -> dict[str, list[str]]:
+    """By file, numbers that could be measurements and carry no source."""
+    texts = {p: plain_on_page(p.read_text("utf-8")) for p in pages() if "book" not in p.parts}
+    texts |= {p: plain_in_docstrings(p.read_text("utf-8")) for p in sorted((ROOT / "src").rglob("*.py"))}
+    return {p.relative_to(ROOT).as_posix(): sorted(found) for p, found in texts.items() if found}
 
 
 def pages() -> list[Path]:
@@ -82,6 +121,21 @@ def test_quoted_figures_are_those_of_the_results(page):
     assert stale(page.read_text("utf-8")) == []
 
 
+def test_numbers_without_a_source_are_known_to_be_no_measurements():
+    known = json.loads(PLAIN.read_text("utf-8"))
+    new = {name: sorted(set(found) - set(known.get(name, []))) for name, found in plain_numbers().items()}
+    new = {name: found for name, found in new.items() if found}
+    assert new == {}, f"give their source, or if they are no measurements, run {Path(__file__).name} --plain"
+
+
+def test_a_typed_measurement_is_found():
+    assert plain_on_page("It errs by .173 and takes 12 seconds, `0.5` aside.") == {".173", "12 seconds"}
+    assert plain_on_page("It errs by 0.173<!--a.json b .3f-->, and $x=0.5$.\n```\n0.25\n```\n") == set()
+    assert plain_in_docstrings(
+        'def f():\n    """It covers 85% of them.\n\n    Examples\n    --------\n    5%\n    """'
+    ) == {"85%"}
+
+
 def test_the_readme_quotes_results():
     assert len(MARK.findall((ROOT / "README.md").read_text("utf-8"))) >= 5
 
@@ -93,9 +147,8 @@ def test_a_stale_figure_is_found_and_renewed():
 
 
 def test_a_stale_table_is_found_and_renewed():
-    text = "<!-- table earlier_runs.json election/groups/0 -->\n| a |\n<!-- end of table -->"
-    assert stale(text) == ["the table of earlier_runs.json election/groups/0"]
-    assert "| nation: mean-emb | 2 of 2, 1.00, .022 |" in renewed(text)
+    text = "<!-- table cgm_figures.json exact/rows -->\n| a |\n<!-- end of table -->"
+    assert stale(text) == ["the table of cgm_figures.json exact/rows"]
     assert stale(renewed(text)) == []
 
 
@@ -105,6 +158,8 @@ def test_a_figure_without_source_is_an_error():
 
 
 if __name__ == "__main__":
+    if "--plain" in sys.argv:
+        PLAIN.write_text(json.dumps(plain_numbers(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     for page in pages():
         old = page.read_text("utf-8")
         if (new := renewed(old)) != old:

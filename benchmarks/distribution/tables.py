@@ -130,7 +130,7 @@ def gaussian(store: Store, full: bool) -> list[dict]:
     for (method,), each in _grouped(kept, ("method",)).items():
         found = {str(number): _mean(part, "mse") for (number,), part in _grouped(each, ("experiment",)).items()}
         thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
-        rows.append({"method": method, **found, **thesis})
+        rows.append({"method": method, **found, **thesis, "draws": len({r["seed"] for r in each})})
     rows.sort(key=lambda r: _place(r["method"]))
     for name in ("best", "half"):
         found = {str(number): _mean(each, name) for (number,), each in _grouped(kept, ("experiment",)).items()}

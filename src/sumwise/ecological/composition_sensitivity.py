@@ -16,8 +16,8 @@ from sumwise.nonvoting import is_abstention
 
 __all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
 
-ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`, where
-# 98.8 percent of robust findings are right; on the other three, 99.5 percent are (benchmarks/results/ecological.json)
+ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`;
+# how often such findings are right there and on the other three is in benchmarks/results/ecological.json
 
 
 def _isolation(margins: Margins) -> np.ndarray:
@@ -51,8 +51,7 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
     -------
     pandas.DataFrame
         group, first choice, runner-up, gap between them, isolation, tipping, and ``robust``: whether the bounds alone
-        settle it or tipping is at least 0.2. Of findings called robust by that number 98.8% were right on the
-        elections it was chosen on and 99.5% on the others.
+        settle it or tipping is at least 0.2.
 
     Examples
     --------

@@ -272,9 +272,8 @@ class Part:
 
         The covariance comes from the information at these coefficients: at the shrunk ones probabilities are nearer to
         one half, and counts look more informative than they are. It is widened by n / (n - p) for n units and p
-        coefficients, since fits to few units are too close to them. With the information of the fit itself and the
-        power 1.5 of that factor, 85% of 90% intervals held with 15 features and 80 bags; see
-        benchmarks/results/proportions_coverage.json for what they hold now.
+        coefficients, since fits to few units are too close to them. See
+        benchmarks/results/proportions_coverage.json for how often such intervals hold.
         """
         middle = self._unpenalised_step()
         there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)

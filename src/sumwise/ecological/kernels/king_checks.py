@@ -51,8 +51,8 @@ def curvature_in_x(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[fl
 def fitted_curvature(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[float, float, int]:
     """Coefficient of x^2, its standard error and degrees of freedom; error 0 if there is none.
 
-    The error is robust to unequal variances by MacKinnon and White's HC3 (1985): HC1 rejected 8% of true hypotheses at
-    a level of 5% with 80 units.
+    The error is robust to unequal variances by MacKinnon and White's HC3 (1985); HC1 rejects too often
+    with few units.
     """
     design = np.stack([np.ones_like(x), x, x**2], axis=1)
     root = np.sqrt(weight)[:, None]
