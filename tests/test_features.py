@@ -128,5 +128,7 @@ def test_no_warning_where_all_is_known():
 
 
 def test_missing_values_are_refused_by_name():
-    with pytest.raises(DataError, match="A kernel takes no missing values; feature 'age' is missing in 1 of 4 rows"):
+    with pytest.raises(
+        DataError, match="A kernel does not accept missing values; feature 'age' is missing in 1 of 4 rows"
+    ):
         refuse_missing(Bags.from_frame(people(), bag="b"), "A kernel")

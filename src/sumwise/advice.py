@@ -215,7 +215,7 @@ def _bags(bags: Bags, y: Any, question: str | None) -> Advice:
     fits = _could_be_counts(bags, given)
     if question == "individuals" and not fits:
         raise DataError(
-            "The values of the bags are no class counts: some are negative, fractional or larger than the bag.",
+            "The values of the bags are not class counts: some are negative, fractional or larger than the bag.",
             hint="give counts (n_bags, n_classes) that sum to the sizes of the bags, or ask for 'response'.",
         )
     individuals = question == "individuals" or (question is None and fits)
@@ -271,7 +271,7 @@ def _response(bags: Bags, y: np.ndarray, guessed: bool) -> Advice:
     median = int(np.median(bags.sizes))
     why = [f"{len(bags)} bags with a response each: {task} of bags."]
     if guessed:
-        why.append("The values are no counts that fit the sizes of the bags, so they are taken as a response.")
+        why.append("The values are not counts that fit the sizes of the bags, so they are taken as a response.")
     cautions, others = [], []
     if len(bags) < FEW_BAGS:
         why.append(

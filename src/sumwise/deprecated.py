@@ -11,7 +11,7 @@ __all__ = ["renamed"]
 
 
 def renamed(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that answers old names by new ones, with a `DeprecationWarning`.
+    """Return a module's ``__getattr__`` that maps old names to new ones, with a `DeprecationWarning`.
 
     Parameters
     ----------

@@ -305,14 +305,14 @@ def refuse_missing(bags: Bags, what: str) -> Bags:
     >>> from sumwise.features import refuse_missing
     >>> refuse_missing(Bags.from_arrays([[1.0, float("nan")]]), "A kernel")
     Traceback (most recent call last):
-    sumwise.errors.DataError: A kernel takes no missing values; feature 'x0' is missing in 1 of 2 rows. Hint: ...
+    sumwise.errors.DataError: A kernel does not accept missing values; feature 'x0' is missing in 1 of 2 rows. Hint: ...
     """
     gone = np.isnan(bags.values)
     if gone.any():
         j = int(np.argmax(gone.any(axis=0)))
         raise DataError(
-            f"{what} takes no missing values; feature {bags.features[j]!r} is missing in {int(gone[:, j].sum())} of "
-            f"{bags.n_rows} rows.",
+            f"{what} does not accept missing values; feature {bags.features[j]!r} is missing in "
+            f"{int(gone[:, j].sum())} of {bags.n_rows} rows.",
             hint="drop or fill them, or sumwise.features.Features.learn(bags).design(bags) for means and indicators.",
         )
     return bags

@@ -190,17 +190,17 @@ def zeros_in_front(e):
 
 @mutation
 def footnote_in_a_number(e):
-    return changed(e, e.outcomes[0], 3, f"{e.frame[e.outcomes[0]][3]}*"), Refused("is no number in 1 of 24 rows")
+    return changed(e, e.outcomes[0], 3, f"{e.frame[e.outcomes[0]][3]}*"), Refused("is not a number in 1 of 24 rows")
 
 
 @mutation
 def minus_of_typesetters(e):
-    return changed(e, e.outcomes[0], 3, "\u221212"), Refused("is no number in 1 of 24 rows|negative")
+    return changed(e, e.outcomes[0], 3, "\u221212"), Refused("is not a number in 1 of 24 rows|negative")
 
 
 @mutation
 def range_of_numbers(e):
-    return changed(e, e.outcomes[0], 3, "1-9"), Refused("is no number in 1 of 24 rows|withheld")
+    return changed(e, e.outcomes[0], 3, "1-9"), Refused("is not a number in 1 of 24 rows|withheld")
 
 
 @mutation

@@ -264,7 +264,7 @@ def missing(e):
 
 @mutation
 def missing_words(e):
-    return changed(e, e.groups[0], 6, "NA"), Refused("(is missing|is no number) in 1 of 24 rows. First: row 8")
+    return changed(e, e.groups[0], 6, "NA"), Refused("(is missing|is not a number) in 1 of 24 rows. First: row 8")
 
 
 @mutation
@@ -284,7 +284,9 @@ def withheld_letter(e):
 
 @mutation
 def words_among_numbers(e):
-    return changed(e, e.outcomes[0], 6, "pending"), Refused("is no number in 1 of 24 rows. First: row 8 has 'pending'")
+    return changed(e, e.outcomes[0], 6, "pending"), Refused(
+        "is not a number in 1 of 24 rows. First: row 8 has 'pending'"
+    )
 
 
 @mutation

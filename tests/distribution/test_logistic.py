@@ -55,7 +55,7 @@ def test_whole_numbers_are_classes_and_fractions_are_shares(three):
         (np.r_[np.nan, np.ones(89)], {}, "y is NaN"),
         (np.ones((90, 2)), {"target": "classes"}, "y has shape"),
         (["a", "b"] * 45, {"penalty": "loo"}, "penalty is 'loo'"),
-        (np.linspace(-1, 3, 90), {}, "fractions that are no shares"),
+        (np.linspace(-1, 3, 90), {}, "fractions that are not shares"),
         (["a", "b"] * 45, {"n_folds": 1}, "n_folds is 1"),
         (["a", "b"] * 45, {"target": "ranks"}, "target is 'ranks'"),
     ],

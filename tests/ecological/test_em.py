@@ -203,7 +203,7 @@ def test_covariates_that_are_unknown_flat_or_for_a_classic_method_are_refused():
         EcologicalEM(covariates=["age"]).fit(m)
     with pytest.raises(DataError, match="'density' is the same in every unit"):
         EcologicalEM(covariates="all").fit(m)
-    with pytest.raises(DataError, match="takes no covariates"):
+    with pytest.raises(DataError, match="does not accept covariates"):
         EcologicalEM(method="normal", covariates="all").fit(m)
 
 

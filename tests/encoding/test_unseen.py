@@ -1,4 +1,4 @@
-"""Values that are no level: counted, warned of, refused."""
+"""Values that are not a level: counted, warned of, refused."""
 
 import warnings
 

@@ -73,7 +73,7 @@ def test_booleans_and_categories_of_a_frame():
         (PEOPLE.replace("25,m", "25,"), r"column 'sex' is missing in 1 of 3 rows\. First: row 4"),
         (PEOPLE.replace("01,40", ",40"), r"column 'area' is missing in 1 of 3 rows\. First: row 3"),
         (PEOPLE.replace("m,2", "m,-2"), r"column 'w' is negative in 1 of 3 rows\. First: row 3"),
-        (PEOPLE.replace("m,2", "m,two"), r"column 'w' is no number in 1 of 3 rows\. First: row 3 has 'two'"),
+        (PEOPLE.replace("m,2", "m,two"), r"column 'w' is not a number in 1 of 3 rows\. First: row 3 has 'two'"),
         ("area,w\n1,1\n", "no feature columns"),
         ("age,w\n1,1\n", "no column 'area'"),
     ],

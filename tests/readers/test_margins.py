@@ -122,7 +122,7 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
     sides = {"rows": {"a": "share", "b": None}, "cols": ["votes"], "total": "n"}
     assert read_margins(put(tmp_path / "x.csv", text), **sides).rows.tolist() == [[154.25, 1079.75]]
     clear = 'votes|share|n\n1.234|"12,5%"|1.5\n'.replace("|", separator)
-    with pytest.raises(DataError, match="column 'share' is no number"):
+    with pytest.raises(DataError, match="column 'share' is not a number"):
         read_margins(put(tmp_path / "x.csv", clear), **sides)
 
 
@@ -134,8 +134,8 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
         ("precinct,black,white,yes,no\n", r"has columns and no rows"),
         (WIDE.replace("5,5,4", "5,,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
         (WIDE.replace("5,5,4", "5, ,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
-        (WIDE.replace("5,5,4", "5,x5,4"), r"column 'white' is no number in 1 of 2 rows\. First: row 3 has 'x5'"),
-        (WIDE.replace("5,5,4", "5,NA,4"), r"column 'white' is no number in 1 of 2 rows\. First: row 3 has 'NA'"),
+        (WIDE.replace("5,5,4", "5,x5,4"), r"column 'white' is not a number in 1 of 2 rows\. First: row 3 has 'x5'"),
+        (WIDE.replace("5,5,4", "5,NA,4"), r"column 'white' is not a number in 1 of 2 rows\. First: row 3 has 'NA'"),
         (WIDE.replace("5,5,4", "5,-5,4"), r"column 'white' is negative in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("5,5,4", "5,1e999,4"), r"column 'white' is infinite in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("5,5,4", "5%,5,4"), r"column 'black' has no percent sign"),

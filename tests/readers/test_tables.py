@@ -86,7 +86,7 @@ def test_a_domain_of_numbers_fits_text_as_written(tmp_path):
     ("text", "message"),
     [
         (CELLS.replace("m,1,6", "m,0,6"), r"a cell of a table has two rows in 1 of 6 rows\. First: row 5"),
-        (CELLS.replace("m,1,6", "m,1,six"), r"column 'count' is no number in 1 of 6 rows\. First: row 5 has 'six'"),
+        (CELLS.replace("m,1,6", "m,1,six"), r"column 'count' is not a number in 1 of 6 rows\. First: row 5 has 'six'"),
         (CELLS.replace("m,1,6", "m,1,-6"), "negative"),
         (CELLS.replace(",1,11,", ",,11,"), r"a cell has no attribute at all in 1 of 6 rows\. First: row 7"),
         (CELLS.replace("count", "n"), "no column 'count'"),

@@ -46,7 +46,7 @@ def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
 def test_names_and_cover_are_checked(tmp_path):
     votes(12).to_csv(tmp_path / "v.csv", index=False)
     (tmp_path / "p.toml").write_text(TEXT.replace("young =", "yung ="))
-    with pytest.raises(DataError, match="'yung', which is no column"):
+    with pytest.raises(DataError, match="'yung', which is not a column"):
         fit_problem(tmp_path / "p.toml", tmp_path / "r")
     (tmp_path / "p.toml").write_text(TEXT.replace("Voters under 40", "old"))
     with pytest.raises(DataError, match="have one name"):

@@ -307,7 +307,7 @@ class EcologicalEM(EcologicalEstimator):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
         if self.covariates is not None and self.method != "entropic":
-            raise DataError(f"method={self.method!r} takes no covariates.", hint="method='entropic' does.")
+            raise DataError(f"method={self.method!r} does not accept covariates.", hint="method='entropic' does.")
 
     def _data(self, margins: Margins) -> _Data:
         sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)

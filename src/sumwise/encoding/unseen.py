@@ -1,4 +1,4 @@
-"""Values that are no level: how many, of which column, and from how many on that is no accident."""
+"""Values that are not a level: how many, of which column, and from how many on that is no accident."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MANY = 0.01
 
 
 class Unseen(NamedTuple):
-    """Values of one column that are no level: how many of how many that are not missing, and the first of them."""
+    """Values of one column that are not a level: how many of how many that are not missing, and the first of them."""
 
     rows: int
     present: int
@@ -32,7 +32,7 @@ def count_unseen(column: Any, unknown: np.ndarray, levels: tuple) -> Unseen:
 
 
 def report_unseen(found: dict[str, Unseen]) -> None:
-    """Warn of columns of which more than 1% is no level of theirs; refuse one of which nothing is."""
+    """Warn of columns of which more than 1% is not a level of theirs; refuse one of which nothing is."""
     bad = {n: u for n, u in found.items() if u.present >= FEWEST and u.rows > MANY * u.present}
     for name, u in bad.items():
         if u.rows == u.present:

@@ -17,7 +17,7 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     ----------
     numbers : mapping
         ``x``, ``t``, ``size``, ``line``, ``lower``, ``upper``, ``group``, ``outcome``; ``head_counts`` is False where
-        sizes are no numbers of people.
+        sizes are not numbers of people.
     ax : matplotlib axes, optional
     bounds : bool, default True
         Draw each unit's bounds of the group's share as a thin upright line.

@@ -225,7 +225,7 @@ def _noisy(bags, array, noise, totals):
     if type(noise) not in KINDS:
         raise DataError(f"noise is {noise!r}.", hint=f"one of {', '.join(k.__name__ for k in KINDS)}, or None.")
     if array.ndim != 1:
-        raise DataError("Noisy counts are taken for two classes only.", hint="give the (n_bags,) count of class 1.")
+        raise DataError("Noisy counts are supported for two classes only.", hint="give the (n_bags,) count of class 1.")
     _whole_bags_only(bags, totals, "Noisy counts")
     seen = checks.finite(array, "counts", labels=[bags.ids])
     if isinstance(noise, (Poisson, Geometric)):

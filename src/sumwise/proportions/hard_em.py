@@ -75,7 +75,7 @@ class HardEM(ShareClassifier):
         start = MeanEmbeddingClassifier(tol=1e-3).solve_shares(data, penalty).theta
         if data.n_classes > 2 and not np.allclose(data.weights, 1.0):
             raise DataError(
-                "Hard labels of weighted rows are taken for two classes only.",
+                "Hard labels of weighted rows are supported for two classes only.",
                 hint="draw rows by weight first: sumwise.proportions.draw.",
             )
         table = start.reshape(-1, data.values.shape[1] + 1)

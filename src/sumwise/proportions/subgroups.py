@@ -177,7 +177,7 @@ def subgroups(
     """
     checks.choice(prediction, "prediction", ("expected", "hard"))
     if realised and prediction == "hard":
-        raise DataError("Hard predictions are no shares of labels.", hint="prediction='expected' with realised=True.")
+        raise DataError("Hard predictions are not shares of labels.", hint="prediction='expected' with realised=True.")
     members = gather(individuals, by, weights, features, _width(model))
     if counts is not None and not isinstance(members.rows, Bags):
         raise DataError("Counts belong to bags.", hint="give the individuals as the Bags that the counts are of.")

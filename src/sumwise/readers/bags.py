@@ -30,7 +30,7 @@ def read_bags(
     """Read bags from a file, a query or a data frame with one row per individual.
 
     A column of text in which every entry is a number is read as numbers; one in which no entry is becomes codes with
-    ``levels``; a mixture is an error that names the first row. Codes with leading zeros (``007``) are no numbers.
+    ``levels``; a mixture is an error that names the first row. Codes with leading zeros (``007``) are not numbers.
 
     Parameters
     ----------

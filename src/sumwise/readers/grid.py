@@ -49,7 +49,7 @@ def _names(record: Sequence[Any]) -> bool:
 
 
 def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[Any] = ()) -> tuple[str, ...]:
-    """The names in a header; one that is empty is called by its place, and two alike are refused.
+    """The names in a header; one that is empty is named by its position, and duplicates are refused.
 
     Names that are alike get the heading above them, where the row above the header has one for each: Race Total, Votes
     Total.

@@ -65,7 +65,7 @@ def is_withheld(text: str) -> bool:
 
 
 class NotNumbers(Exception):
-    """A column holds a text that is no number in any style that fits the others.
+    """A column holds a text that is not a number in any style that fits the others.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class Sheet:
             bad[np.flatnonzero(~absent)[codes == found.index(failure.text)]] = True
             if is_withheld(failure.text):
                 self._refuse(bad, failure.column, "is withheld", WITHHELD_HINT)
-            self._refuse(bad, failure.column, failure.remark or "is no number", _advice(failure.text))
+            self._refuse(bad, failure.column, failure.remark or "is not a number", _advice(failure.text))
             raise AssertionError("unreachable") from failure
 
     def _typed(self, column: Any) -> np.ndarray:

@@ -179,7 +179,7 @@ def report(
         (collective: what a time is called, "week"), ``regions`` (collective: names of regions and their places),
         ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done to the data), ``cautions`` (what a
         reader must know before the numbers), ``shapes`` (ecological: of `diagnostics.unit_shapes`, for maps),
-        ``head_counts`` (ecological: False where totals are no numbers of people, so that none is shown), ``why`` (this
+        ``head_counts`` (ecological: False where totals are not numbers of people, so that none is shown), ``why`` (this
         method), ``source`` (the name of the data), ``step`` (a function that runs what takes long).
 
     Returns

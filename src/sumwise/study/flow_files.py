@@ -67,7 +67,7 @@ def counted_rows(problem: Problem) -> tuple[Sheet, pd.DataFrame, np.ndarray]:
 
 
 def _named_by_position(sheet: Sheet, pair: Any) -> list[str]:
-    """Places without names are called by their coordinates."""
+    """Places without names are named by their coordinates."""
     sheet.known(*pair)
     where = pd.DataFrame(sheet.numbers(list(pair), negative=True), columns=list(pair))
     try:

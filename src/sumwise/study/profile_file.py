@@ -24,7 +24,7 @@ POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that sep
 HEAD = 60  # rows that show whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
 MOST_RAGGED = 0.2  # of all rows, with another number of fields than the header: these may be left out
-MOST_ODD = 5  # words that are no numbers in a column of numbers
+MOST_ODD = 5  # words that are not numbers in a column of numbers
 
 
 @dataclass(frozen=True)

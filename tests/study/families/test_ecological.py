@@ -84,7 +84,7 @@ def test_shares_with_rests_and_no_total_count_units_alike(tmp_path):
         (
             "a,b,y,n\n5,x,5,5\n",
             'groups = ["a", "b"]\noutcomes = ["y", "n"]',
-            "p.toml, line 7: .*column 'b' is no number .* row 2 has 'x'",
+            "p.toml, line 7: .*column 'b' is not a number .* row 2 has 'x'",
         ),
         (
             "a,b,y,n\n5,5,5,5\n",

@@ -161,7 +161,7 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             out.append(finding(what, None, **ends))
             continue
         if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
-            because = "The model's interval is narrower than this number of people can give, so no estimate is quoted."
+            because = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
             out.append(finding(what, None, **ends, because=because))
             continue
         if not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:

@@ -121,7 +121,7 @@ class Ecological(Study):
         self._check_rest(read)
         unknown = set(p.names) - {*sheet.columns}
         if unknown:
-            p.fail(("names",), f"[names] has {sorted(unknown)[0]!r}, which is no column.", "check its spelling.")
+            p.fail(("names",), f"[names] has {sorted(unknown)[0]!r}, which is not a column.", "check its spelling.")
         return read
 
     def _check_rest(self, m: Margins) -> None:

@@ -139,7 +139,7 @@ class MaxEnt(Study):
         return p.data["low"], p.data["high"]
 
     def _keep_held_out(self, rows: pd.DataFrame, name: str, amounts: bool) -> None:
-        """Individuals that check the result, with their classes or amounts."""
+        """Individuals to check the result with, with their classes or amounts."""
         self.rows = rows
         if amounts:
             low, high = self._ends()

@@ -219,7 +219,7 @@ def _wide(profile: FileProfile, other: FileProfile | None) -> Guess | None:
 
 
 def _dated(name: str) -> bool:
-    """Whether a column is called by a date."""
+    """Whether a column has a date as its name."""
     return any(c in name for c in "-/.") and _on_a_scale([name, name])
 
 
@@ -284,7 +284,7 @@ def _finished(
         ask.append("times are missing from the series; they are estimated.")
     if place is None:
         columns.pop("place")
-        ask.append("places have no names: they are called by their coordinates.")
+        ask.append("places have no names: they are named by their coordinates.")
     _add_position(profile, other, data, columns, ask)
     if place is not None:
         _leave_out_totals((time, place, count), data, comments, ask)
