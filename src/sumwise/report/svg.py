@@ -110,7 +110,7 @@ def _element(svg: str, caption: str) -> str:
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     head, rest = body.split(">", 1)
     box = re.search(r'viewBox="([^"]*)"', head)
-    width = float(box[1].split()[2]) if box else 400.0
+    width, height = (float(side) for side in box[1].split()[2:]) if box else (400.0, 300.0)
     label = escape(" ".join(caption.split()), quote=True)
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     start = f'<svg {spaces} viewBox="{box[1] if box else ""}"'
@@ -121,7 +121,8 @@ def _element(svg: str, caption: str) -> str:
         rest,
     )
     rest = with_tips(rest)
-    look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"'
+    tall = ' class="tall"' if width > 600 and height > 0.6 * width else ""  # many lines: on paper up to a page
+    look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
 
