@@ -2,6 +2,7 @@
 
 Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
        [--first N] [--ways ...] [--simulated] [--mbi FOLDER] [--merge FILE ...]
+       [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
@@ -16,7 +17,8 @@ attributes, weakly and strongly associated) and ``latent`` (eight attributes, in
 Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers. Scores on the test rows:
 normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between the
 model, by 200,000 rows drawn from it (which adds less than .0005), and the training rows; of AIM the model's own.
-Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end.
+Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end. --compare
+puts parts together in aim_comparison.json: means, and differences from AIM by seed with their standard errors.
 """
 
 from __future__ import annotations
@@ -52,6 +54,10 @@ DELTA = 1e-6
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
 SEEDED = RESULTS.with_name("private_tables_seeded.json")
+COMPARED = RESULTS.with_name("aim_comparison.json")
+ADULT = "age education_num marital_status occupation capital_gain hours_per_week relationship sex"
+BANK = "age job marital contact month poutcome duration euribor3m"
+BETTER = {"nllh": 1.0, "auc": 1.0, "variation": -1.0}  # which way a score is better
 
 
 def former(tables: Tables, epsilon: float, pure: bool, seed: int) -> Tables:
@@ -251,13 +257,47 @@ def summary(lines: list[dict]) -> list[dict]:
     return out
 
 
-def merge(paths: list[Path]) -> None:
-    """Put runs together: by data, way of release and epsilon, means over draws with their standard deviations."""
+def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
+    """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
     out: dict = {}
     for row in summary(draws):
         by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
         by_way[f"{row.pop('epsilon'):g}"] = row
+    return draws, out
+
+
+def compare(paths: list[Path], commit: str) -> None:
+    """Put runs with AIM together, with differences from AIM by seed: above 0 where the release is better."""
+    draws, out = by_data(paths)
+    frame = pd.DataFrame(draws).set_index(["data", "epsilon", "draw"])
+    theirs = frame[frame["way"] == "aim"]
+    for (data, way), own in frame[frame["way"] != "aim"].groupby(["data", "way"]):
+        for epsilon in sorted(set(own.index.get_level_values("epsilon"))):
+            both = own.join(theirs, rsuffix="_aim", how="inner").query("epsilon == @epsilon")
+            if len(both) < 2:
+                continue
+            row = out[data][way][f"{epsilon:g}"] | {"pairs with AIM": len(both)}
+            for name, sign in BETTER.items():
+                apart = sign * (both[name] - both[f"{name}_aim"])
+                row[f"{name} ahead"] = round(float(apart.mean()), 4)
+                row[f"{name} ahead, error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
+            out[data][way][f"{epsilon:g}"] = row
+    facts = {
+        "command": "python benchmarks/private_tables.py --simulated --draws 5 --ways pairs adaptive aim, in parts",
+        "commit": commit,
+        "delta": DELTA,
+        "seed": "the draw, of noise and fit",
+        "aim": "mbi 2.0.0, all pairs with the label as workload, 10 MB, 200 steps a round; of two classifiers on "
+        "its rows the better one in each score",
+        "attributes": {"adult-8 named": ADULT, "bank-8 named": BANK, "survey": "all", "latent": "all"},
+    }
+    COMPARED.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
+
+
+def merge(paths: list[Path]) -> None:
+    """Put runs together: by data, way of release and epsilon, means over draws with their standard deviations."""
+    _, out = by_data(paths)
     command = "python benchmarks/private_tables.py --simulated --draws 10, in parts; AIM without --simulated"
     facts = {"command": command, "delta": DELTA, "seed": "the draw, of noise and fit"}
     SEEDED.write_text(json.dumps(facts | {"data": out}, indent=1) + "\n", encoding="utf-8")
@@ -266,6 +306,8 @@ def merge(paths: list[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--merge", type=Path, nargs="+")
+    parser.add_argument("--compare", type=Path, nargs="+")
+    parser.add_argument("--commit", default="", help="with --compare: of the runs")
     parser.add_argument("--data", default="adult")
     parser.add_argument("--attributes", type=int)
     parser.add_argument("--columns", nargs="+")
@@ -279,6 +321,9 @@ def main() -> None:
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    if arguments.compare:
+        compare(arguments.compare, arguments.commit)
+        return
     if arguments.merge:
         merge(arguments.merge)
         return

@@ -151,7 +151,7 @@ def test_scale_is_found_where_parameters_are_informative_and_two_where_they_are_
 WAYS = {
     "lbfgs": {},
     "steps": {"options": {"solver": "steps", "decay": 0.0}},
-    "device": {"device": "cpu:0", "options": {"n_chains": 4000, "max_iter": 150}, "random_state": 0},
+    "device": {"device": "cpu:0", "options": {"n_chains": 2000, "max_iter": 120}, "random_state": 0},
 }
 
 
