@@ -1,24 +1,26 @@
 """Label proportions on data sets that come with scikit-learn: the default beside other methods and individual labels.
 
-    python benchmarks/proportions_bundled.py                      # all, ten draws (about three minutes of CPU time)
-    python benchmarks/proportions_bundled.py cancer wine --seeds 20
+    python benchmarks/proportions_bundled.py                      # all, twenty draws (about six minutes of CPU time)
+    python benchmarks/proportions_bundled.py cancer wine --seeds 10
+    python benchmarks/proportions_bundled.py --show
 
 Bags are random, or sorted along a random direction of the features with noise, so that they differ. Every method has
 its default settings, chosen from bags alone; features are as they come, since their units change nothing. Prints test
-AUC (mean over classes, one against the rest) with the paired gain over the best other method, and writes all draws to
-benchmarks/results/proportions_bundled.json.
+AUC (mean over classes, one against the rest) and log-loss with the paired gain over the best other method, and writes
+all draws to benchmarks/results/proportions_bundled.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn import datasets
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import table
 from sumwise import Bags
@@ -59,6 +61,11 @@ def draw(values, labels, size, kind, rng):
     return bags, counts, labels[train], values[test], labels[test]
 
 
+def loss(model, values, labels):
+    probs = np.clip(model.predict_proba(values), 1e-6, None)
+    return log_loss(labels, probs / probs.sum(axis=1, keepdims=True))
+
+
 def auc(model, values, labels):
     probs = model.predict_proba(values)
     if probs.shape[1] == 2:
@@ -67,50 +74,61 @@ def auc(model, values, labels):
 
 
 def cell(name, kind, size, seeds):
-    """Test AUC of every method in every draw."""
+    """Test AUC and log-loss of every method in every draw."""
     values, labels = rows_of(name)
     found: dict[str, list] = {}
+    losses: dict[str, list] = {}
     for seed in range(seeds):
         bags, counts, own, test_values, truth = draw(values, labels, size, kind, np.random.default_rng(seed))
         given = counts[:, 1] if counts.shape[1] == 2 else counts
         for method, make in METHODS.items():
             if method == "central limit" and counts.shape[1] > 2:
                 continue  # for two classes
-            found.setdefault(method, []).append(round(auc(make().fit(bags, given), test_values, truth), 5))
-        oracle = p.Oracle().fit(bags, p.label_bags(bags, own))
-        found.setdefault("oracle", []).append(round(auc(oracle, test_values, truth), 5))
-    return {"data": name, "bags": kind, "size": size, "scores": found}
+            _record(method, make().fit(bags, given), test_values, truth, found, losses)
+        _record("oracle", p.Oracle().fit(bags, p.label_bags(bags, own)), test_values, truth, found, losses)
+    return {"data": name, "bags": kind, "size": size, "scores": found, "losses": losses}
 
 
-def lines(cells):
-    """Means, and the paired gain of the default over the best other method."""
-    out = []
+def _record(method, model, values, labels, scores, losses):
+    scores.setdefault(method, []).append(round(float(auc(model, values, labels)), 5))
+    losses.setdefault(method, []).append(round(float(loss(model, values, labels)), 5))
+
+
+def lines(cells, which="scores"):
+    """Means, and the paired gain of the default over the best other method, in AUC or ("losses") in log-loss."""
+    out, sign = [], 1.0 if which == "scores" else -1.0
     for one in cells:
-        scores = {m: np.array(v) for m, v in one["scores"].items()}
+        scores = {m: sign * np.array(v) for m, v in one[which].items()}
         others = [m for m in scores if m not in ("cardinality", "oracle")]
         best = max(others, key=lambda m, scores=scores: scores[m].mean())
         gap = scores["cardinality"] - scores[best]
         row = {"data": one["data"], "bags": one["bags"], "size": one["size"]}
-        row |= {m: float(scores[m].mean()) if m in scores else float("nan") for m in (*METHODS, "oracle")}
-        out.append(row | {"gain": float(gap.mean()), "error": float(gap.std(ddof=1) / np.sqrt(len(gap)))})
+        row |= {m: sign * float(scores[m].mean()) if m in scores else float("nan") for m in (*METHODS, "oracle")}
+        gain, error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
+        verdict = "best" if gain >= 0 else ("within one error" if gain >= -error else "behind")
+        out.append(row | {"gain": gain, "error": error, "": verdict})
     return out
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=list(SIZES), metavar="SET", help=", ".join(SIZES))
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
-    for name in args.sets:
+    for name in () if args.show else args.sets:
         made = [cell(name, kind, size, args.seeds) for kind in ("random", "sorted") for size in SIZES[name]]
         done["cells"] = [one for one in done["cells"] if one["data"] != name] + made
-        done["command"] = "python benchmarks/proportions_bundled.py"
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        done |= {"command": "python benchmarks/proportions_bundled.py", "commit": commit.stdout.strip()}
+        done["seeds"] = args.seeds
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(done) + "\n")
         print(name, flush=True)
     table(f"Test AUC, mean of {args.seeds} draws", lines(done["cells"]))
+    table(f"Log-loss, mean of {args.seeds} draws", lines([c for c in done["cells"] if "losses" in c], "losses"))
 
 
 if __name__ == "__main__":

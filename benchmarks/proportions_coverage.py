@@ -134,13 +134,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--first", type=int, default=1000, help="seed of the first simulation")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
     for case in () if args.show else args.cases or CASES:
         begin = time.process_time()
-        held = [CASES[case](case, seed) for seed in range(args.trials)]
+        held = [CASES[case](case, seed) for seed in range(args.first, args.first + args.trials)]
         each = np.array([h.mean() for h in held])
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         kept["cases"][case] = {
@@ -148,6 +149,7 @@ def main():
             "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
             "intervals": sum(len(h) for h in held),
             "trials": args.trials,
+            "first": args.first,
             "cpu_seconds": round(time.process_time() - begin, 1),
             "commit": commit.stdout.strip(),
         }
