@@ -120,8 +120,8 @@ def keep(part, found):
     RESULTS.write_text(json.dumps(results, indent=1))
 
 
-def accuracy(trials, task, sizes, only):
-    """Accuracy of one hidden attribute: bag size, method."""
+def accuracy(trials, task, sizes, only, first=100, write=True):
+    """Accuracy of one hidden attribute: bag size, method; training sets are drawn from seed `first` on."""
     frame, hidden, columns = areas(task)
     n_classes = TASKS[task]
     rng = np.random.default_rng(0)
@@ -132,13 +132,14 @@ def accuracy(trials, task, sizes, only):
     values = prepared.fit(frame.loc[~held, columns], hidden[~held]).transform(frame)
     print(f"\n{task}: left out as telling: {prepared.dropped_}")
     common = float(np.bincount(hidden[test]).max() / len(test))
+    rows_found = []
     for size in sizes:
         for name, model in methods(n_classes, size).items():
             if only and name not in only:
                 continue
             scores, spent = [], []
             for trial in range(trials):
-                rows, _ = draw_bags(frame, ~held, size, np.random.default_rng(100 + trial))
+                rows, _ = draw_bags(frame, ~held, size, np.random.default_rng(first + trial))
                 bags = Bags(values[rows], np.arange(0, len(rows) + 1, size))
                 counts = np.eye(n_classes, dtype=int)[hidden[rows]].reshape(-1, size, n_classes).sum(axis=1)
                 target = label_bags(bags, hidden[rows]) if name == "oracle" else counts
@@ -150,8 +151,11 @@ def accuracy(trials, task, sizes, only):
             row = {"hidden": task, "classes": n_classes, "bag": size, "method": name}
             row |= {"accuracy": float(np.mean(scores)), "se": error, "largest class": common}
             row |= {"trials": trials, "cpu_s": float(np.mean(spent))}
-            keep("accuracy", {f"{task} {size} {name}": row})
+            rows_found.append(row)
+            if write:
+                keep("accuracy", {f"{task} {size} {name}": row})
             table(f"{task}, bags of {size}: {name}", [row])
+    return rows_found
 
 
 def one_coverage(task, frame, labels, columns, trial):
