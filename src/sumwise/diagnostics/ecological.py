@@ -310,22 +310,25 @@ def unit_cells(est: Any, margins: Margins, level: float = 0.95) -> Any:
     """
     import pandas as pd
 
-    low, high = cell_bounds(margins.rows, margins.cols)
     size = margins.rows[:, :, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bounds = [np.where(size > 0, b / size, np.nan) for b in (low, high)]
-    index = np.indices(est.cells_.shape).reshape(3, -1)
+    low, high = cell_bounds(margins.rows, margins.cols)
+    for bound in (low, high):
+        np.divide(bound, size, out=bound, where=size > 0)
+        bound[margins.rows == 0] = np.nan
+    n, n_rows, n_cols = est.cells_.shape
+    names = [np.asarray(part, dtype=object) for part in (margins.units, margins.row_names, margins.col_names)]
     return pd.DataFrame(
         {
-            "unit": np.asarray(margins.units, dtype=object)[index[0]],
-            "group": np.asarray(margins.row_names, dtype=object)[index[1]],
-            "outcome": np.asarray(margins.col_names, dtype=object)[index[2]],
+            "unit": np.repeat(names[0], n_rows * n_cols),
+            "group": np.tile(np.repeat(names[1], n_cols), n),
+            "outcome": np.tile(names[2], n * n_rows),
             "share": est.cells_.ravel(),
             **_unit_ends(est, margins, level),
             "count": (est.cells_ * size).ravel(),
-            "lower_bound": bounds[0].ravel(),
-            "upper_bound": bounds[1].ravel(),
-        }
+            "lower_bound": low.ravel(),
+            "upper_bound": high.ravel(),
+        },
+        copy=False,
     )
 
 

@@ -37,6 +37,7 @@ CORRECTED = (0.0171, 0.0644, 0.138, 0.069, 1.422)
 DISTANCE, USUAL = 1.136, 0.45  # errors of the correction grow by exp(DISTANCE (d - USUAL)) at distance d from its data
 UNIT_SPREAD, UNIT_SCALE = 2.0, 1.4  # times the dispersion; of the whole. Chosen on senc, for 95 percent of its cells
 WIDEST = 0.8  # the largest variance of a share, in units of p (1 - p)
+BLOCK = 8000  # units whose intervals are computed at a time
 MANY_CELLS = 100_000  # whose quantiles are interpolated
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
@@ -143,7 +144,15 @@ def beta_sample(shares, sd, lower, upper, n_draws: int, *, rng: np.random.Genera
 
 def unit_intervals(margins: Margins, cells, sd, rho: float, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Intervals (n, R, C) of units' row shares `cells`; the overall shares have standard deviation `sd` (R, C)."""
-    size = margins.rows[:, :, None]
+    low, high = np.empty(np.shape(cells)), np.empty(np.shape(cells))
+    for start in range(0, len(cells), BLOCK):  # a dozen arrays of this shape, for few units at a time
+        part = slice(start, start + BLOCK)
+        low[part], high[part] = _some_intervals(margins.rows[part], margins.cols[part], cells[part], sd, rho, level)
+    return low, high
+
+
+def _some_intervals(rows, cols, cells, sd, rho: float, level: float) -> tuple[np.ndarray, np.ndarray]:
+    size = rows[:, :, None]
     shares = np.clip(cells, 0.0, 1.0)
     p = np.clip(shares, 2 * EDGE, 1 - 2 * EDGE)
     variance = p * (1 - p) * (UNIT_SPREAD * rho + 1 / np.maximum(size, 1.0)) + sd**2
@@ -151,7 +160,7 @@ def unit_intervals(margins: Margins, cells, sd, rho: float, level: float) -> tup
     rest = own.sum(axis=1, keepdims=True) - own
     count_variance = own * rest / np.maximum(own + rest, 1e-300)  # the column total is known: deviations cancel
     deviation = UNIT_SCALE * np.sqrt(count_variance) / np.maximum(size, 1e-300)
-    low, high = cell_bounds(margins.rows, margins.cols)
+    low, high = cell_bounds(rows, cols)
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (np.where(size > 0, bound / size, np.nan) for bound in (low, high))
     wide = stats.norm.ppf((1 + level) / 2) * deviation

@@ -172,6 +172,8 @@ def voting_patterns(
     gap = draws - others_drawn
     near = np.quantile(gap, tails, axis=0)
     across = np.quantile(others_drawn[:, row, best], tails, axis=0)
+    if len(groups) == 2:  # all others are the other group, whose interval is known
+        across = np.stack([low[1 - row, best], high[1 - row, best]])
     point, value = shares - others, others[row, best]
     named = {"level": level, "labels": [groups], "axes": ["group"]}
     return VotingPatterns(

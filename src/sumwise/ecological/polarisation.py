@@ -113,8 +113,9 @@ def _contest_rows(groups, found, winner, level, ends) -> list[dict[str, Any]]:
         row = {"group": group, "candidate of choice": names[c], "probability": probability_text(probability)}
         for name, value, drawn in (("cohesion", cohesion, ours), ("crossover", crossover, theirs)):
             low, high = np.quantile(drawn, tails)
-            if name == "cohesion" and ends is not None:
-                low, high = ends[0][r, c], ends[1][r, c]
+            if ends is not None and (name == "cohesion" or len(groups) == 2):
+                g = r if name == "cohesion" else 1 - r  # of two groups, all others are the other one
+                low, high = ends[0][g, c], ends[1][g, c]
             row |= {name: value, f"{name} low": min(low, value), f"{name} high": max(high, value)}
         row["gap"] = cohesion - crossover
         row["overlap"] = overlap(ours, theirs)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 _MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
+_LINES: ContextVar[int] = ContextVar("lines of a name", default=1)
 NARROW = 6.0  # inches: figures below are drawn for phones
 
 
@@ -31,8 +33,26 @@ def short_names(most: int) -> Iterator[None]:
         _MOST.reset(before)
 
 
+@contextmanager
+def wrapped_names(lines: int = 3) -> Iterator[None]:
+    """Inside, `short` breaks long names into so many lines before it cuts them: for paper, where nothing is on hover.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import short, wrapped_names
+    >>> with wrapped_names():
+    ...     short("Registered voters of no party", 20)
+    'Registered voters of\\nno party'
+    """
+    before = _LINES.set(lines)
+    try:
+        yield
+    finally:
+        _LINES.reset(before)
+
+
 def short(name: object, most: int = 28) -> str:
-    """A name on one line, cut in the middle where it is long.
+    """A name on one line, cut in the middle where it is long (see `wrapped_names`).
 
     Examples
     --------
@@ -45,6 +65,10 @@ def short(name: object, most: int = 28) -> str:
     most = min(most, _MOST.get())
     if len(text) <= most:
         return text
+    if _LINES.get() > 1:
+        lines = textwrap.wrap(text, most)
+        if len(lines) <= _LINES.get():
+            return "\n".join(lines)
     half = (most - 1) // 2
     return f"{text[: most - 1 - half]}…{text[-half:]}"
 

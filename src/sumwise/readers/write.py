@@ -91,7 +91,7 @@ def _safe(value: Any) -> Any:
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns of objects as text, except where all are whole numbers."""
-    out = frame.copy()
+    out = frame.copy(deep=False)
     for column in out.columns:
         if out[column].dtype == object:
             values = out[column].tolist()

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sumwise.report.contests_page import contests_overview
     from sumwise.report.court import court_edition
+    from sumwise.report.court_contests import ContestResult, court_edition_contests
     from sumwise.report.exports import export_figures, export_tables
     from sumwise.report.html import page
     from sumwise.report.model_report import Figure, Report, report
     from sumwise.report.summary import Summary
 
 __all__ = [
+    "ContestResult",
     "Figure",
     "Report",
     "Summary",
     "contests_overview",
     "court_edition",
+    "court_edition_contests",
     "export_figures",
     "export_tables",
     "page",
@@ -29,11 +32,13 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ContestResult": "court_contests",
     "Figure": "model_report",
     "Report": "model_report",
     "Summary": "summary",
     "contests_overview": "contests_page",
     "court_edition": "court",
+    "court_edition_contests": "court_contests",
     "export_figures": "exports",
     "export_tables": "exports",
     "page": "html",

@@ -63,7 +63,10 @@ DEFINITIONS = {
 }
 
 
-class _Pages:
+SHORT = 20  # rows of a table that is kept on one page
+
+
+class Pages:
     """Parts of the edition, with paragraphs, tables and figures numbered through."""
 
     def __init__(self) -> None:
@@ -86,17 +89,20 @@ class _Pages:
         return f"{what} {self.counts[what]}"
 
     def table(self, title: str, columns: Any, rows: Any) -> None:
-        self.add(kind="table", label=self.label("Table"), title=title, columns=columns, rows=rows)
+        short = len(rows) <= SHORT
+        self.add(kind="table", label=self.label("Table"), title=title, columns=columns, rows=rows, short=short)
 
     def figure(self, block: Mapping[str, Any]) -> None:
         from markupsafe import Markup
 
+        from sumwise.plots.labels import wrapped_names
         from sumwise.report.svg import draw
 
         label = self.label("Figure")
         frames = block["numbers"] if isinstance(block["numbers"], list) else [block["numbers"]]
         number = 1000 * self.counts["Figure"]
-        svgs = [draw(block["plot"], f, block["caption"], number + k) for k, f in enumerate(frames)]
+        with wrapped_names():
+            svgs = [draw(block["plot"], f, block["caption"], number + k) for k, f in enumerate(frames)]
         self.add(kind="figure", label=label, caption=block["caption"], svgs=[Markup(s) for s in svgs])  # noqa: S704
 
 
@@ -133,21 +139,30 @@ def court_edition(
     """
     if report.summary["family"] != "ecological":
         raise DataError("The court edition is for reports on margins.", hint="write the plain report.")
+    pages = Pages()
+    pages.section("I. Findings")
+    opinions(pages, report, model)
+    pages.section("II. Data")
+    data(pages, report, provenance)
+    methods(pages, report, title="III. Methods and definitions")
+    results(pages, report, model, "IV. Results")
+    limits(pages, report, title="V. Assumptions and limits")
+    unit_appendix(pages, {"": report})
+    figure_appendix(pages, {"": report})
+    reproduction(pages, {"": provenance or {}})
+    return edition_page(pages, case, report.title)
+
+
+def edition_page(pages: Pages, case: Mapping[str, Any] | None, title: str) -> str:
+    """The page of numbered parts, with the cover of a case; its contest, where given, is the title."""
     given = {**dict.fromkeys(CASE), **(case or {})}
     for key in given:
         checks.known(key, list(CASE), "key of the court edition")
-    pages = _Pages()
-    _opinions(pages, report, model)
-    _data(pages, report, provenance)
-    _methods(pages, report)
-    _results(pages, report, model)
-    _limits(pages, report)
-    _appendices(pages, report, provenance)
     environment = templates()
     environment.filters["shown"] = cell
     cover = [(key.capitalize(), given[key]) for key in CASE if key not in ("court", "case", "number") and given[key]]
     return environment.get_template("court.html").render(
-        title=f"Voting patterns: {given['contest']}" if given["contest"] else report.title,
+        title=f"Voting patterns: {given['contest']}" if given["contest"] else title,
         case=given,
         cover=cover,
         sections=pages.sections,
@@ -160,8 +175,8 @@ def _blocks(report: Any, *keys: str) -> list[dict[str, Any]]:
     return [block for s in report.summary["sections"] if s["key"] in keys for block in s["blocks"]]
 
 
-def _opinions(pages: _Pages, report: Any, model: Any) -> None:
-    pages.section("I. Findings")
+def opinions(pages: Pages, report: Any, model: Any) -> None:
+    """Findings as numbered paragraphs."""
     lead = report.summary["lead"]
     pages.say(lead[0])
     for line in [*lead[1:], *report.summary.get("checked", [])]:
@@ -178,11 +193,11 @@ def _opinions(pages: _Pages, report: Any, model: Any) -> None:
             patterns = ""  # one candidate, or one group: no patterns
         for line in patterns.splitlines():
             pages.say(line)
-    pages.say("Every finding is conditional on the assumptions in part V; the bounds beside it are not.")
+    pages.say("Every finding is conditional on the part on assumptions and limits; the bounds beside it are not.")
 
 
-def _data(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
-    pages.section("II. Data")
+def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
+    """Sources, and what was done with them."""
     record = report.summary["record"]
     people = "" if record["people"] is None else f" with {record['people']:,.0f} people"
     pages.say(
@@ -196,26 +211,29 @@ def _data(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> N
             pages.say(f"{block['title'] or 'Preparation'}:", items=block["items"])
 
 
-def _methods(pages: _Pages, report: Any) -> None:
-    pages.section("III. Methods and definitions")
-    own = report.summary["method"]
-    pages.say(f"Who chose what is not observed: ballots are secret. {METHODS.get(own, f'The method is {own}.')}")
-    others = [name for name in METHODS if name != own and name in str(_blocks(report, "certainty"))]
-    for name in others:
+def methods(pages: Pages, *reports: Any, title: str = "IV. Methods and definitions") -> None:
+    """The methods of these reports, once each, with definitions."""
+    pages.section(title)
+    own = list(dict.fromkeys(report.summary["method"] for report in reports))
+    words = [METHODS.get(name, f"The method is {name}.") for name in own]
+    pages.say(f"Who chose what is not observed: ballots are secret. {words[0]}", *words[1:])
+    compared = str([_blocks(report, "certainty") for report in reports])
+    for name in (name for name in METHODS if name not in own and name in compared):
         pages.say(f"For comparison: {METHODS[name]}")
     pages.say(
         "That totals of areas need not show how individuals behave has been known since Robinson (1950). Methods that "
         "fill the gap rest on assumptions that totals can't fully check (Freedman et al. 1998)."
     )
     pages.say("Definitions:", items=[f"{name}: {words}" for name, words in DEFINITIONS.items()])
-    if own != "Bounds":
+    if own != ["Bounds"]:
         from sumwise.ecological import POLARISED
 
         pages.say(POLARISED)
 
 
-def _results(pages: _Pages, report: Any, model: Any) -> None:
-    pages.section("IV. Results")
+def results(pages: Pages, report: Any, model: Any, title: str) -> None:
+    """Tables and figures of one contest."""
+    pages.section(title)
     if model is not None and report.summary["method"] != "Bounds":
         _polarised(pages, model, report.summary["record"]["level"])
     seen: list[Any] = []
@@ -229,7 +247,7 @@ def _results(pages: _Pages, report: Any, model: Any) -> None:
             _shown_block(pages, block)
 
 
-def _polarised(pages: _Pages, model: Any, level: float) -> None:
+def _polarised(pages: Pages, model: Any, level: float) -> None:
     from sumwise.ecological import polarised_voting
 
     try:
@@ -260,7 +278,7 @@ def _likely(block: Mapping[str, Any]) -> tuple[list, list]:
     return [{**c, "kind": "text"} if k in at else c for k, c in enumerate(block["columns"])], rows
 
 
-def _shown_block(pages: _Pages, block: Mapping[str, Any]) -> None:
+def _shown_block(pages: Pages, block: Mapping[str, Any]) -> None:
     if block["kind"] == "text":
         for line in block["lines"]:
             pages.say(line)
@@ -274,35 +292,48 @@ def _shown_block(pages: _Pages, block: Mapping[str, Any]) -> None:
         pages.figure(block)
 
 
-def _limits(pages: _Pages, report: Any) -> None:
-    pages.section("V. Assumptions and limits")
-    for block in _blocks(report, "assumptions"):
-        _shown_block(pages, block)
+def limits(pages: Pages, *reports: Any, title: str) -> None:
+    """Assumptions of these reports, each stated once."""
+    pages.section(title)
+    said: list[Any] = []
+    for block in (block for report in reports for block in _blocks(report, "assumptions")):
+        if block not in said:
+            said.append(block)
+            _shown_block(pages, block)
     pages.say(
         "The intervals and probabilities don't allow for totals that are wrong, for people who moved between counts, "
         "or for assumptions that fail in a way that totals don't show."
     )
 
 
-def _appendices(pages: _Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
+def unit_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
+    """Every unit of every report."""
     pages.section("Appendix A. Every unit", appendix=True)
-    titles = {block["title"] for block in _blocks(report, "appendix") if block["kind"] == "table"}
-    for sheet in tables_of(report):
-        if sheet.title in titles:
-            pages.table(sheet.title, *_a_line_each(sheet.columns, plain([list(row) for row in sheet.rows])))
-    _behind_figures(pages, report)
+    for name, report in reports.items():
+        if name:
+            pages.add(kind="heading", text=name)
+        titles = {block["title"] for block in _blocks(report, "appendix") if block["kind"] == "table"}
+        for sheet in tables_of(report):
+            if sheet.title in titles:
+                pages.table(sheet.title, *_a_line_each(sheet.columns, plain([list(row) for row in sheet.rows])))
+
+
+def reproduction(pages: Pages, provenances: Mapping[str, Mapping[str, Any]]) -> None:
+    """What ran, with which parameters and versions, and the problem file; then the references."""
     pages.section("Appendix C. How to get the same numbers", appendix=True)
-    given = provenance or {}
-    facts = {key: given[key] for key in ("command", "method", "seed", "written", "seconds") if key in given}
-    pages.add(kind="facts", title=None, pairs=[[k, str(v)] for k, v in facts.items()])
-    for title, key in (("Parameters of the method", "options"), ("Versions", "versions")):
-        if given.get(key):
-            pages.add(kind="facts", title=title, pairs=[[k, str(v)] for k, v in given[key].items()])
-    if given.get("warnings"):
-        pages.say("Warnings of the run:", items=given["warnings"])
-    if given.get("problem"):
-        pages.add(kind="heading", text="The problem file")
-        pages.add(kind="source", text=given["problem"])
+    for name, given in provenances.items():
+        if name:
+            pages.add(kind="heading", text=name)
+        facts = {key: given[key] for key in ("command", "method", "seed", "written", "seconds") if key in given}
+        pages.add(kind="facts", title=None, pairs=[[k, str(v)] for k, v in facts.items()])
+        for title, key in (("Parameters of the method", "options"), ("Versions", "versions")):
+            if given.get(key):
+                pages.add(kind="facts", title=title, pairs=[[k, str(v)] for k, v in given[key].items()])
+        if given.get("warnings"):
+            pages.say("Warnings of the run:", items=given["warnings"])
+        if given.get("problem"):
+            pages.add(kind="heading", text="The problem file")
+            pages.add(kind="source", text=given["problem"])
     pages.section("References", appendix=True)
     for words in REFERENCES.values():
         pages.say(words)
@@ -327,14 +358,21 @@ def _a_line_each(columns: Any, rows: list[list[Any]]) -> tuple[Any, list[list[An
     return heads, [[*key, *(found.get(outcome, "") for outcome in outcomes)] for key, found in lines.items()]
 
 
-def _behind_figures(pages: _Pages, report: Any) -> None:
+def figure_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
+    """Numbers behind the figures of every report, but for grids of hundreds of points, which are in tables.xlsx."""
+    behind = {name: _behind_figures(report) for name, report in reports.items()}
+    if not any(behind.values()):
+        return
+    pages.section("Appendix B. Numbers behind the figures", appendix=True)
+    for name, tables in behind.items():
+        if name and tables:
+            pages.add(kind="heading", text=name)
+        for block in tables:
+            pages.table(block["title"], block["columns"], block["rows"])
+
+
+def _behind_figures(report: Any) -> list[dict[str, Any]]:
     blocks = _blocks(report, "found", "estimates", "certainty")
     known = {b["title"] for b in blocks if b["kind"] == "table"} | {"Training curve"}
     drawn = [b for b in blocks if b.get("table") and b["table"]["title"] not in known]
-    drawn = [
-        b["table"] for b in drawn if b["plot"] != "sensitivity_contours"
-    ]  # a grid of hundreds of points; it is in tables.xlsx
-    if drawn:
-        pages.section("Appendix B. Numbers behind the figures", appendix=True)
-    for block in drawn:
-        pages.table(block["title"], block["columns"], block["rows"])
+    return [b["table"] for b in drawn if b["plot"] != "sensitivity_contours"]

@@ -13,6 +13,7 @@ from sumwise.errors import MissingExtra
 from sumwise.persistence import load
 from sumwise.report import Report
 from sumwise.report.court import court_edition
+from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
 from sumwise.study.contests import INDEX
 from sumwise.study.problem import Problem
@@ -28,7 +29,7 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     Parameters
     ----------
     folder : path
-        That `fit_problem` wrote; of several contests, each gets its own.
+        That `fit_problem` wrote. Several contests get one document, and tables and figures in their own folders.
     edition : {"court"}
 
     Returns
@@ -51,21 +52,42 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     >>> write_edition(here / "result")[0].name
     'court.html'
     """
-    from sumwise.study.fitting import read_result
-
     checks.choice(edition, "edition", EDITIONS[1:])
     folder = Path(folder)
     if (folder / INDEX).exists():
-        names = json.loads((folder / INDEX).read_text("utf-8")).values()
-        return [path for name in names for path in write_edition(folder / name, edition)]
+        return _of_contests(folder)
+    report, model, provenance = _result(folder)
+    case = Problem.from_file(folder / "problem.toml").values.get("court", {})
+    page = _page(folder, court_edition(report, case, model, provenance))
+    return [page, *_exports(report, folder)]
+
+
+def _of_contests(folder: Path) -> list[Path]:
+    places = json.loads((folder / INDEX).read_text("utf-8"))
+    contests = {name: _result(folder / place) for name, place in places.items()}
+    problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
+    made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {})))]
+    for name, place in places.items():
+        made += _exports(contests[name].report, folder / place)
+    return made
+
+
+def _result(folder: Path) -> ContestResult:
+    from sumwise.study.fitting import read_result
+
     summary, provenance = read_result(folder)
     frames = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
-    report = Report(summary, frames)
-    case = Problem.from_file(folder / "problem.toml").values.get("court", {})
-    page = court_edition(report, case, load(folder / "model.sumwise"), provenance)
-    made = folder / "court.html"
-    made.write_text(page, "utf-8")
-    written = [made]
+    return ContestResult(Report(summary, frames), load(folder / "model.sumwise"), provenance)
+
+
+def _page(folder: Path, text: str) -> Path:
+    page = folder / "court.html"
+    page.write_text(text, "utf-8")
+    return page
+
+
+def _exports(report: Report, folder: Path) -> list[Path]:
+    written = []
     for ending in (".tex", ".xlsx", ".docx"):
         try:
             written.append(export_tables(report, folder / f"tables{ending}"))

@@ -84,7 +84,7 @@ def write(context: Context) -> Summary:
     est, m = context.model, context.data
     estimates = est.estimate(context.level).to_frame()
     estimates["count"] = est.total_.ravel()
-    units = diagnostics.unit_cells(est, m)
+    units = diagnostics.unit_cells(est, m, context.level)
     if not context.head_counts:
         estimates, units = (frame.drop(columns="count") for frame in (estimates, units))
     context.frames |= {"estimates": estimates, "units": units}
@@ -130,7 +130,7 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    phrase = " and ".join(f"{100 * f['value']:.0f}% of {f['what'].replace(' who ', ' ', 1)}" for f in best)
+    phrase = " and ".join(f"{100 * f['value']:.0f}% of {' '.join(f['what'].rsplit(' who ', 1))}" for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     if widest < 0.15:
         sure = f"The {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."

@@ -1,0 +1,105 @@
+"""One court edition over several contests: findings of all in one table, then every contest by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sumwise.errors import DataError
+from sumwise.report import court
+from sumwise.report.court import Pages, edition_page
+from sumwise.report.summary import table
+
+__all__ = ["ContestResult", "court_edition_contests"]
+
+TOGETHER = (
+    *("contest", "group", "candidate of choice", "probability", "cohesion", "crossover", "polarised", "candidate won"),
+)
+
+
+class ContestResult(NamedTuple):
+    """A contest's report, fitted estimator and provenance."""
+
+    report: Any
+    model: Any = None
+    provenance: Mapping[str, Any] | None = None
+
+
+def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[str, Any] | None = None) -> str:
+    """Return one HTML page on several contests that can be printed and filed.
+
+    Parameters
+    ----------
+    contests : mapping of name to ContestResult
+    case : mapping, optional
+        What the cover says, as in `court_edition`.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Bounds
+    >>> from sumwise.report import ContestResult, court_edition_contests, report
+    >>> made = {name: synthetic.precincts(40, random_state=k).margins for k, name in enumerate(("Mayor", "Sheriff"))}
+    >>> results = {name: ContestResult(report(Bounds().fit(m), m)) for name, m in made.items()}
+    >>> "Contest B: Sheriff" in court_edition_contests(results, {"case": "Doe v. Roe"})
+    True
+    """
+    if not contests:
+        raise DataError("There are no contests.", hint="fit the problem first.")
+    pages = Pages()
+    pages.section("I. Findings over all contests")
+    _together(pages, contests)
+    titles = {name: f"Contest {_letter(k)}: {name}" for k, name in enumerate(contests)}
+    pages.section("II. Findings by contest")
+    for name, (report, model, _) in contests.items():
+        pages.add(kind="heading", text=titles[name])
+        court.opinions(pages, report, model)
+    pages.section("III. Data")
+    for name, (report, _, provenance) in contests.items():
+        pages.add(kind="heading", text=titles[name])
+        court.data(pages, report, provenance)
+    court.methods(pages, *(result.report for result in contests.values()))
+    for name, (report, model, _) in contests.items():
+        court.results(pages, report, model, f"V.{titles[name][8:]}")
+    court.limits(pages, *(result.report for result in contests.values()), title="VI. Assumptions and limits")
+    court.unit_appendix(pages, {titles[name]: result.report for name, result in contests.items()})
+    court.figure_appendix(pages, {titles[name]: result.report for name, result in contests.items()})
+    facts = {titles[name]: result.provenance for name, result in contests.items() if result.provenance}
+    court.reproduction(pages, facts)
+    names = ", ".join(contests)
+    return edition_page(pages, case, f"Voting patterns in {len(contests)} contests: {names}")
+
+
+def _letter(k: int) -> str:
+    return chr(65 + k) if k < 26 else str(k + 1)
+
+
+def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
+    """The table over contests, and who voted polarised how often."""
+    import pandas as pd
+
+    from sumwise.ecological import polarised_voting
+
+    found, left = [], []
+    for name, (report, model, _) in contests.items():
+        if model is None or report.summary["method"] == "Bounds":
+            left.append(f"{name}: no method that estimates shares was fitted")
+            continue
+        try:
+            found.append(polarised_voting({name: model}, level=report.summary["record"]["level"]))
+        except DataError as error:
+            left.append(f"{name}: {error.message}")
+    if found:
+        frame = pd.concat(found, ignore_index=True)
+        for group, part in frame.groupby("group", sort=False):
+            times = {verdict: int((part["polarised"] == verdict).sum()) for verdict in ("yes", "no", "undetermined")}
+            open_ = f", and whether it was is undetermined in {times['undetermined']}" if times["undetermined"] else ""
+            pages.say(
+                f"{group}: voting was polarised in {times['yes']} of {len(part)} contests and not polarised in "
+                f"{times['no']}{open_}."
+            )
+        block = table(frame[[c for c in TOGETHER if c in frame]], "", {"cohesion": "share", "crossover": "share"})
+        pages.table("Polarised voting in all contests", block["columns"], block["rows"])
+    if left:
+        pages.say("Not in this table:", items=left)
+    pages.say("Every contest has findings, data and results of its own below, with intervals.")

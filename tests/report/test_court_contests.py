@@ -1,0 +1,43 @@
+"""The court edition over several contests."""
+
+import numpy as np
+import pytest
+
+from sumwise import Margins
+from sumwise.ecological import Bounds, EcologicalEM
+from sumwise.errors import DataError
+from sumwise.report import ContestResult, court_edition_contests, report
+
+
+def margins(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(40, 400, (20, 2))
+    votes = [[rng.multinomial(a, [0.8, 0.2]), rng.multinomial(b, [0.3, 0.7])] for a, b in rows]
+    return Margins(rows, np.sum(votes, axis=1), row_names=["black", "white"], col_names=["Smith", "Jones"])
+
+
+def test_one_document_has_every_contest_once():
+    m, results = margins(0), {}
+    shares, bounds = EcologicalEM(n_groups=3).fit(m), Bounds().fit(m)
+    pages = {est: report(est, m) for est in (shares, bounds)}
+    for name, est in {"Mayor <2020>": shares, "Sheriff": shares, "Clerk": bounds}.items():
+        results[name] = ContestResult(pages[est], est, {"problem": f"title = '{name}'", "seed": 0})
+    text = court_edition_contests(results, {"case": "Doe v. Roe"})
+    assert "Doe v. Roe" in text
+    assert "black: voting was polarised in 2 of 2 contests and not polarised in 0." in text
+    assert "Clerk: no method that estimates shares was fitted" in text
+    for letter, name in zip("ABC", ("Mayor &lt;2020&gt;", "Sheriff", "Clerk")):
+        assert text.count(f"<h3>Contest {letter}: {name}</h3>") >= 3  # findings, data, units
+        assert f"<h2>V.{letter}: {name}</h2>" in text
+    assert text.count("Who chose what is not observed") == 1
+    assert text.count("<h2>References</h2>") == 1
+    assert text.count("title = ") == 3
+    assert "<2020>" not in text
+
+
+def test_no_contests_and_unknown_keys_are_refused():
+    with pytest.raises(DataError, match="There are no contests"):
+        court_edition_contests({})
+    m = margins(0)
+    with pytest.raises(DataError, match="judge"):
+        court_edition_contests({"a": ContestResult(report(Bounds().fit(m), m))}, {"judge": "x"})
