@@ -504,6 +504,7 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
     if min(m.n_rows, m.n_cols) < 2 or m.n_units < 8:
         return []
     frame = aggregation_bias_test(m)
+    frame["detectable"] = frame["detectable"].where(frame["detectable"] <= 1)
     p, adjusted = frame["p value"].to_numpy(), frame["adjusted p"].to_numpy()
     weak, below, n = int((frame["power"].to_numpy() < 0.8).sum()), int((p < 0.05).sum()), len(frame)
     small = f"{below} of {n} p values are below 0.05; chance alone would give about {0.05 * n:.1f}."
@@ -524,7 +525,7 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
             "adjusted p: for the number of tests (Holm). "
             "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
             "by 20 points between units with none and all of the group. detectable: the difference found with a "
-            f"probability of 80%. {small} {found} "
+            f"probability of 80%, empty where it is more than 100 points. {small} {found} "
             "A straight line proves nothing: some aggregation bias leaves no trace in totals.",
         ),
     )
@@ -560,13 +561,16 @@ def _unit_figures(context: Context, summary: Summary) -> None:
             f"unit allow. {_TOMOGRAPHY.get(context.method, _SPREAD)}"
         )
         kinds = dict.fromkeys(ends.columns, "share")
+        mixed = (m.row_shares[:, 0] > 0) & (m.row_shares[:, 0] < 1)  # units with a line
+        ends.insert(0, "unit", m.units[mixed].astype(str))
         summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))
     if min(m.n_rows, m.n_cols) < 2 or m.n_units > 5000:
         return
     real = [c for c, name in enumerate(m.col_names) if not diagnostics.is_abstention(name)] or [0]
     r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
     numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
-    frame = pd.DataFrame({"group share": numbers["x"], "outcome share": numbers["t"]})
+    frame = pd.DataFrame({"unit": m.units[m.totals > 0].astype(str), "group share": numbers["x"]})
+    frame["outcome share"] = numbers["t"]
     if context.head_counts:
         frame["people"] = numbers["size"]
     caption = (
