@@ -92,8 +92,8 @@ def baselines(places, abundance, tracks):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["types", "baselines"], choices=["types", "baselines"])
-    parts, began = parser.parse_args().parts, process_time()
+    parser.add_argument("parts", nargs="*", choices=[[], "types", "baselines"], default=[])
+    parts, began = parser.parse_args().parts or ["types", "baselines"], process_time()
     places, abundance, tracks, steps = read(DATA / "rewbla_bands.csv.gz")
     path = ROOT / "benchmarks" / "results" / "bands_loops.json"
     rows = {r["method"]: r for r in json.loads(path.read_text("utf-8"))["rows"]} if path.exists() else {}
