@@ -26,8 +26,8 @@ GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a frac
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
 FOLDED = 1.6  # more for 2 x 2 tables, whose groups are mixtures: 120 contests folded to 2 x 2, 94.5 to 99 percent
 # Where the model is taken to be right: times the jackknife's error, times the distance between the variants, and a
-# constant. Chosen on the even seeds of ``benchmarks/covariate_intervals.py``, whose odd ones report the coverage.
-MODEL_CHANCE, MODEL_CHOICE, MODEL_LEAST = 1.1, 0.3, 0.002
+# constant. Chosen on the even seeds of ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
+MODEL_CHANCE, MODEL_CHOICE, MODEL_LEAST = 1.60, 0.8, 0.004
 POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet; from 20 of those contests and senc
 # Times sqrt(p (1 - p)), sqrt(p (1 - p) / (10 s)), how far pooling moved a share, and chance; and the whole's scale.
 # Chosen on all six elections; ``benchmarks/contest_correction.py`` reports the coverage on each election with numbers
