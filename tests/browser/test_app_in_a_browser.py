@@ -278,12 +278,15 @@ def test_rows_to_tables_to_a_private_release_shows_the_budget_first(page, addres
     page.click("#plan")
     page.wait_for_selector("#plan-text:not(:empty)")
     assert "will spend epsilon 0.5 for good. Nothing has been spent yet" in page.inner_text("#plan-text")
+    assert "noise on every count: geometric of scale 2" in page.inner_text("#plan-text")
     assert page.is_hidden("#released")
     shot(page, "release-plan-1280")
     page.click("#release")
     page.wait_for_selector("#released:not([hidden]), #message:not([hidden])")
     assert not page.is_visible("#message"), page.inner_text("#message")
     assert page.locator("#released-files a").count() > 0
+    assert page.evaluate("() => document.activeElement.id") == "released"
+    assert serious(page) == []
     page.reload()
     page.wait_for_selector("#released-files a", state="attached")
 

@@ -92,7 +92,8 @@ function show(found) {
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
   $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
-  $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.key), make("dd", role.meaning)]));
+  $("columns").classList.toggle("unnamed", !$("columns").querySelector("input[data-names]"));
+  $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.key.replaceAll("_", " ")), make("dd", role.meaning)]));
   $("family").value = found.values.family || "";
   $("title").value = found.values.title || "";
   $("level").value = found.values.level ?? 0.95;
@@ -120,7 +121,7 @@ function columnRow(column) {
   const row = make("tr"), menu = make("select");
   menu.dataset.column = column.name;
   menu.setAttribute("aria-label", "Role of " + column.name);
-  menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key, { value: r.key })));
+  menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key.replaceAll("_", " "), { value: r.key })));
   menu.value = column.role;
   const cell = make("td");
   if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
@@ -193,6 +194,7 @@ async function watch() {
     const facts = await ask(of(name));
     showResult(facts);
     releaseReady(facts);
+    if (job.kind === "release" && !$("released").hidden) $("released").focus();  // the button that was pressed is disabled now
     if (job.status === "failed") say({ error: (job.lines || []).slice(-1)[0] || "The run failed." });
     else if (!$("result").hidden && job.kind === "fit") $("result-title").scrollIntoView();
   }
@@ -232,7 +234,9 @@ async function showPlan() {
   const facts = plan.release || {}, { epsilon, delta, ...rest } = facts;
   const lines = Object.entries(rest).filter(([, v]) => typeof v !== "object").map(([k, v]) => k + ": " + v);
   const cost = "This release will spend epsilon " + epsilon + (delta ? " and delta " + delta : "") + " for good. Nothing has been spent yet.";
-  $("plan-text").textContent = [cost, ...lines].join("\n");
+  const [low, high] = (facts.scales || []).map((scale) => Number(scale.toPrecision(4)));
+  const noise = low === undefined ? [] : ["noise on every count: " + facts.mechanism + " of scale " + (low === high ? low : low + " to " + high)];
+  $("plan-text").textContent = [cost, ...noise, ...lines].join("\n");
   $("release").disabled = false;
 }
 
