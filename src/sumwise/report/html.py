@@ -110,8 +110,9 @@ class _Drawings:
 
     def __init__(self, figures: list[Any]) -> None:
         self.count = 0
-        pictures = sum(len(numbers) if isinstance(numbers, list) else 1 for numbers in figures)
-        self.progress = Progress("Figures", len(figures)) if pictures > FEW_PICTURES else None
+        pictures = [len(numbers) if isinstance(numbers, list) else 1 for numbers in figures]
+        drawn = sum(n * (2 if n <= MOST_TWICE else 1) for n in pictures)
+        self.progress = Progress("Pictures", drawn) if sum(pictures) > FEW_PICTURES else None
 
     def draw(self, block: dict[str, Any]) -> list[dict[str, Any]]:
         """The frames of a figure: label and picture; most figures have one."""
@@ -130,9 +131,9 @@ class _Drawings:
                 self.count += 1
                 picture = draw(block["plot"], numbers, block["caption"], self.count, width)
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
+                if self.progress:
+                    self.progress.step()
             out.append({"label": label, "pictures": pictures})
-        if self.progress:
-            self.progress.step()
         return out
 
 
