@@ -260,6 +260,7 @@ def summary(lines: list[dict]) -> list[dict]:
 def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
+    draws = [line | {"data": line["data"].removesuffix("-8 named")} for line in draws]
     out: dict = {}
     for row in summary(draws):
         by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
@@ -281,7 +282,7 @@ def compare(paths: list[Path], commit: str) -> None:
             for name, sign in BETTER.items():
                 apart = sign * (both[name] - both[f"{name}_aim"])
                 row[f"{name} ahead"] = round(float(apart.mean()), 4)
-                row[f"{name} ahead, error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
+                row[f"{name} error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
             out[data][way][f"{epsilon:g}"] = row
     facts = {
         "command": "python benchmarks/private_tables.py --simulated --draws 5 --ways pairs adaptive aim, in parts",
@@ -290,7 +291,7 @@ def compare(paths: list[Path], commit: str) -> None:
         "seed": "the draw, of noise and fit",
         "aim": "mbi 2.0.0, all pairs with the label as workload, 10 MB, 200 steps a round; of two classifiers on "
         "its rows the better one in each score",
-        "attributes": {"adult-8 named": ADULT, "bank-8 named": BANK, "survey": "all", "latent": "all"},
+        "attributes": {"adult": ADULT, "bank": BANK, "survey": "all", "latent": "all"},
     }
     COMPARED.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
 
