@@ -117,3 +117,17 @@ def test_forged_parts_of_a_workbook_are_refused(book, part, old, new):
             forged.writestr(name, content)
     with pytest.raises(DataError):
         open_excel(book)
+
+
+@pytest.mark.parametrize(
+    ("number", "place"), [("2", "row 2 after row 4"), ("-5", "row -5 after row 4"), ("4", "row 4 after")]
+)
+def test_rows_out_of_order_are_refused_and_not_passed_over(book, number, place):
+    with zipfile.ZipFile(book) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    parts[SHEET] = parts[SHEET].replace(b'<row r="5"', f'<row r="{number}"'.encode())
+    with zipfile.ZipFile(book, "w") as forged:
+        for name, content in parts.items():
+            forged.writestr(name, content)
+    with pytest.raises(DataError, match=f"the sheet 'Votes' has {place}"):
+        open_excel(book)

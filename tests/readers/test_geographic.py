@@ -106,3 +106,12 @@ def test_triggers_of_a_file_change_nothing(tmp_path):
     before = path.read_bytes()
     assert len(open_geopackage(path).frame) == 2
     assert path.read_bytes() == before
+
+
+def test_a_geopackage_of_attributes_alone_needs_no_list_of_shapes(tmp_path):
+    path = write_geopackage(tmp_path / "a.gpkg")
+    with sqlite3.connect(path) as con:
+        con.execute("DROP TABLE gpkg_geometry_columns")
+        con.execute("ALTER TABLE votes DROP COLUMN geom")
+    con.close()
+    assert open_geopackage(path).columns == ("p", "young", "old", "yes", "no")

@@ -22,6 +22,8 @@ def found(tmp_path, body, **options):
         ("a,ü\n1,2\n".encode("latin-1"), "latin-1"),
         (b"\xef\xbb\xbfa,b\n", "utf-8-sig"),
         ("a,b\n".encode("utf-16"), "utf-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "utf-16-le"),
+        ("a,b\n1,2\n".encode("utf-16-be"), "utf-16-be"),
         (b"a,b\n1,\xc3", "latin-1"),
     ],
 )
@@ -131,3 +133,8 @@ def test_names_that_are_alike_get_the_heading_above_them(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("People,,,Votes,,\nold,young,Total,yes,no,Total\n1,2,3,2,1,3\n4,5,9,4,5,9\n")
     assert inspect_text(path).columns == ("old", "young", "People Total", "yes", "no", "Votes Total")
+
+
+def test_zero_bytes_are_refused_by_row(tmp_path):
+    with pytest.raises(DataError, match="holds zero bytes, as no text does: row 2 has the first"):
+        found(tmp_path, b"a,b\n1,\x00\n")

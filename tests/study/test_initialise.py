@@ -121,3 +121,23 @@ def test_a_problem_file_takes_the_place_of_no_other_file(tmp_path):
     assert 'family = "ecological"' in (tmp_path / "real.toml").read_text()
     assert (tmp_path / "real.toml").stat().st_mode & 0o777 == 0o600
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_labels_of_columns_are_read_and_shown(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = votes().set_axis(["q1", "v1", "v2", "v3", "v4"], axis=1)
+    pyreadstat.write_sav(frame, str(tmp_path / "a.sav"), column_labels=["Precinct", "Yes", "Against", "White", "Black"])
+    found = suggest_problem([tmp_path / "a.sav"], tmp_path / "p.toml")
+    assert found.guess.columns == {"unit": "q1", "groups": ["v3", "v4"], "outcomes": ["v1", "v2"]}
+    assert list(found.read[0]["groups"]) == ["White", "Black"]
+    assert '[names]\nv3 = "White"' in found.text
+
+
+def test_places_without_counts_are_named_and_not_used(tmp_path):
+    frame = flocks()
+    sites = frame[["site", "x", "y"]].drop_duplicates()
+    sites.loc[len(frame)] = ["elsewhere", 50.0, 50.0]
+    sites.to_csv(tmp_path / "sites.csv", index=False)
+    frame.drop(columns=["x", "y"]).to_csv(tmp_path / "counts.csv", index=False)
+    found = suggest_problem([tmp_path / "counts.csv", tmp_path / "sites.csv"], tmp_path / "p.toml")
+    assert found.read[0]["remarks"] == [f"1 of {len(sites)} places of sites.csv have no counts and are not used."]

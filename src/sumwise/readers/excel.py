@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sumwise.readers.grid import blank_remark, cell_text, column_names, column_v
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
+ROW = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br=[\"'](-?\d+(?:\.\d+)?)[\"']")
 EXCEL = {".xlsx", ".xlsm"}
 MOST_ROWS, MOST_CELLS = 2**20, 10**8  # rows of the format itself; cells that some gigabytes hold
 
@@ -72,6 +74,7 @@ def _records(page: Any, shown: str) -> list[tuple[int, list]]:
     """The rows that hold anything, with their numbers; a cell far away makes no million wide empty ones."""
     if hasattr(page, "reset_dimensions"):  # a sheet of charts has no cells
         page.reset_dimensions()
+    _check_order(page, shown)
     kept, size = [], 0
     for number, row in enumerate(page.iter_rows(values_only=True), start=1):
         size += len(row)
@@ -83,6 +86,26 @@ def _records(page: Any, shown: str) -> list[tuple[int, list]]:
         if filled(list(row)):
             kept.append((number, list(row)))
     return kept
+
+
+def _check_order(page: Any, shown: str) -> None:
+    """Refuse rows that don't stand in order: openpyxl passes over them without a word."""
+    source = getattr(page, "_get_source", None)  # the sheet's XML
+    if source is None:
+        return
+    last, rest = 0, b""
+    with source() as stream:
+        while piece := stream.read(1 << 20):
+            *whole, rest = (rest + piece).rpartition(b"<")
+            for found in ROW.finditer(b"".join(whole)):
+                number = float(found[1])
+                if number <= last:
+                    raise DataError(
+                        f"{shown}: the sheet {page.title!r} has row {number:.0f} after row {last:.0f}; rows must stand "
+                        "in order from 1 on.",
+                        hint="open it in a spreadsheet program and save it again, or as CSV.",
+                    )
+                last = number
 
 
 def _check_size(path: Path, shown: str) -> None:

@@ -49,9 +49,7 @@ def open_geopackage(path: Path, table: str | None = None) -> Sheet:
         con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         con.set_authorizer(_reads_tables)
         name = _table(con, shown, table)
-        shapes = {
-            row[0] for row in con.execute("SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?", [name])
-        }
+        shapes = _shapes(con, name)
         found = con.execute(f'SELECT * FROM "{name}"')  # noqa: S608  a plain name, checked
         names = [column[0] for column in found.description]
         kept = [j for j, column in enumerate(names) if column not in shapes]
@@ -70,6 +68,14 @@ def _reads_tables(action: int, _first: Any, _second: Any, _database: Any, source
     """
     plain = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) and source is None
     return sqlite3.SQLITE_OK if plain else sqlite3.SQLITE_DENY
+
+
+def _shapes(con: sqlite3.Connection, name: str) -> set[str]:
+    """The columns that hold shapes; a GeoPackage of attributes alone need not have the table that lists them."""
+    if not con.execute("SELECT name FROM sqlite_master WHERE name = 'gpkg_geometry_columns'").fetchall():
+        return set()
+    listed = con.execute("SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?", [name])
+    return {row[0] for row in listed}
 
 
 def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:

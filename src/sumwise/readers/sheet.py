@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +47,7 @@ class Sheet:
     separator: str | None = None
     decimal: str | None = None
     remarks: tuple[str, ...] = ()  # what was passed over
+    labels: Mapping[str, str] = field(default_factory=dict)  # words for columns, as files of Stata and SPSS have them
 
     def __len__(self) -> int:
         return len(self.frame)

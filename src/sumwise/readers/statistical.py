@@ -40,7 +40,8 @@ def open_statistical(path: Path) -> Sheet:
         raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
     for column, labels in facts.variable_value_labels.items():
         frame[column] = _labelled(frame[column], labels)
-    return Sheet(repr(str(path)), tuple(frame.columns), frame, lambda i: f"row {i + 1}")
+    named = {name: label.strip() for name, label in facts.column_names_to_labels.items() if label and label.strip()}
+    return Sheet(repr(str(path)), tuple(frame.columns), frame, lambda i: f"row {i + 1}", labels=named)
 
 
 def _try(name: str, path: Path) -> None:

@@ -23,6 +23,7 @@ from sumwise.storage.temporary import scratch_file
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 HEAD = 1 << 20
+MOST_ZEROS = 0.9  # of every second byte of UTF-16 in Western scripts, at least
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
@@ -224,6 +225,8 @@ def _encoding(path: Path, head: bytes) -> str:
     for mark, name in BOMS:
         if head.startswith(mark):
             return name
+    if b"\x00" in head:
+        return _without_mark(path, head)
     if _decodes(path):
         return "utf-8"
     line = _first_line(path, rb"[\xc2-\xdf][\xa0-\xbf]") if _some_line_decodes(head) else None
@@ -240,6 +243,18 @@ def _encoding(path: Path, head: bytes) -> str:
             hint="give its encoding, such as encoding='cp1252', 'cp1251' or 'gb18030' (sumwise init --encoding).",
         )
     return "latin-1"
+
+
+def _without_mark(path: Path, head: bytes) -> str:
+    """UTF-16 without its mark, where nearly every second byte is 0, as in Western texts; no text else has any."""
+    zeros = [head[k::2].count(0) / max(1, len(head[k::2])) for k in (0, 1)]
+    for here, there, name in ((*zeros, "utf-16-be"), (*zeros[::-1], "utf-16-le")):
+        if here > MOST_ZEROS and there < 1 - MOST_ZEROS:
+            return name
+    raise DataError(
+        f"{str(path)!r} holds zero bytes, as no text does: row {head[: head.index(0)].count(10) + 1} has the first.",
+        hint="is it a text file, and whole? Give its encoding where that is known (sumwise init --encoding).",
+    )
 
 
 def _some_line_decodes(head: bytes) -> bool:

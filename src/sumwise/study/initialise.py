@@ -136,7 +136,8 @@ def suggest_problem(
         opening = {k: v for k, v in said.items() if v is not None}
         given = {k: v for k, v in (("total", total), ("mismatch", mismatch)) if v is not None}
         profiles = [dataclasses.replace(profile_file(p, **opening), given=given) for p in data]
-        guess = recognise(profiles, family)
+        guess = recognise([p.labelled() for p in profiles], family)
+        guess = guess.called({k: v for p in profiles for k, v in p.labels.items()})
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
     found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))
     found.read = _read(Problem.parse(found.text, path), profiles)

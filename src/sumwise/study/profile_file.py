@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that sep
 HEAD = 60  # rows that show whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
 MOST_RAGGED = 0.2  # of all rows, with another number of fields than the header: these may be left out
+LONGEST_LABEL = 60  # letters of a column's label that may stand for its name
 MOST_ODD = 5  # words that are not numbers in a column of numbers
 
 
@@ -100,6 +101,11 @@ class FileProfile:
     remarks: tuple[str, ...] = ()  # what the reader passed over
     given: Mapping[str, Any] = field(default_factory=dict)  # what a person said: total, mismatch
     opened: Mapping[str, Any] = field(default_factory=dict)  # what a person said of a text file: encoding, separator
+    labels: Mapping[str, str] = field(default_factory=dict)  # words for columns, where the file has them
+
+    def labelled(self) -> FileProfile:
+        """The same with columns called by their labels, for those who read names."""
+        return replace(self, columns=tuple(replace(c, name=self.labels.get(c.name, c.name)) for c in self.columns))
 
     def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
         """What [data] must say to open the file as it was read here, and comments on it."""
@@ -175,8 +181,16 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
     header = bool(opening["header"])
     facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}
+    facts["labels"] = _labels(sheet)
     facts["opened"] = {k: opening[k] for k in ("encoding", "separator") if text and opening.get(k) is not None}
     return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
+
+
+def _labels(sheet: Any) -> dict[str, str]:
+    """The labels of columns that are short and no other column's name or label."""
+    labels = {name: label for name, label in sheet.labels.items() if label != name and len(label) <= LONGEST_LABEL}
+    taken = [*map(str, sheet.columns), *labels.values()]
+    return {name: label for name, label in labels.items() if taken.count(label) == 1}
 
 
 def _refuse_ragged(path: Path, opening: dict[str, Any]) -> None:

@@ -102,3 +102,24 @@ def test_one_response_of_several_is_said_to_be_guessed(tmp_path):
     assert found.columns["response"] == "a"
     assert found.unused == {"b": "not the response"}
     assert any("may also be b" in line for line in found.ask)
+
+
+def test_a_column_of_few_regions_is_no_bag_where_a_label_is_known(tmp_path):
+    frame = people().drop(columns="area")
+    frame["region"] = np.resize(["north", "south", "west"], len(frame))
+    frame.insert(0, "label", frame.pop("vote"))
+    found = guessed(tmp_path, frame)
+    assert (found.family, found.columns["label"]) == ("maxent", "label")
+    assert any("bags by region: --family proportions takes it so" in line for line in found.ask)
+    bags = recognise([profile_file(tmp_path / "0.csv")], "proportions")
+    assert any("region has 3 values, so there are 3 bags: few to learn from" in line for line in bags.ask)
+
+
+def test_scores_of_every_method_on_every_data_set_are_no_individuals(tmp_path):
+    rng = np.random.default_rng(0)
+    keys = [(f"D{d}", m, r) for d in range(20) for m in ("em", "king", "md", "lp") for r in (1, 2)]
+    frame = pd.DataFrame(keys, columns=["district", "method", "run"])
+    frame["error"] = rng.random(len(frame)).round(4)
+    frame["seconds"] = rng.random(len(frame)).round(3)
+    with pytest.raises(DataError, match="has no form that is known"):
+        guessed(tmp_path, frame)

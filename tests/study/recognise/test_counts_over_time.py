@@ -118,3 +118,14 @@ def test_sd_is_guessed_from_negative_counts_and_totals(tmp_path):
 def test_other_columns_are_named(tmp_path):
     found = guessed(tmp_path, steady().assign(visitors=3, share=0.5))
     assert found.unused == {"visitors": "another count; birds is used", "share": "no time, place or count"}
+
+
+def test_a_row_that_lacks_among_large_counts_was_not_observed(tmp_path):
+    keys = [(w, s) for w in range(1, 6) for s in "abcde"]
+    frame = pd.DataFrame(keys, columns=["Woche", "Ort"]).assign(Anzahl=range(900, 925))
+    found = guessed(tmp_path, frame.drop(7))
+    assert found.columns == {"time": "Woche", "place": "Ort", "count": "Anzahl"}
+    assert found.data["absent"] == "unobserved"
+    assert any("no row: they are taken to mean that nobody looked" in line for line in found.ask)
+    frame.loc[3, "Anzahl"] = 1
+    assert guessed(tmp_path, frame.drop(7)).data["absent"] == "zero"

@@ -82,3 +82,29 @@ def test_classes_that_differ_in_capitals_are_asked_about(tmp_path):
     frame = pd.DataFrame({"a": list("xyz") * 40, "b": list("uv") * 60, "y": ["Yes", "no", "yes"] * 40})
     (found,) = guessed(tmp_path, frame)
     assert "'Yes' and 'yes' are taken for different classes" in found.ask[0]
+
+
+def cells():
+    rng = np.random.default_rng(0)
+    keys = [(a, b, c) for a in "pqrstu" for b in "xyz" for c in "kl"]
+    count = rng.integers(5, 60, len(keys))
+    return pd.DataFrame(keys, columns=["Beruf", "Stand", "Bildung"]).assign(count=count, label_sum=count // 7)
+
+
+def test_the_rate_of_a_label_is_no_attribute_however_it_is_rounded(tmp_path):
+    for frame in (
+        cells().assign(rate=lambda d: (d["label_sum"] / d["count"]).round(2)),
+        cells().assign(rate=lambda d: (100 * d["label_sum"] / d["count"]).round(1)),
+    ):
+        found = guessed(tmp_path, frame)[0]
+        assert found.columns["attributes"] == ["Beruf", "Stand", "Bildung"]
+        assert "rate" in found.unused
+
+
+def test_cells_are_known_by_their_rows_where_names_say_nothing(tmp_path):
+    found = guessed(tmp_path, cells().rename(columns={"count": "Anzahl", "label_sum": "davon_ja"}))[0]
+    assert found.data["kind"] == "cells"
+    assert (found.columns["count"], found.columns["label_sum"]) == ("Anzahl", "davon_ja")
+    assert "was guessed: no two rows have the same Beruf" in found.ask[0]
+    again = pd.concat([cells()] * 4).rename(columns={"count": "Anzahl", "label_sum": "davon_ja"})
+    assert all(g.data["kind"] == "rows" for g in guessed(tmp_path, again))

@@ -154,6 +154,11 @@ class Collective(Study):
             sheet = open_source(p, path, None, [place])
             sheet.known(place)
             names = sheet.ids(place).astype(str).str.strip().to_numpy()
+            lone = len(set(names) - set(listed))
+            if lone:
+                p.remarks.append(
+                    f"{lone:,} of {len(set(names)):,} places of {path.name} have no counts and are not used."
+                )
         elif p.columns.get("places"):  # a row per time: places have no rows of their own
             names, pair = np.array([]), None
         else:
@@ -280,14 +285,14 @@ def _positions(sheet: Any, names: Any, listed: list[str], columns: dict[str, str
     if lone:
         shown = ", ".join(map(repr, lone[:5]))
         raise DataError(f"{sheet.name}: {len(lone)} places have no coordinates ({shown}).", hint="add them.")
-    kept: Any = where.groupby(names, sort=False).first().loc[listed]
-    apart = (where - kept.loc[names].to_numpy()).abs().max(axis=1).to_numpy()
+    known: Any = where.groupby(names, sort=False).first()
+    apart = (where - known.loc[names].to_numpy()).abs().max(axis=1).to_numpy()
     sheet.refuse(
         apart > MOVED * np.abs(where).max().max(),
         "a place has other coordinates than before",
         "name the right column of places, or correct the coordinates.",
     )
-    return {k: kept[k].to_numpy(dtype=float) for k in columns}
+    return {k: known.loc[listed, k].to_numpy(dtype=float) for k in columns}
 
 
 def _in_order(texts: Any) -> pd.Series:

@@ -193,13 +193,14 @@ class Ecological(Study):
     def _long(self) -> Margins:
         p = self.problem
         named = {key: p.column(key) for key in ("side", "option", "votes", "row", "col")}
-        unit = p.column("unit")
-        ids = [unit or "unit", named["side"] or "side", named["option"] or "option"]
-        sheet = open_source(p, p.file(), None, ids)
-        if unit is None and not {"side", "option", "votes"} <= set(sheet.columns):
+        units = p.column_list("unit")
+        ids = [named["side"] or "side", named["option"] or "option"]
+        sheet = open_source(p, p.file(), None, [*(units or ["unit"]), *ids])
+        if units is None and not {"side", "option", "votes"} <= set(sheet.columns):
             p.fail(("columns",), "[columns] names no groups and outcomes.", 'such as groups = ["young", "old"].')
+        sheet, unit = (sheet, None) if units is None else named_together(sheet, units)
         return read_margins(
-            self._named_options(sheet, ids[1], ids[2]),
+            self._named_options(sheet, *ids),
             unit=unit,
             long={k: v for k, v in named.items() if v is not None} or None,
             absent=p.data.get("absent", "raise"),
@@ -311,8 +312,10 @@ class Ecological(Study):
     def _long_groups(self, model: Any, source: Path) -> Margins | None:
         """The groups of other units from a long file, with or without outcomes; None where the file is wide."""
         p = self.problem
-        unit, side, option, votes = (p.column(key) or key for key in ("unit", "side", "option", "votes"))
-        sheet = open_source(p, source, None, [unit, side, option])
+        side, option, votes = (p.column(key) or key for key in ("side", "option", "votes"))
+        units = p.column_list("unit") or ["unit"]
+        sheet = open_source(p, source, None, [*units, side, option])
+        sheet, unit = named_together(sheet, units) if set(units) <= set(sheet.columns) else (sheet, units[-1])
         if set(map(str, model.row_names_)) <= set(map(str, sheet.columns)) and side not in sheet.columns:
             groups = {g: g for g in model.row_names_}
             named = unit if unit in sheet.columns else None

@@ -19,6 +19,7 @@ from sumwise.study.recognise.margins import words as names
 
 __all__ = ["Guess", "recognise"]
 
+NEARLY = 0.1  # a form whose score is this near to the best is named
 TIMED = r"((week|day|month|hour|year|time|t|w|d|h|m|q)[ _.-]?\d{1,4}|(19|20)\d{2}([-_.]\d{1,2}){0,2})"
 
 
@@ -58,6 +59,11 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     best = max(guesses, key=lambda g: g.score)
     if best.refusal is not None:
         raise best.refusal
+    best.ask += [
+        f"it may also be {g.seen}: --family {g.family} takes it so."
+        for g in guesses
+        if g.family != best.family and g.refusal is None and g.score > best.score - NEARLY
+    ]
     best.ask += [
         f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file whole?"
         for profile in profiles

@@ -36,8 +36,9 @@ LABELS = ("label*", "class", "target", "y", "vote*", "outcome*", "response*", "s
 WEIGHTS = ("weight*", "pwgtp", "wgtp", "fnlwgt", "wt")
 COUNTED = ("votes", "count", "counts", "pct", "percent*", "flow", "abundance", "devices", "visitors")
 TOTALS = ("total*", "n", "size", "fips", "x", "y", "pct*", "percent*", "share*", "lon*", "lat*")
-FEWEST_BAGS = 3
+FEWEST_BAGS, FEW_BAGS = 3, 10  # fewer than ten are a column of a person, such as the region, rather than bags
 SIGNED = re.compile(r"[$€£¥]\s*\d[\d,. ]*|\d[\d,. ]*\s*[$€£¥]|\d[\d,. ]*\s+[A-Za-z]{1,8}")  # $41,200
+LEAST_CROSSED = 0.3  # of all combinations of its keys that a design has; individuals have fewer
 MOST_CODES = 12  # distinct whole numbers that are taken for codes
 PROPORTIONS = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
 DISTRIBUTION = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
@@ -104,7 +105,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
     if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people, not individuals
     few = [c for c in profile.columns if 2 <= c.distinct <= MOST_CODES and c is not bag and not _same_within(c, bag)]
-    if not few:
+    if not few or _is_crossed(profile, bag):
         return None
     label = next((c for c in few if profile.is_called(c, LABELS)), None) or next(
         (c for c in reversed(few) if c.distinct == 2), few[-1]
@@ -120,8 +121,41 @@ def _with_label(profile: FileProfile) -> Guess | None:
         ask.append(
             f"which column is the label was guessed; it may also be {others}." if others else "the label was guessed."
         )
+    if bag.distinct < FEW_BAGS:
+        ask.append(
+            f"{bag.name} has {bag.distinct} values, so there are {bag.distinct} bags: few to learn from. If rows with "
+            f"their {label.name} may be counted, --family maxent learns from tables of them."
+        )
     seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
-    return Guess("proportions", 0.75, seen, data, columns, comments=comments, ask=ask, methods=PROPORTIONS)
+    score = 0.75 if bag.distinct >= FEW_BAGS or not profile.is_called(label, LABELS) else 0.45
+    return Guess(
+        "proportions",
+        score,
+        seen,
+        data,
+        columns,
+        comments=comments,
+        ask=ask,
+        methods=PROPORTIONS,
+    )
+
+
+def _is_crossed(profile: FileProfile, bag: Column) -> bool:
+    """Whether rows are a design (every method on every data set, with scores), and no individuals of a bag.
+
+    Then columns of few values identify a row, and nearly all of their combinations are there.
+    """
+    keys = [c for c in profile.columns if c.missing == 0 and (c.texts is not None or c.whole) and c.distinct > 1]
+    keys = sorted((c for c in keys if c.distinct <= profile.n_rows / 4), key=lambda c: -c.distinct)[:8]
+    scores = [c for c in profile.columns if c.amounts is not None and not c.whole]
+    rows = pd.DataFrame({k: c.codes for k, c in enumerate(keys)})
+    if bag not in keys or not scores or len(rows.drop_duplicates()) < profile.n_rows:
+        return False
+    for k in [k for k, c in enumerate(keys) if c is not bag]:  # drop what isn't needed to identify a row
+        if rows.shape[1] > 1 and len(rows.drop(columns=k).drop_duplicates()) == profile.n_rows:
+            rows = rows.drop(columns=k)
+    full = rows.apply(lambda c: c.nunique()).prod()
+    return rows.shape[1] > 1 and profile.n_rows >= LEAST_CROSSED * full
 
 
 def _two(people: FileProfile, results: FileProfile) -> Guess | None:

@@ -16,6 +16,22 @@ from sumwise.study.recognise.margins.words import is_total_row
 from sumwise.time_order import time_scale
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
+TIMES += ("woche*", "tag", "datum", "stunde*", "monat*", "jahr*", "zeit*")
+TIMES += (
+    "semaine*",
+    "jour*",
+    "heure*",
+    "mois",
+    "année*",
+    "annee*",
+    "temps",
+    "semana*",
+    "día*",
+    "dia*",
+    "fecha*",
+    "hora*",
+)
+TIMES += ("mes", "mês", "año*", "ano", "data", "tiempo", "tempo")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
 PLACES += (
     "tower*",
@@ -46,6 +62,20 @@ PLACES += (
     "geo*",
     "fips*",
 )
+PLACES += (
+    "ort",
+    "orte",
+    "standort*",
+    "zelle*",
+    "gebiet*",
+    "gemeinde*",
+    "kreis*",
+    "lieu*",
+    "cellule*",
+    "commune*",
+    "ville*",
+)
+PLACES += ("lugar*", "celda*", "municipio*", "município*", "ciudad*", "zona*", "local", "célula*", "celula*", "cidade*")
 LONGEST = ("year*", "month*", "week*", "wk*", "date*", "day*", "hour*", "time*", "period*", "step*", "t")
 COUNTS = (
     "count",
@@ -61,7 +91,18 @@ COUNTS = (
     "density",
     "noisy*",
     "value*",
+    "anzahl",
+    "zahl",
+    "nombre",
+    "effectif*",
+    "número*",
+    "numero*",
+    "conteo*",
+    "cantidad*",
+    "contagem",
+    "quantidade*",
 )
+MOST_LACKING, FEW = 0.1, 0.1  # rows that lack; a count as a share of the median, from which on a row may lack for zero
 LEAST_TIMES = 3  # columns of times, from which on they are taken for such
 YEARS = (12, 24, 36, 48, 52, 365)  # times of a year
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
@@ -271,13 +312,7 @@ def _finished(
     columns: dict[str, Any] = {"time": time.name, "place": place and place.name, "count": count.name}
     ask = ["how counts come about: noise, rate and population in [options]."]
     if gaps:
-        none = count.numbers is not None and bool((count.numbers > 0).all())
-        data["absent"] = "zero" if none else "unobserved"
-        comments["data", "absent"] = (
-            "times and places without individuals have no row; unobserved would mean that nobody looked"
-            if none
-            else "some times and places have no row; zero would mean that nobody was there"
-        )
+        _fill_gaps(found, data, comments, ask)
     if _has_missing_times(time):
         data["times"] = "regular"
         comments["data", "times"] = "some times have no rows: they are estimated; listed takes the times as they are"
@@ -299,6 +334,19 @@ def _finished(
     seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
     unused = _unused(profile, (time, count), columns)
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, ("FlowModel",), unused=unused)
+
+
+def _fill_gaps(found: tuple[Column, Column | None, Column], data: dict, comments: dict, ask: list[str]) -> None:
+    """What times and places without a row mean: nobody was there, where counts go down to few and none is 0."""
+    time, place, count = found
+    least, middle = float(np.nanmin(count.amounts)), float(np.nanmedian(count.amounts))
+    lacking = 1.0 if place is None else 1 - len(count.amounts) / (time.distinct * place.distinct)
+    if count.missing == 0 and least > 0 and (lacking > MOST_LACKING or least <= FEW * middle):
+        data["absent"], other = "zero", 'nobody was there; absent = "unobserved" if nobody looked'
+    else:
+        data["absent"], other = "unobserved", 'nobody looked; absent = "zero" if nobody was there'
+    comments["data", "absent"] = "what a time and place without a row means: zero, unobserved, or raise"
+    ask.append(f"some times and places have no row: they are taken to mean that {other}.")
 
 
 def _unused(profile: FileProfile, found: tuple[Column, Column], columns: dict[str, Any]) -> dict[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sumwise.errors import DataError
@@ -62,6 +64,7 @@ class Guess:
     keep: Any = None  # which rows of the file are used; None: all
     refusal: Exception | None = None  # why such a file can't be fitted as it is, if it can't
     pool: bool = True  # whether contests may be fitted together
+    names: dict[str, str] = field(default_factory=dict)  # names to show in place of columns'
 
     def text(self, name: str = "problem.toml", out: str = "result") -> str:
         """The commented problem file."""
@@ -78,7 +81,8 @@ class Guess:
             "level = 0.95  # of the intervals",
             *([POOL[self.pool]] if self.contests else []),
         ]
-        for table, entries in (("data", self.data), ("columns", self.columns), ("options", self.options)):
+        tables = {"data": self.data, "columns": self.columns, "options": self.options, "names": self.names}
+        for table, entries in tables.items():
             if entries:
                 lines += ["", f"[{table}]"]
                 lines += [self._line(table, key, given) for key, given in entries.items()]
@@ -86,9 +90,30 @@ class Guess:
             lines += ["", "[[contest]]", *(f"{key} = {value(given)}" for key, given in contest.items())]
         return "\n".join(lines) + "\n"
 
+    def called(self, labels: Mapping[str, str]) -> Guess:
+        """The same guess with columns by their names, where it was made from their labels."""
+        real = {label: name for name, label in labels.items()}
+
+        def named(given: Any) -> Any:
+            if isinstance(given, list):
+                return [named(g) for g in given]
+            if isinstance(given, dict):
+                return {real.get(k, k): v for k, v in given.items()}
+            return real.get(given, given) if isinstance(given, str) else given
+
+        picked = {k: named(v) if k in ("without", "only") else v for k, v in self.data.items()}
+        columns = {k: v if k in ("row", "col") else named(v) for k, v in self.columns.items()}
+        contests = [{k: v if k == "name" else named(v) for k, v in contest.items()} for contest in self.contests]
+        sides = [*columns.get("groups", ()), *columns.get("outcomes", ())]
+        sides += [c for contest in contests for c in contest.get("outcomes", ())]
+        shown = {c: labels[c] for c in sides if c in labels} if self.family == "ecological" else {}
+        unused = {real.get(k, k): why for k, why in self.unused.items()}
+        return replace(self, data=picked, columns=columns, contests=contests, unused=unused, names=shown)
+
     def _line(self, table: str, key: str, given: Any) -> str:
         comment = self.comments.get((table, key))
-        line = f"{key} = {value(given)}"
+        plain = re.fullmatch(r"[A-Za-z0-9_-]+", key) is not None
+        line = f"{key if plain else value(key)} = {value(given)}"
         return line if comment is None else f"{line}  # {' '.join(comment.split())}"
 
 

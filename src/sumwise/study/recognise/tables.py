@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
@@ -32,15 +33,18 @@ def _cells(profile: FileProfile) -> Guess | None:
     numbers = [c for c in profile.columns if c.amounts is not None]
     count = next((c for c in numbers if profile.is_called(c, COUNTS)), None)
     total = next((c for c in numbers if c is not count and profile.is_called(c, SUMS)), None)
-    if count is None or total is None:
+    guessed = count is None or total is None
+    if guessed:
         _refuse_withheld(profile, total)
+        count, total = _by_rows(profile)
+    if count is None or total is None:
         return None
     fits = (total.amounts <= count.amounts) | np.isnan(total.amounts) | np.isnan(count.amounts)
     below = bool((count.amounts < 0).any() or (total.amounts < 0).any())  # noise, which the check below speaks of
     if not fits.mean() >= 0.9 and not _noisy(profile) and not below:
         return None
     rest = [c for c in profile.columns if c not in (count, total) and c.name not in EXTRA]
-    ratios = [c for c in rest if _is_ratio(c, profile)]
+    ratios = [c for c in rest if _is_ratio(c, profile, total.amounts / np.maximum(count.amounts, 1e-300))]
     attributes = [c.name for c in rest if c not in ratios]
     if not attributes:
         return None
@@ -50,14 +54,42 @@ def _cells(profile: FileProfile) -> Guess | None:
     comments["data", "absent"] = "what a cell means that has no row: zero, unobserved, or raise"
     columns: dict[str, Any] = {"attributes": attributes, "count": count.name, "label_sum": total.name}
     ask = _check_cells(profile, (count, total), fits, attributes, data)
+    if guessed:
+        ask.append(
+            f"that {count.name} counts people and {total.name} those of them with the label was guessed: no two rows "
+            f"have the same {', '.join(attributes[:4])}, and {total.name} never exceeds {count.name}."
+        )
     seen = f"{profile.n_rows:,} cells with {count.name} and {total.name}"
     unused = {c.name: "no level of a cell: numbers with decimals, such as a rate" for c in ratios}
     return Guess("maxent", 0.9, seen, data, columns, {}, comments, ask, METHODS, unused=unused)
 
 
-def _is_ratio(column: Column, profile: FileProfile) -> bool:
-    """Whether a column of a cell holds a number with decimals in place of a level: a rate, or what was spent."""
-    return column.amounts is not None and not column.whole and column.distinct > 0.2 * profile.n_rows
+def _by_rows(profile: FileProfile) -> tuple[Column, Column] | tuple[None, None]:
+    """The count and the label sum, whatever they are called: the only numbers, in rows with one combination each."""
+    texts = [c for c in profile.columns if c.texts is not None and c.amounts is None]
+    numbers = [c for c in profile.columns if c.counts and c.whole]
+    if len(numbers) != 2 or len(texts) != len(profile.columns) - 2 or len(texts) < 2:
+        return None, None
+    if (
+        max(c.distinct for c in texts) > profile.n_rows / 2
+        or pd.DataFrame([c.codes for c in texts]).T.duplicated().any()
+    ):
+        return None, None
+    for count, total in (numbers, numbers[::-1]):
+        if (total.amounts <= count.amounts).all() and (total.amounts < count.amounts).any():
+            return count, total
+    return None, None
+
+
+def _is_ratio(column: Column, profile: FileProfile, rate: np.ndarray) -> bool:
+    """Whether a column of a cell holds a number with decimals in place of a level: the label's rate, or what was spent.
+
+    A rate may be a share or a percent, rounded to two digits at least.
+    """
+    if column.amounts is None or column.whole:
+        return False
+    alike = [np.abs(column.amounts - whole * rate) <= 0.006 * max(whole / 10, 1) for whole in (1.0, 100.0)]
+    return column.distinct > 0.2 * profile.n_rows or any(same.mean() > 0.9 for same in alike)
 
 
 def _refuse_withheld(profile: FileProfile, total: Column | None) -> None:

@@ -59,3 +59,44 @@ def test_every_other_number_gets_a_reason(tmp_path):
     assert found.unused["men"].startswith("another way to split people")
     assert found.unused["income"] == "no part of a side; it may be a covariate"
     assert found.unused["precinct"].startswith("reads like the name of a unit")
+
+
+def election():
+    cells = np.random.default_rng(0).integers(20, 90, (30, 2, 5))
+    return cells.sum(axis=2), cells.sum(axis=1)
+
+
+def sides_of(tmp_path, columns):
+    pd.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
+    return find_sides(profile_file(tmp_path / "a.csv"))
+
+
+def test_candidates_on_both_sides_of_the_groups_are_all_taken(tmp_path):
+    groups, votes = election()
+    columns = {"NoVote": votes[:, 0], "Villa": votes[:, 1], "Bosley": votes[:, 2], "ovap": groups[:, 0]}
+    columns |= {"bvap": groups[:, 1], "Roberts": votes[:, 3], "Ribaudo": votes[:, 4]}
+    found = sides_of(tmp_path, columns)
+    assert found.groups.names == ["ovap", "bvap"]
+    assert [s.names for s in found.contests] == [["NoVote", "Villa", "Bosley", "Roberts", "Ribaudo"]]
+
+
+def test_men_and_women_are_no_contest_in_any_language(tmp_path):
+    groups, votes = election()
+    columns = {f"X{20 + 10 * k}.{29 + 10 * k}": votes[:, k] for k in range(5)}
+    columns |= {
+        "hombres": groups[:, 0],
+        "mujeres": groups[:, 1],
+        "C1": votes[:, 1] + 1,
+        "C2": votes.sum(axis=1) - votes[:, 1] - 1,
+    }
+    found = sides_of(tmp_path, columns)
+    assert [s.names for s in found.contests] == [["C1", "C2"]]
+    assert "another way to split people" in found.unused["hombres"]
+
+
+def test_one_group_of_counts_is_a_side_where_a_total_counts_everybody(tmp_path):
+    groups, votes = election()
+    columns = {"black": groups[:, 0], "total": groups.sum(axis=1), "dem": votes[:, 0], "rep": votes[:, 1:].sum(axis=1)}
+    found = sides_of(tmp_path, columns)
+    assert found.groups.names == ["black"]
+    assert sides_of(tmp_path, {"age": groups[:, 0] // 9, **{k: v for k, v in columns.items() if k != "black"}}) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -12,43 +11,53 @@ from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import APART, TOGETHER, Guess, refused
 from sumwise.study.recognise.margins import words
+from sumwise.study.recognise.margins.long_columns import VOTES, combinations, combined, long_columns, side_names
 from sumwise.study.recognise.margins.wide import METHODS, MOST_OVER
 
-SIDES = ("side", "kind", "margin", "type", "dimension", "axis")
-OPTIONS = ("option", "k", "name", "category", "choice", "level", "label")
-VOTES = ("votes", "count", "n", "number", "value", "total", "people")
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
-ROW_WORDS = ("row", "rows", "group", "groups", "race", "who", "age", "sex", "demographic", "population")
+AREAS = (
+    "county*",
+    "counties",
+    "state*",
+    "municip*",
+    "town*",
+    "city",
+    "region*",
+    "area*",
+    "province*",
+    "commune*",
+    "kreis*",
+)
+SHARED = 0.6  # options that areas of one contest have in common, of all that one of them has
 
 
 def guess_long(profile: FileProfile) -> Guess | None:
     """The problem that a file with one row per unit, side and option suggests."""
-    found = _columns(profile)
-    if found is None:
+    known = long_columns(profile)
+    if known is None:
         return None
+    found, by_sums = known
     unit, side, option, votes = found
-    contest = [c for c in profile.columns if c not in found and 1 < c.distinct < profile[unit.name].distinct * 1000]
-    contest = [c for c in contest if _is_contest(c, found)]
-    if not _unique([*contest, unit, side, option], profile.n_rows):
-        contest = [c for c in profile.columns if c not in found and c.distinct > 1]
-        if not _unique([*contest, unit, side, option], profile.n_rows) or not _whole_contests(contest, found):
-            _refuse_two_lines(profile, found)
-    first, second = _side_names(side)
-    columns = {"unit": unit.name, "side": side.name, "option": option.name, "votes": votes.name}
-    columns |= {"row": first, "col": second}
+    contest = _contest_columns(profile, found)
+    refusal = _refuse_shares(profile, found, contest)
+    areas = [c for c in contest if _is_area(c, found)]
+    contest = [c for c in contest if c not in areas]
+    names, unit = [c.name for c in (*areas, unit)], _together([*areas, unit])
+    first, second, sure = side_names(side, option)
+    columns = {"unit": names[0] if len(names) == 1 else names, "side": side.name, "option": option.name}
+    columns |= {"votes": votes.name, "row": first, "col": second}
     data, comments = profile.opening()
     comments["columns", "row"] = "what the groups' side is called"
     comments["columns", "col"] = "and that of the outcomes"
-    ask = []
-    if not {first.lower(), second.lower()} & set(ROW_WORDS):
-        ask.append(f"that {first!r} is the side of the groups was guessed from the order of the rows.")
+    ask = _guessed(names, found, by_sums)
+    ask += [] if sure else [f"that {first!r} is the side of the groups was guessed from the order of the rows."]
     if _has_gaps((unit, side, option), contest):
         data["absent"] = "zero"
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
         ask.append("some options have no row in some units; they are taken for no votes.")
     _leave_out_totals(profile, found, data, ask)
     data |= {"mismatch": profile.given["mismatch"]} if "mismatch" in profile.given else {}
-    if "mismatch" not in data and not contest and _fewer(found, data):
+    if "mismatch" not in data and not contest and _fewer((unit, *found[1:]), data, (first, second)):
         data["mismatch"] = "no_vote"
         comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
         ask.append(
@@ -65,18 +74,70 @@ def guess_long(profile: FileProfile) -> Guess | None:
         if c.amounts is not None and c not in (*found, *contest)
     }
     seen = f"one row per unit, side and option: margins in long form; {profile.n_rows:,} rows"
-    return Guess(
-        "ecological",
-        1.0,
-        seen,
-        data,
-        columns,
-        comments=comments,
-        ask=ask,
-        methods=METHODS,
-        contests=entries,
-        unused=unused,
-        pool=pool,
+    more = {"contests": entries, "unused": unused, "pool": pool, "refusal": refusal}
+    return Guess("ecological", 1.0, seen, data, columns, comments=comments, ask=ask, methods=METHODS, **more)
+
+
+def _contest_columns(profile: FileProfile, found: tuple[Column, ...]) -> list[Column]:
+    """The columns besides unit, side and option that are the same for both sides, and by which rows are unique."""
+    unit, side, option, _ = found
+    contest = [c for c in profile.columns if c not in found and 1 < c.distinct < profile[unit.name].distinct * 1000]
+    contest = [c for c in contest if _is_contest(c, found)]
+    if combinations([*contest, unit, side, option]) < profile.n_rows:
+        contest = [c for c in profile.columns if c not in found and c.distinct > 1]
+        if combinations([*contest, unit, side, option]) < profile.n_rows or not _whole_contests(contest, found):
+            _refuse_two_lines(profile, found)
+    return contest
+
+
+def _guessed(names: list[str], found: tuple[Column, ...], by_sums: bool) -> list[str]:
+    """Words on columns that nothing but sums showed, and on units that several columns name."""
+    _, side, option, votes = found
+    ask = [f"a unit is named by {' and '.join(names)} together."] if len(names) > 1 else []
+    if by_sums:
+        ask.append(
+            f"which column is which was guessed, since both sides have the same sum of {votes.name!r} for each "
+            f"{names[-1]!r}: {', '.join(names)} (unit), {side.name} (side), {option.name} (option), {votes.name} "
+            "(votes)."
+        )
+    return ask
+
+
+def _together(columns: list[Column]) -> Column:
+    """One column whose values are the combinations of several."""
+    if len(columns) == 1:
+        return columns[0]
+    codes = combined(columns)
+    return Column(columns[-1].name, codes.astype(float), None, int(codes.max()) + 1, 0)
+
+
+def _is_area(column: Column, found: tuple[Column, ...]) -> bool:
+    """Whether a column is an area that units lie in, and no contest: its parts vote on the same options.
+
+    Names of units are then of one area each for the most part, or the column is called like an area.
+    """
+    unit, _, option, _ = found
+    if option.texts is None:
+        return False
+    frame = pd.DataFrame({"area": column.codes, "unit": unit.codes, "option": option.codes})
+    options = frame.groupby("option")["area"].nunique()
+    most = int(frame.groupby("area")["option"].nunique().max())
+    inside = frame.groupby("unit")["area"].nunique().eq(1).mean() > 0.5
+    same = (options == column.distinct).sum() >= SHARED * most
+    return bool(same and (inside or words.called(column, AREAS)))
+
+
+def _refuse_shares(profile: FileProfile, found: tuple[Column, ...], contest: list[Column]) -> DataError | None:
+    """A refusal of shares in place of votes: of how many people, the file doesn't say."""
+    unit, side, _, votes = found
+    sums = pd.Series(votes.amounts).groupby(combined([*contest, unit, side])).sum().to_numpy()
+    whole = next((w for w in (1.0, 100.0) if np.mean(np.abs(sums - w) <= 0.02 * w) > 0.9), None)
+    if whole is None or votes.whole:
+        return None
+    return DataError(
+        f"{profile.path.name}: {votes.name} of a {unit.name} and {side.name} sum to {whole:.0f}: shares, and no column "
+        "says of how many people.",
+        hint=f"multiply {votes.name} by the number of people in each {unit.name}.",
     )
 
 
@@ -84,13 +145,13 @@ def _whole_contests(contest: list[Column], found: tuple[Column, ...]) -> bool:
     """Whether every contest has both sides."""
     if not contest:
         return True
-    both = pd.Series(found[1].codes).groupby(_together(contest)).nunique()
+    both = pd.Series(found[1].codes).groupby(combined(contest)).nunique()
     return bool((both == 2).all())
 
 
 def _refuse_two_lines(profile: FileProfile, found: tuple[Column, ...]) -> None:
     """Refuse several lines for one unit, side and option, such as votes on the day and by mail."""
-    keys = _together([found[0], found[1], found[2]])
+    keys = combined([found[0], found[1], found[2]])
     again = pd.Series(keys).duplicated().to_numpy()
     i = int(np.argmax(again))
     first = int(np.argmax(keys == keys[i]))
@@ -113,7 +174,7 @@ def _leave_out_totals(profile: FileProfile, found: tuple[Column, ...], data: dic
         total = column.texts.map(words.is_total_row, na_action="ignore").fillna(False).to_numpy(dtype=bool)
         if not total.any() or total.mean() > 0.5:
             continue
-        key = _together(within)
+        key = combined(within)
         parts: Any = pd.Series(votes.amounts[~total]).groupby(key[~total]).sum()
         own: Any = pd.Series(votes.amounts[total]).groupby(key[total]).sum()
         names = column.texts[total].unique().tolist()
@@ -129,14 +190,14 @@ def _leave_out_totals(profile: FileProfile, found: tuple[Column, ...], data: dic
         ask.append(f"left out: lines of totals ({shown}), which are the sum of the others.")
 
 
-def _fewer(found: tuple[Column, ...], data: dict[str, Any]) -> bool:
+def _fewer(found: tuple[Column, ...], data: dict[str, Any], names: tuple[str, str]) -> bool:
     """Whether the second side counts clearly fewer than the first in nearly every unit: some didn't vote."""
     unit, side, _, votes = found
     keep = np.ones(len(votes.amounts), dtype=bool)
     for line in data.get("without", ()):
         for column in (c for c in found[:3] if c.name in line):
             keep &= (column.texts != line[column.name]).fillna(True).to_numpy(dtype=bool)
-    here = [keep & (side.texts == name).fillna(False).to_numpy(dtype=bool) for name in _side_names(side)]
+    here = [keep & (side.texts == name).fillna(False).to_numpy(dtype=bool) for name in names]
     one, two = (np.bincount(unit.codes, weights=np.where(rows, votes.amounts, 0.0)) for rows in here)
     ratio = one[one > 0] / np.maximum(two[one > 0], 1.0)
     return bool(len(ratio) and (ratio >= 1).mean() > 0.98 and float(np.median(ratio)) > MOST_OVER)
@@ -150,7 +211,7 @@ def refuse_half_long(profile: FileProfile) -> None:
             c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
         ]
         texts = [c for c in profile.columns if c.texts is not None and c is not unit]
-        options = [c for c in texts if _pairs([unit, c]) > 0.95 * profile.n_rows]
+        options = [c for c in texts if combinations([unit, c]) > 0.95 * profile.n_rows]
         if len(fixed) > 1 and votes and options and profile.n_rows > 1.5 * unit.distinct:
             raise DataError(
                 f"{profile.path.name} has one row per {unit.name} and {options[0].name}, with the groups "
@@ -175,7 +236,7 @@ def outcomes_alone(profile: FileProfile) -> Guess | None:
         or any(words.like_group(c) for c in profile.columns if c.amounts is not None)
     ):
         return None
-    if _pairs([*units, options[0]]) > 0.8 * profile.n_rows:
+    if combinations([*units, options[0]]) > 0.8 * profile.n_rows:
         return refused(
             "ecological",
             0.2,
@@ -206,27 +267,6 @@ def guess_named(profile: FileProfile, names: FileProfile) -> Guess | None:
     return found
 
 
-def _columns(profile: FileProfile) -> tuple[Column, Column, Column, Column] | None:
-    """Unit, side, option and votes: by their names, and since both sides of a unit have the same votes."""
-    votes = [c for c in profile.columns if c.amounts is not None and words.called(c, VOTES)]
-    sides = [c for c in profile.columns if c.distinct == 2 and c.texts is not None and c.missing == 0]
-    sides.sort(key=lambda c: not words.called(c, SIDES))
-    for side, count in itertools.product(sides[:3], votes[:2]):
-        free = [c for c in profile.columns if c not in (side, count) and c.missing == 0]
-        units = sorted((c for c in free if words.called(c, words.UNITS)), key=lambda c: (c.name != "unit", -c.distinct))
-        options = [c for c in free if words.called(c, OPTIONS)] or [c for c in free if c.texts is not None]
-        for unit, option in itertools.product(units[:3], options[:4]):
-            if unit is not option and (words.called(side, SIDES) or _balanced(unit, side, count)):
-                return unit, side, option, count
-    return None
-
-
-def _balanced(unit: Column, side: Column, votes: Column) -> bool:
-    frame = pd.DataFrame({"u": unit.codes, "s": side.codes, "v": votes.amounts})
-    table = frame.pivot_table(index="u", columns="s", values="v", aggfunc="sum", fill_value=0).to_numpy()
-    return bool(table.shape[1] == 2 and np.isclose(table[:, 0], table[:, 1]).mean() > 0.8)
-
-
 def _is_contest(column: Column, found: tuple[Column, ...]) -> bool:
     """Whether a column is the same for both sides of a unit: a contest, and not a remark on single rows."""
     unit, side, _, _ = found
@@ -235,39 +275,16 @@ def _is_contest(column: Column, found: tuple[Column, ...]) -> bool:
     return bool((both == 2).all()) and unit is not column
 
 
-def _unique(columns: list[Column], n_rows: int) -> bool:
-    return _pairs(columns) == n_rows
-
-
-def _together(columns: list[Column]) -> np.ndarray:
-    """A number for every combination of values that rows have, from 0 in the order of the file."""
-    made = np.zeros(len(columns[0].codes), dtype=np.int64)
-    for c in columns:
-        codes = c.codes.astype(np.int64)
-        made = pd.factorize(made * (codes.max() + 2) + codes + 1)[0].astype(np.int64)
-    return made
-
-
-def _pairs(columns: list[Column]) -> int:
-    """How many combinations of values there are."""
-    return len(np.unique(_together(columns)))
-
-
-def _side_names(side: Column) -> tuple[str, str]:
-    first, second = list(dict.fromkeys(side.texts.dropna().tolist()))
-    return (second, first) if second.lower() in ROW_WORDS and first.lower() not in ROW_WORDS else (first, second)
-
-
 def _has_gaps(found: tuple[Column, Column, Column], contest: list[Column]) -> bool:
     unit, side, option = found
-    frame = pd.DataFrame({"u": unit.codes, "o": _together([side, option])})
-    key = _together(contest) if contest else np.zeros(len(frame), dtype=np.int64)
+    frame = pd.DataFrame({"u": unit.codes, "o": combined([side, option])})
+    key = combined(contest) if contest else np.zeros(len(frame), dtype=np.int64)
     counted = frame.groupby(key).agg({"u": "nunique", "o": "nunique"})
     return bool((counted["u"] * counted["o"] != frame.groupby(key).size()).any())
 
 
 def _contests(columns: list[Column]) -> list[dict[str, Any]]:
-    first = np.unique(_together(columns), return_index=True)[1]  # a row of each, in the order of the file
+    first = np.unique(combined(columns), return_index=True)[1]  # a row of each, in the order of the file
     found = [tuple(c.value(i) for c in columns) for i in first.tolist()]
     whole = min(columns, key=lambda c: c.distinct)  # of several columns, the one with the fewest values: an election
     at, entries = columns.index(whole), []

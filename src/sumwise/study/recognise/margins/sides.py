@@ -239,11 +239,20 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
             found += [Side(_block(named, others, pool), kind), Side(others, kind)]
         if kind == "count" and groups and others:
             found += _all_others(groups, [c for c in plain if c in named or c in others])
-    kept = [side for side in found if side.kind != "count" or len(side.columns) > 1]
+    kept = [side for side in found if side.kind != "count" or len(side.columns) > 1 or _of_a_total(side, closed)]
     if not any(side.leaning <= 0 for side in (*closed, *kept)):
         voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
         kept += [Side(voted[:1], "count")] if voted else []
     return kept
+
+
+def _of_a_total(side: Side, closed: list[Side]) -> bool:
+    """Whether one column of counts is a group of people whom a total counts: the rest of it are all others."""
+    column = side.columns[0]
+    if not words.like_group(column) or words.called(column, ("age*", "x")) or not column.whole:
+        return False
+    totals = [s.total.amounts for s in closed if s.total is not None and is_total(s.total) and s.leaning < 0]
+    return any((column.amounts <= total).all() and column.amounts.sum() > 0.001 * total.sum() for total in totals)
 
 
 def _all_others(groups: list[Column], others: list[Column]) -> list[Side]:
@@ -320,7 +329,8 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     if parts_of(outcomes.columns, groups.columns, _both(groups, outcomes)):
         return None  # the cells themselves
     fit = relation(groups, outcomes)
-    mean = -1.0 if any(words.like_outcome(c) for c in outcomes.columns) and not outcomes.closed else outcomes.leaning
+    alone = not outcomes.closed or (outcomes.family is None and fit.word == "equal")  # known by names, or all others
+    mean = -1.0 if any(words.like_outcome(c) for c in outcomes.columns) and alone else outcomes.leaning
     score = groups.leaning - mean + 0.5 * groups.closed + 0.3 * outcomes.closed
     score += 1.5 * equal - 2.0 * (groups.leaning < 0)
     score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]

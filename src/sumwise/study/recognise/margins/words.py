@@ -69,7 +69,21 @@ GROUPS = (
     "foreign*",
     "x",
 )
-SEXES = ("male*", "female*", "men", "women", "m", "f")
+MEN_AND_WOMEN = (
+    "hombre*",
+    "mujer*",
+    "homme*",
+    "femme*",
+    "männer",
+    "maenner",
+    "frauen",
+    "homens",
+    "mulheres",
+    "uomini",
+    "donne",
+)
+GROUPS += MEN_AND_WOMEN
+SEXES = ("male*", "female*", "men", "women", "m", "f", *MEN_AND_WOMEN)
 OUTCOMES = (
     "dem*",
     "rep*",
