@@ -154,7 +154,7 @@ def _is_crossed(profile: FileProfile, bag: Column) -> bool:
     for k in [k for k, c in enumerate(keys) if c is not bag]:  # drop what isn't needed to identify a row
         if rows.shape[1] > 1 and len(rows.drop(columns=k).drop_duplicates()) == profile.n_rows:
             rows = rows.drop(columns=k)
-    full = rows.apply(lambda c: c.nunique()).prod()
+    full = float(np.prod([len(np.unique(rows[k])) for k in rows.columns], dtype=float))
     return rows.shape[1] > 1 and profile.n_rows >= LEAST_CROSSED * full
 
 

@@ -120,17 +120,19 @@ def _is_area(column: Column, found: tuple[Column, ...]) -> bool:
     if option.texts is None:
         return False
     frame = pd.DataFrame({"area": column.codes, "unit": unit.codes, "option": option.codes})
-    options = frame.groupby("option")["area"].nunique()
-    most = int(frame.groupby("area")["option"].nunique().max())
-    inside = frame.groupby("unit")["area"].nunique().eq(1).mean() > 0.5
-    same = (options == column.distinct).sum() >= SHARED * most
+    areas, options, of_units = (
+        frame.groupby(by)[what].nunique().to_numpy()
+        for by, what in (("option", "area"), ("area", "option"), ("unit", "area"))
+    )
+    inside = np.mean(of_units == 1) > 0.5
+    same = np.sum(areas == column.distinct) >= SHARED * options.max()
     return bool(same and (inside or words.called(column, AREAS)))
 
 
 def _refuse_shares(profile: FileProfile, found: tuple[Column, ...], contest: list[Column]) -> DataError | None:
     """A refusal of shares in place of votes: of how many people, the file doesn't say."""
     unit, side, _, votes = found
-    sums = pd.Series(votes.amounts).groupby(combined([*contest, unit, side])).sum().to_numpy()
+    sums = np.bincount(combined([*contest, unit, side]), weights=np.nan_to_num(votes.amounts))
     whole = next((w for w in (1.0, 100.0) if np.mean(np.abs(sums - w) <= 0.02 * w) > 0.9), None)
     if whole is None or votes.whole:
         return None

@@ -67,7 +67,7 @@ def _option(profile: FileProfile, free: list[Column], found: tuple[Column, Colum
     unit, side = found
     for option in sorted(free, key=lambda c: c.texts is None):
         others = [c for c in profile.columns if c not in (unit, side, option) and c.missing == 0]
-        both = [c for c in others if pd.Series(side.codes).groupby(c.codes).nunique().eq(2).all()]
+        both = [c for c in others if combinations([c, side]) == 2 * c.distinct]
         if combinations([unit, side, option, *both]) == profile.n_rows and option.distinct <= profile.n_rows / 3:
             return option
     return None
@@ -76,8 +76,8 @@ def _option(profile: FileProfile, free: list[Column], found: tuple[Column, Colum
 def _alike(unit: Column, side: Column, option: Column) -> bool:
     """Whether both sides have two options or more, and most units at least two lines of each side."""
     per_side = pd.Series(option.codes).groupby(side.codes).nunique()
-    lines = pd.Series(np.ones(len(side.codes))).groupby([unit.codes, side.codes]).size()
-    return bool((per_side >= 2).all()) and float((lines >= 2).mean()) > 0.5
+    lines = np.bincount(combined([unit, side]))
+    return bool((per_side >= 2).all()) and float(np.mean(lines >= 2)) > 0.5
 
 
 def _balanced(unit: Column, side: Column, votes: Column) -> bool:
