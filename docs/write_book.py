@@ -96,16 +96,29 @@ def rows_of(item: dict) -> list[list]:
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
 
 
+def drawn_bars(item: dict) -> list[tuple[str, float, str]]:
+    """Bars of every record, as ``draw = ["method, weights", "seconds .3f"]`` says: what names one, and its value."""
+    names, (key, form) = item["draw"][0].split(", "), item["draw"][1].rpartition(" ")[::2]
+    file, _, path = item["each"].partition(" ")
+    records = value_at(file, path)
+    records = list(records.values()) if isinstance(records, dict) else records
+    chosen = [r for r in records if r.get(key) is not None and r[key] == r[key]]
+    chosen = [r for r in chosen if all(str(r.get(k)) == v for k, v in item.get("only", {}).items())]
+    return [(", ".join(formatted(r[n], "g") for n in names), r[key], formatted(r[key], form)) for r in chosen]
+
+
 def bar_figure(item: dict) -> str:
     """A bar chart as SVG."""
-    bars = [(label, number(cell), shown(cell)) for label, cell in item["bars"]]
+    bars = [(label, number(cell), shown(cell)) for label, cell in item.get("bars", [])]
+    drawn = drawn_bars(item) if "draw" in item else []
+    bars += drawn
     most = max(abs(value) for _, value, _ in bars) or 1.0
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {26 * len(bars) + 30}" role="img" '
         'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="white"/>'
     ]
     for k, (label, value, text) in enumerate(bars):
-        colour = "#0072B2" if label.startswith("sumwise") else "#9a9a9a"
+        colour = "#0072B2" if label.startswith("sumwise") or (label, value, text) in drawn else "#9a9a9a"
         width = 300 * abs(value) / most
         parts.append(
             f'<text x="250" y="{26 * k + 22}" text-anchor="end">{html.escape(label)}</text>'
@@ -136,7 +149,7 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
         text.append(f"```console\n$ {item['command']}\n```\n")
     try:
         body = [table(rows_of(item))] if "rows" in item or "each" in item else []
-        if "bars" in item:
+        if "bars" in item or "draw" in item:
             figure = f"figures/{name}-{k}.svg"
             figures[figure] = bar_figure(item)
             body.append(f"![{item['what']}: {item.get('unit', 'values of the table')}]({figure})\n")
