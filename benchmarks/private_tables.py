@@ -1,8 +1,7 @@
 """Private tables of Adult: what a classifier and pair tables lose to noise, by way of release.
 
 Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
-       [--first N] [--ways ...] [--simulated] [--mbi FOLDER] [--merge FILE ...]
-       [--compare FILE ...]
+       [--first N] [--ways ...] [--simulated] [--mbi FOLDER] [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
@@ -53,7 +52,6 @@ from sumwise.privacy.accounting import loose_rho
 DELTA = 1e-6
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
-SEEDED = RESULTS.with_name("private_tables_seeded.json")
 COMPARED = RESULTS.with_name("aim_comparison.json")
 ADULT = "age education_num marital_status occupation capital_gain hours_per_week relationship sex"
 BANK = "age job marital contact month poutcome duration euribor3m"
@@ -272,10 +270,10 @@ def compare(paths: list[Path], commit: str) -> None:
     """Put runs with AIM together, with differences from AIM by seed: above 0 where the release is better."""
     draws, out = by_data(paths)
     frame = pd.DataFrame(draws).set_index(["data", "epsilon", "draw"])
-    theirs = frame[frame["way"] == "aim"]
+    theirs = frame[frame["way"] == "aim"].add_suffix("_aim")
     for (data, way), own in frame[frame["way"] != "aim"].groupby(["data", "way"]):
         for epsilon in sorted(set(own.index.get_level_values("epsilon"))):
-            both = own.join(theirs, rsuffix="_aim", how="inner").query("epsilon == @epsilon")
+            both = own.join(theirs, how="inner").query("epsilon == @epsilon")
             if len(both) < 2:
                 continue
             row = out[data][way][f"{epsilon:g}"] | {"pairs with AIM": len(both)}
@@ -296,17 +294,8 @@ def compare(paths: list[Path], commit: str) -> None:
     COMPARED.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
 
 
-def merge(paths: list[Path]) -> None:
-    """Put runs together: by data, way of release and epsilon, means over draws with their standard deviations."""
-    _, out = by_data(paths)
-    command = "python benchmarks/private_tables.py --simulated --draws 10, in parts; AIM without --simulated"
-    facts = {"command": command, "delta": DELTA, "seed": "the draw, of noise and fit"}
-    SEEDED.write_text(json.dumps(facts | {"data": out}, indent=1) + "\n", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--merge", type=Path, nargs="+")
     parser.add_argument("--compare", type=Path, nargs="+")
     parser.add_argument("--commit", default="", help="with --compare: of the runs")
     parser.add_argument("--data", default="adult")
@@ -324,9 +313,6 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.compare:
         compare(arguments.compare, arguments.commit)
-        return
-    if arguments.merge:
-        merge(arguments.merge)
         return
     warnings.simplefilter("ignore", NotConverged)
     tables, test, y, codes = load(arguments.data, arguments.attributes, arguments.columns, arguments.simulated)
