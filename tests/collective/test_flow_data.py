@@ -138,3 +138,18 @@ def test_times_that_wrap_around_in_the_rows_are_warned_of():
     months = pd.Series(["Oct", "Nov", "Dec", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep"])
     with pytest.warns(UserWarning, match="rows run from Oct to Sep; times are taken from Jan to Dec"):
         assert times_in_order(months)[0] == "Jan"
+
+
+@pytest.mark.parametrize("listed", [[*range(27, 53), *range(1, 27)], [22, 23, 0, 1], [22.5, 23.5, 0.5]])
+def test_numbers_that_wrap_around_are_warned_of_too(listed):
+    with pytest.warns(
+        UserWarning, match=f"rows run from {listed[0]} to {listed[-1]}; times are taken from {min(listed)}"
+    ):
+        assert times_in_order(pd.Series(listed)) == sorted(listed)
+    assert times_in_order(pd.Series(listed), listed) == listed
+
+
+def test_years_and_times_back_to_front_are_put_in_order_without_a_word():
+    assert times_in_order(pd.Series([2021, 2022, 2020])) == [2020, 2021, 2022]
+    assert times_in_order(pd.Series([3, 2, 1])) == [1, 2, 3]
+    assert times_in_order(pd.Series([2, 3, 1, 2, 3])) == [1, 2, 3]  # the first place was not visited at first

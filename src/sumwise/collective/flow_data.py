@@ -24,6 +24,7 @@ RELATIVE_NOISE = 0.01  # standard deviation of relative abundance, as a share of
 REGULAR = "regular"
 PLACE = "place of these coordinates"  # a column that no file has
 MOST_VARIED = 3.0  # times the variance of noise: totals that vary less are of one population
+RECURRING = 1440  # numbers up to it may be hours, weeks, days or minutes that come again; years don't
 GAP = 1.5  # a step this much longer than the shortest one leaves out a time
 
 
@@ -206,18 +207,15 @@ def times_in_order(column: Any, given: Any = None) -> list:
     scale = time_scale([t.strip() for t in listed]) if texts else None
     if scale is not None:
         order = sorted(range(len(listed)), key=scale.position.__getitem__)
-        if scale.recurs and order[0] and order == [*range(order[0], len(order)), *range(order[0])]:
-            warnings.warn(
-                f"The rows run from {listed[0]} to {listed[-1]}; times are taken from {listed[order[0]]} to "
-                f"{listed[order[-1]]}. Hint: fit(..., times=[...]) gives another order.",
-                UserWarning,
-                stacklevel=5,
-            )
+        _warn_of_turn(listed, order, scale.recurs and column.iloc[-1] != listed[order[-1]])
         at = [scale.position[k] for k in order]
         filled = _regular(at, given is not None, [listed[k] for k in order])
         known = dict(zip(at, (listed[k] for k in order)))
         return [known[v] if v in known else scale.called(v) for v in filled]
-    seen = sorted(listed)
+    order = sorted(range(len(listed)), key=listed.__getitem__)
+    seen = [listed[k] for k in order]
+    if len(seen) > 2 and pd.api.types.is_numeric_dtype(column):  # two may as well be back to front
+        _warn_of_turn(listed, order, 0 <= seen[0] and column.iloc[-1] != seen[-1] <= RECURRING)
     if texts and given is not None:
         raise DataError(
             f"Times such as {seen[0]!r} are no dates and no numbers: which ones are missing is not known.",
@@ -231,6 +229,20 @@ def times_in_order(column: Any, given: Any = None) -> list:
             stacklevel=5,
         )
     return _regular(seen, given is not None, seen)
+
+
+def _warn_of_turn(listed: list, order: list[int], recurs: bool) -> None:
+    """Warn where the rows go past the end of a year or day and on from its start.
+
+    Where the last row has the last time (`recurs` is False), the first place just lacks the first times.
+    """
+    if recurs and order[0] and order == [*range(order[0], len(order)), *range(order[0])]:
+        warnings.warn(
+            f"The rows run from {listed[0]} to {listed[-1]}; times are taken from {listed[order[0]]} to "
+            f"{listed[order[-1]]}. Hint: write the year (or day) before them, or give fit(..., times=[...]).",
+            UserWarning,
+            stacklevel=6,
+        )
 
 
 def _regular(seen: list, fill: bool, names: list) -> list:
