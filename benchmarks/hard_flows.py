@@ -99,9 +99,18 @@ def by_cvxpy(names, moves, tables, n):
         return None
     if problem.status != "optimal":
         return None
-    found = [np.maximum(f.value, 0.0) for f in flows]
+    found = [np.where(np.isfinite(logs), np.maximum(f.value, 0.0), 0.0) for logs, f in zip(moves, flows)]
+    if any(_ruled_out(t, names, found) for t in tables):
+        return None
     off = [abs(f.sum() - 1) for f in found] + [np.abs(b.sum(axis=1) - a.sum(axis=0)).max() for a, b in pairwise(found)]
     return [n * f for f in found] if max(off) <= FEASIBLE else None
+
+
+def _ruled_out(table, names, flows):
+    """Whether a Poisson count above zero is seen where no move leads: its likelihood is zero."""
+    k = names.index(table.attributes[0])
+    z = flows[k] if table.counts.ndim == 2 else flows[k].sum(axis=1) if k < len(flows) else flows[-1].sum(axis=0)
+    return isinstance(table.noise, Poisson) and bool(((table.counts > 0) & (z == 0)).any())
 
 
 def compare(make, seed, both):
