@@ -203,9 +203,9 @@ class FlowProblem:
         wide = {k: np.append(v, np.ones(length - len(v))) if np.ndim(v) else v for k, v in given.items()}
         return type(cut)(**wide)
 
-    def solve(self, movement: Any, without: Any = ()) -> CountsFit:
-        """The most likely flows under a movement (or log-probabilities per step), certified."""
-        return map_counts(self.model(movement), self.tables(without), tol=self.tol)
+    def solve(self, movement: Any, without: Any = (), start: CountsFit | None = None) -> CountsFit:
+        """The most likely flows under a movement (or log-probabilities per step), certified; `start`: of another one."""
+        return map_counts(self.model(movement), self.tables(without), tol=self.tol, start=start)
 
     def inside(self, fit: CountsFit) -> np.ndarray:
         """Estimated counts (T, L) of the places."""

@@ -81,8 +81,10 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
         return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
     rows = []
     rough = [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
+    last: list[Any] = [None] * len(rough)
     for movement in track(grid, "Movements"):
-        fits = [(p, p.solve(movement, left_out(p))) for p in rough]
+        last = [p.solve(movement, left_out(p), start) for p, start in zip(rough, last)]
+        fits = list(zip(rough, last))
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
         rows.append((movement.stay, movement.scale, *_mean_error(errors), stays))
@@ -173,12 +175,13 @@ def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[
     there = np.maximum(np.nanmean(problem.counts, axis=0), 0.0) + 0.5
     moves = StepMoves([first] * (len(problem.names) - 1), np.log(there / there.sum()))
     rough = replace(problem, tol=max(problem.tol, ROUGH))
+    fit = None
     for _ in range(ROUNDS - 1):
-        fit = rough.solve(moves, without)
+        fit = rough.solve(moves, without, fit)
         start = problem.inside(fit)[0] + TINY
         logs = [_follow(old, flows) for old, flows in zip(moves.logs, problem.flows(fit))]
         moves = StepMoves(logs, np.log(start / start.sum()))
-    return moves, problem.solve(moves, without)
+    return moves, problem.solve(moves, without, fit)
 
 
 def _follow(logs: Any, flows: Any) -> Any:

@@ -110,8 +110,7 @@ def maximise_dual(
         found = None if other is None else other(problem, watch.enough)
         if found is not None:
             return replace(found, g=found.g + moved, n_iter=search.n_iter + found.n_iter, history=watch.history)
-        done = start is not None and search.newton(search.point.g, max_iter - search.n_iter)
-        done = done or (start is None and _continuation(search, max_iter))
+        done = _continuation(search, max_iter)
     best: _Point = watch.best
     return DualResult(
         cells=best.cells,
