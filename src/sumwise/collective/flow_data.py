@@ -215,7 +215,7 @@ def times_in_order(column: Any, given: Any = None) -> list:
     order = sorted(range(len(listed)), key=listed.__getitem__)
     seen = [listed[k] for k in order]
     if len(seen) > 2 and pd.api.types.is_numeric_dtype(column):  # two may as well be back to front
-        _warn_of_turn(listed, order, 0 <= seen[0] and column.iloc[-1] != seen[-1] <= RECURRING)
+        _warn_of_turn(listed, order, seen[0] >= 0 and column.iloc[-1] != seen[-1] <= RECURRING)
     if texts and given is not None:
         raise DataError(
             f"Times such as {seen[0]!r} are no dates and no numbers: which ones are missing is not known.",

@@ -204,7 +204,7 @@ class FlowProblem:
         return type(cut)(**wide)
 
     def solve(self, movement: Any, without: Any = (), start: CountsFit | None = None) -> CountsFit:
-        """The most likely flows under a movement (or log-probabilities per step), certified; `start`: of another one."""
+        """The most likely flows under a movement (or log-probabilities per step), certified."""
         return map_counts(self.model(movement), self.tables(without), tol=self.tol, start=start)
 
     def inside(self, fit: CountsFit) -> np.ndarray:

@@ -8,6 +8,7 @@ from collective_cases import random_evidence, random_tree
 from sumwise import Domain, Table, Tables
 from sumwise.collective import TreeModel
 from sumwise.collective.kernels.cycle_sampler import _value, draw_along, sweep_cycles
+from sumwise.collective.kernels.trellis import seen_counts
 from sumwise.collective.observations import observe
 from sumwise.collective.trellis import walk_of
 from sumwise.noise import Exact, Gaussian, Laplace, Poisson
@@ -21,7 +22,7 @@ def line(counts, noise=None, seen=None):
     observed = observe(model, tables, float(np.sum(counts)))
     t = walk_of(observed, model, np.zeros(observed.problem.observations.size)).trellis
     at, sign = np.array([0, 1]), np.array([-1, 1])
-    return t, np.array(counts), at, sign, np.array([-1.0, -1.0]), 2, 0.7
+    return seen_counts.py_func(t), np.array(counts), at, sign, np.array([-1.0, -1.0]), 2, 0.7
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen
+from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen, seen_counts
 from sumwise.kernels.compiled import njit
 
 _FEW = 16  # ranges up to this length are enumerated
@@ -91,30 +91,35 @@ def _enumerate(line: Any, low: Any, high: Any, rng: Any):
 
 @njit(cache=True)
 def _side(line: Any, mode: Any, top: Any, end: Any, way: Any):
-    """Where one tail begins, its value there and its slope: about one standard deviation from the mode."""
+    """Where one tail begins, its value there and its slope: about one standard deviation from the mode.
+
+    The value is asked for at one place in the code, as its copies take most of the time to compile: first next to the
+    mode, then at shorter and shorter steps until it isn't far below the top, then at longer ones until it falls.
+    """
     t, counts, at, sign, power, size, slope = line
     room = way * (end - mode)
-    step = 1
-    if room > 0:
-        near = _value(t, counts, at, sign, power, size, slope, mode + way)
-        drop = max(top - near, 1e-12)
-        step = int(min(max(1.0, math.sqrt(1.0 / drop)), float(room)))
-    while True:
-        value = _value(t, counts, at, sign, power, size, slope, mode + way * step) if room > 0 else top
-        if room <= 0:
-            return mode, top, -np.inf
-        if value > top - 6.0 or step == 1:
-            break
-        step = max(1, step // 2)
-    if value == -np.inf:
+    if room <= 0:
         return mode, top, -np.inf
-    while step < room:
-        after = _value(t, counts, at, sign, power, size, slope, mode + way * (step + 1))
-        if after < value - 1e-9:
-            return mode + way * step, value, after - value
-        step = min(2 * step, room)
-        value = _value(t, counts, at, sign, power, size, slope, mode + way * step)
-    return mode + way * step, value, -np.inf
+    step, far, stage, last = 1, 1, 0, top
+    while True:
+        value = _value(t, counts, at, sign, power, size, slope, mode + way * far)
+        if stage == 0:  # next to the mode
+            step = int(min(max(1.0, math.sqrt(1.0 / max(top - value, 1e-12))), float(room)))
+            far, stage = step, 1
+        elif stage == 1 and value <= top - 6.0 and step > 1:
+            step = max(1, step // 2)
+            far = step
+        elif stage == 1 and value == -np.inf:
+            return mode, top, -np.inf
+        elif stage == 2 and value < last - 1e-9:
+            return mode + way * step, last, value - last
+        elif stage == 2:
+            step = min(2 * step, room)
+            far, stage = step, 3
+        else:  # a step of the right length, or one after which the value didn't fall
+            if step >= room:
+                return mode + way * step, value, -np.inf
+            last, far, stage = value, step + 1, 2
 
 
 @njit(cache=True)
@@ -129,8 +134,11 @@ def _tail(value: Any, rise: Any, length: Any):
 def _reject(line: Any, low: Any, high: Any, mode: Any, rng: Any):
     t, counts, at, sign, power, size, slope = line
     top = _value(t, counts, at, sign, power, size, slope, mode)
-    left, left_value, left_rise = _side(line, mode, top, low, -1)
-    right, right_value, right_rise = _side(line, mode, top, high, 1)
+    ends, values, rises = np.empty(2, np.int64), np.empty(2), np.empty(2)
+    for k in range(2):
+        ends[k], values[k], rises[k] = _side(line, mode, top, low if k == 0 else high, 2 * k - 1)
+    left, left_value, left_rise = ends[0], values[0], rises[0]
+    right, right_value, right_rise = ends[1], values[1], rises[1]
     middle = float(right - left + 1)
     below = _tail(left_value - top, left_rise, left - low)
     above = _tail(right_value - top, right_rise, high - right)
@@ -251,7 +259,7 @@ def sweep_cycles(t: Any, counts: np.ndarray, n_moves: int, rng: Any):
     power = np.empty(length)
     fresh = np.empty((2, n_nodes), dtype=np.int64)
     done, tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    across = np.flatnonzero(t.swaps)
+    across, seen = np.flatnonzero(t.swaps), seen_counts(t)
     for _ in range(n_moves):
         u = rng.random()
         if u < 0.4 and len(across) > 0:
@@ -268,7 +276,7 @@ def sweep_cycles(t: Any, counts: np.ndarray, n_moves: int, rng: Any):
         tried[kind] += 1
         if size == 0:
             continue
-        delta = draw_along(t, counts, at, sign, power, size, slope, rng)
+        delta = draw_along(seen, counts, at, sign, power, size, slope, rng)
         if delta != 0:
             done[kind] += 1
             for j in range(size):

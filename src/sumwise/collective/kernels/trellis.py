@@ -43,6 +43,24 @@ class Trellis(NamedTuple):
     log: np.ndarray  # logs of 0, 1, 2, ... individuals; the first is the floor's, -inf where zero is impossible
 
 
+class SeenCounts(NamedTuple):
+    """What `log_seen` reads of a `Trellis`: kernels that take less compile sooner."""
+
+    slope: np.ndarray
+    seen: np.ndarray
+    kind: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: np.ndarray
+
+
+@njit(cache=True)
+def seen_counts(t: Any):
+    """The `SeenCounts` of a trellis."""
+    return SeenCounts(t.slope, t.seen, t.kind, t.y, t.low, t.high, t.log)
+
+
 def observation_lists(observations: Any, place: np.ndarray, size: int):
     """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Observations`.
 
