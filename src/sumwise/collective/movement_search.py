@@ -81,10 +81,8 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
         return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
     rows = []
     rough = [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
-    last: list[Any] = [None] * len(rough)
-    for movement in track(grid, "Movements"):
-        last = [p.solve(movement, left_out(p), start) for p, start in zip(rough, last)]
-        fits = list(zip(rough, last))
+    for movement in track(grid, "Movements"):  # each anew: rough fits would lean towards the one before
+        fits = [(p, p.solve(movement, left_out(p))) for p in rough]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
         rows.append((movement.stay, movement.scale, *_mean_error(errors), stays))

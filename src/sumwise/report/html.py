@@ -124,12 +124,12 @@ class _Drawings:
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
         widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("wide",)
-        out = []
+        out, layouts = [], {width: [] if many else None for width in widths}
         for label, numbers in zip(labels, frames):
             pictures = []
             for width in widths:
                 self.count += 1
-                picture = draw(block["plot"], numbers, block["caption"], self.count, width)
+                picture = draw(block["plot"], numbers, block["caption"], self.count, width, layouts[width])
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
                 if self.progress:
                     self.progress.step()

@@ -33,12 +33,20 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "unit_map", "share_scatter"}
 SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
+ROOM = 0.92  # of the width, where frames share their layout
 DASHES = ["-", "--", ":", "-."]
 NAMES = {"wide": 40, "narrow": 20}  # characters of a name
 WIDTHS = {"wide": (12.0, 13.0), "narrow": (4.9, 12.5)}  # inches at 72 dots, and the size of letters: shown one to one
 
 
-def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, width: str = "wide") -> str:
+def draw(
+    plot: str,
+    numbers: dict[str, Any],
+    caption: str,
+    number: int = 1,
+    width: str = "wide",
+    layout: list[Any] | None = None,
+) -> str:
     """Return a figure as an SVG element.
 
     Parameters
@@ -53,6 +61,9 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, widt
         Which figure of the page this is, so that ids differ.
     width : {"wide", "narrow"}, default "wide"
         For a desktop or for a phone: letters have the size of the text in both.
+    layout : list, optional
+        Where axes lie, shared by the frames of one figure: an empty list is filled by the first frame, and the others,
+        with as many axes, lie as it does. Laying out takes longer than drawing.
 
     Examples
     --------
@@ -84,9 +95,23 @@ def draw(plot: str, numbers: dict[str, Any], caption: str, number: int = 1, widt
         FigureCanvasSVG(figure)
         with short_names(NAMES[width]):
             function(arrays(numbers), ax=figure.subplots())
+        if layout is not None:
+            _lie_alike(figure, layout)
         out = io.StringIO()
         figure.savefig(out, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
     return _element(out.getvalue(), caption)
+
+
+def _lie_alike(figure: Any, layout: list[Any]) -> None:
+    """Put the axes where `layout` says, which the first figure fills, with some room for longer labels on the right."""
+    if len(layout) != len(figure.axes):
+        figure.draw_without_rendering()
+        found = [axes.get_position(original=True).bounds for axes in figure.axes]
+        left = min(x for x, _, _, _ in found)
+        layout[:] = [(left + ROOM * (x - left), y, ROOM * w, h) for x, y, w, h in found]
+    figure.set_layout_engine("none")
+    for axes, place in zip(figure.axes, layout):
+        axes.set_position(place)
 
 
 def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]:
