@@ -15,6 +15,7 @@ belief propagation needs no cases. Arrays are NumPy arrays or torch tensors; a l
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -151,13 +152,20 @@ class DenseEdge:
         zero = xp.zeros_like(table)
         return xp.sum(xp.where(table > 0, table * xp.where(table > 0, self.theta, zero), zero), axis=(-2, -1))
 
-    def reach(self, mask: np.ndarray, back: bool = False):
+    @cached_property
+    def _open(self) -> Any:
+        """Which moves are possible, (L_first, L_second); None where all are."""
         xp = namespace(self.theta)
         open_ = self.theta > -np.inf
         if xp is not np:
             open_ = open_.cpu().numpy()
         open_ = open_.reshape(-1, *self.shape).any(axis=0)
-        return (open_ & mask[None, :]).any(axis=1) if back else (open_ & mask[:, None]).any(axis=0)
+        return None if open_.all() else open_
+
+    def reach(self, mask: np.ndarray, back: bool = False):
+        if self._open is None:
+            return np.full(self.shape[0 if back else 1], mask.any())
+        return (self._open & mask[None, :]).any(axis=1) if back else (self._open & mask[:, None]).any(axis=0)
 
 
 def _normalise(logs: np.ndarray, total: float):

@@ -56,6 +56,8 @@ class Observations:
     @cached_property
     def times(self):
         """How often the cell of each observation is observed."""
+        if self.run is not None:
+            return np.ones(self.size, dtype=int)
         return np.unique(self.index, return_inverse=True, return_counts=True)[2][self._slot] if self.size else self.y
 
     @cached_property
