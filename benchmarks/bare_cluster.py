@@ -1,21 +1,30 @@
-"""A fit on a standalone Spark cluster of two workers whose Python has no sumwise: it comes by an archive.
+"""A standalone Spark cluster of two workers whose Python has no sumwise, and what is killed while it works.
 
     make cluster                                          # builds the archive, then
-    python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz
+    python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz [maxent bags aggregate]
 
-The workers' Python is a new virtual environment with nothing in it. The fit must have the bits of the local engine.
+The workers' Python is a new virtual environment with nothing in it. sumwise comes by ``--archives`` to a first fit that
+nobody disturbs, and from the unpacked archive, as on storage that all workers see, to the others. For each family, in
+turn: the driver is killed in mid-fit and started again; one worker is killed in mid-fit; all workers are. The first
+two must end with the bits of a fit that nobody disturbed; the third must say that no executor is alive, and stop by
+itself after `spark.sumwise.patience`, here 60 seconds. Writes benchmarks/results/bare_cluster.json; about five CPU
+minutes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +32,147 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 from spark_cluster import Cluster  # noqa: E402
-from sumwise import synthetic  # noqa: E402
-from sumwise.maxent import MaxEntClassifier, SolverOptions  # noqa: E402
+from sumwise import Bags, DataError, synthetic  # noqa: E402
+
+RESULTS = Path(__file__).parent / "results" / "bare_cluster.json"
+PATIENCE = 60
+FAMILIES = ("maxent", "bags", "aggregate")
+
+
+def maxent(checkpoint: str | None) -> dict[str, np.ndarray]:
+    """Sampling: a checkpoint after every ten steps."""
+    from sumwise.maxent import MaxEntClassifier, SolverOptions, on_spark, trainers
+
+    trainers.SECONDS = 0.0
+    pause_at(on_spark.SparkGibbs, "moments", 12)
+    tables = synthetic.rows(5_000, sizes=[4, 3, 5, 2], rate=0.3, random_state=0).tables()
+    options = SolverOptions(n_chains=2_000, max_iter=20, tol=0.0)
+    model = MaxEntClassifier(engine="spark", options=options, checkpoint=checkpoint, random_state=0)
+    return {"theta": model.fit(tables).theta_}
+
+
+def bags(checkpoint: str | None) -> dict[str, np.ndarray]:
+    """Class counts per bag: evaluations are kept."""
+    from sumwise.proportions import CardinalityClassifier, journal, on_spark
+
+    journal.Journal.__init__.__defaults__ = (0.0,)
+    pause_at(on_spark.SparkProblem, "_all", 5)
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(5_000, 5)) + np.repeat(rng.normal(0, 0.5, (100, 5)), 50, axis=0)
+    labels = rng.random(5_000) < 1 / (1 + np.exp(-values @ np.linspace(-1, 1, 5)))
+    model = CardinalityClassifier(penalty=1.0, engine="spark", checkpoint=checkpoint)
+    model.fit(Bags(values, np.arange(0, 5_001, 50)), labels.reshape(100, 50).sum(axis=1))
+    return {"coef": model.coef_, "intercept": model.intercept_}
+
+
+def aggregate(_checkpoint: str | None) -> dict[str, np.ndarray]:
+    """Counting: one pass, which a lost driver begins again."""
+    from sumwise.aggregate import aggregate, on_spark
+
+    pause_at(on_spark.SparkEngine, "count", 1)
+    rows = synthetic.rows(20_000, sizes=[4, 3, 5], rate=0.3, random_state=0).frame()
+    tables = aggregate(rows, ["f0", "f1", "f2"], "label", engine="spark")
+    return {"-".join(t.attributes): np.stack([t.counts, t.label_sums]) for t in tables}
+
+
+def pause_at(owner: Any, method: str, call: int) -> None:
+    """Let a driver say so before a call and wait for a line, once; how many calls there were is printed at the end."""
+    real, calls = getattr(owner, method), []
+
+    def work(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == call and "PAUSE" in os.environ:
+            print("PAUSED", flush=True)
+            sys.stdin.readline()
+        return real(*given)
+
+    setattr(owner, method, work)
+
+
+def driver(family: str, out: str, checkpoint: str | None) -> None:
+    """Fit and write the result, in a process of its own; a refusal is printed."""
+    warnings.simplefilter("ignore")
+    try:
+        np.savez(out, **globals()[family](checkpoint))
+        print("DONE", flush=True)
+    except DataError as error:
+        print("REFUSED", " ".join(str(error).split()), flush=True)
+
+
+class Driver:
+    """A driver as a child of this process, and what it says."""
+
+    def __init__(self, family: str, out: Path, checkpoint: Path | None, pause: bool) -> None:
+        command = [sys.executable, __file__, "--driver", family, str(out), *([str(checkpoint)] if checkpoint else [])]
+        environment = {**os.environ, **({"PAUSE": "1"} if pause else {})}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def until(self, words: str) -> str | None:
+        """The first line with these words; None if the driver ends before."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if words in line:
+                return line.strip()
+        return None
+
+    def go_on(self) -> None:
+        """Send the line that it waits for."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it and its Java at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)  # a group of our own making
+        self.process.communicate()
+
+
+def submit(cluster: Cluster, more: str, place: str) -> None:
+    """What spark-submit would give the drivers that follow; place: where the executors find sumwise."""
+    settings = {"spark.executorEnv.PYTHONPATH": place, "spark.sumwise.patience": PATIENCE}
+    given = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master {cluster.master} {more} {given} pyspark-shell"
+
+
+def tried(family: str, cluster: Cluster, folder: Path, archive: Path, unpacked: Path) -> dict[str, Any]:
+    """All three losses of one family."""
+    whole, again, kept = folder / f"{family}.npz", folder / f"{family}-again.npz", folder / f"{family}.checkpoint"
+    submit(cluster, f"--archives {archive}#environment", "./environment")
+    assert Driver(family, whole, None, pause=False).until("DONE"), "the undisturbed fit failed"
+    submit(cluster, "", str(unpacked))
+    lost = Driver(family, again, kept, pause=True)
+    assert lost.until("PAUSED")
+    lost.kill()
+    saved = kept.exists()
+    assert Driver(family, again, kept, pause=False).until("DONE"), "the fit wasn't resumed"
+    found: dict[str, Any] = {"driver": {"checkpoint was there": saved, "same bits": same(whole, again)}}
+    disturbed = Driver(family, again, None, pause=True)
+    assert disturbed.until("PAUSED")
+    cluster.kill(0)
+    disturbed.go_on()
+    assert disturbed.until("DONE"), "the fit didn't survive a worker"
+    found["one worker"] = {"same bits": same(whole, again)}
+    alone = Driver(family, again, None, pause=True)
+    assert alone.until("PAUSED")
+    cluster.kill(1)
+    begin = time.monotonic()
+    alone.go_on()
+    heard = alone.until("no executor is alive")
+    after = round(time.monotonic() - begin)
+    ended = alone.until("REFUSED")
+    end = round(time.monotonic() - begin)
+    found["all workers"] = {"heard after s": after, "line": heard, "ended after s": end, "words": ended}
+    return found
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two results have the same bits."""
+    a, b = np.load(one), np.load(other)
+    return a.files == b.files and all(np.array_equal(a[name], b[name]) for name in a.files)
 
 
 def bare_python(folder: Path) -> Path:
@@ -36,26 +184,23 @@ def bare_python(folder: Path) -> Path:
     return python
 
 
-def main(archive: str) -> dict:
-    tables = synthetic.rows(5_000, sizes=[4, 3, 5, 2], rate=0.3, random_state=0).tables()
-    options = {"n_chains": 2_000, "max_iter": 20}
-    local = MaxEntClassifier(engine="gibbs", options=SolverOptions(**options), random_state=0).fit(tables)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["PYSPARK_PYTHON"] = str(bare_python(folder))
-        os.environ["PYSPARK_SUBMIT_ARGS"] = (
-            f"--archives {Path(archive).resolve()}#environment --conf spark.executorEnv.PYTHONPATH=./environment "
-            "pyspark-shell"
-        )
-        begin = time.monotonic()
-        with Cluster(folder, bare=True) as cluster:
-            spread = SolverOptions(**options, master=cluster.master)
-            found = MaxEntClassifier(engine="spark", options=spread, random_state=0).fit(tables)
-    same = bool(np.array_equal(found.theta_, local.theta_))
-    return {"same bits": same, "steps": found.fit_.n_iter, "seconds": round(time.monotonic() - begin, 1)}
+def main(archive: str, *families: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"command": "python benchmarks/bare_cluster.py", "seed": 0, "patience, s": PATIENCE}
+    with tempfile.TemporaryDirectory() as place:
+        shutil.unpack_archive(archive, place, filter="data")
+        os.environ["PYSPARK_PYTHON"] = str(bare_python(Path(place)))
+        for family in families or FAMILIES:
+            with tempfile.TemporaryDirectory() as name, Cluster(Path(name), bare=True) as cluster:
+                found[family] = tried(family, cluster, Path(name), Path(archive).resolve(), Path(place))
+            print(family, json.dumps(found[family]), flush=True)
+            RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    return found
 
 
 if __name__ == "__main__":
-    result = main(sys.argv[1])
-    print(json.dumps(result))
-    sys.exit(not result["same bits"])
+    if sys.argv[1] == "--driver":
+        driver(sys.argv[2], sys.argv[3], sys.argv[4] if len(sys.argv) > 4 else None)
+    else:
+        result = main(*sys.argv[1:])
+        bits = [v["same bits"] for f in FAMILIES if f in result for v in result[f].values() if "same bits" in v]
+        sys.exit(not all(bits))
