@@ -111,13 +111,15 @@ class Driver:
             start_new_session=True,
         )  # fmt: skip
 
-    def until(self, words: str) -> str | None:
-        """The first line with these words; None if the driver ends before."""
+    def until(self, words: str) -> str:
+        """The first line with these words; an end before that is an error."""
         assert self.process.stdout is not None
+        said = []
         for line in self.process.stdout:
+            said.append(line)
             if words in line:
                 return line.strip()
-        return None
+        raise SystemExit(f"The driver ended without {words!r}:\n{''.join(said[-40:])}")
 
     def go_on(self) -> None:
         """Send the line that it waits for."""
@@ -142,22 +144,22 @@ def tried(family: str, cluster: Cluster, folder: Path, archive: Path, unpacked: 
     """All three losses of one family."""
     whole, again, kept = folder / f"{family}.npz", folder / f"{family}-again.npz", folder / f"{family}.checkpoint"
     submit(cluster, f"--archives {archive}#environment", "./environment")
-    assert Driver(family, whole, None, pause=False).until("DONE"), "the undisturbed fit failed"
+    Driver(family, whole, None, pause=False).until("DONE")
     submit(cluster, "", str(unpacked))
     lost = Driver(family, again, kept, pause=True)
-    assert lost.until("PAUSED")
+    lost.until("PAUSED")
     lost.kill()
     saved = kept.exists()
-    assert Driver(family, again, kept, pause=False).until("DONE"), "the fit wasn't resumed"
+    Driver(family, again, kept, pause=False).until("DONE")
     found: dict[str, Any] = {"driver": {"checkpoint was there": saved, "same bits": same(whole, again)}}
     disturbed = Driver(family, again, None, pause=True)
-    assert disturbed.until("PAUSED")
+    disturbed.until("PAUSED")
     cluster.kill(0)
     disturbed.go_on()
-    assert disturbed.until("DONE"), "the fit didn't survive a worker"
+    disturbed.until("DONE")
     found["one worker"] = {"same bits": same(whole, again)}
     alone = Driver(family, again, None, pause=True)
-    assert alone.until("PAUSED")
+    alone.until("PAUSED")
     cluster.kill(1)
     begin = time.monotonic()
     alone.go_on()

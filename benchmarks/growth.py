@@ -52,6 +52,8 @@ BEYOND = {
     "levels": "large pairs are listed by their filled cells; refused with the size",
     "dense_levels": "refused with the size; count by filled cells, merge or hash levels",
     "rows": "memory levels off; slower in proportion",
+    "large_pairs": "memory is that of the tables; slower in proportion to rows",
+    "problem_pairs": "as above",
     "many_levels": "large pairs are counted by their filled cells; refused with the size",
     "order": "in proportion to the number of tables; refused with the size",
 }
@@ -175,6 +177,22 @@ def rows(n: int) -> Callable[[], Any]:
     return lambda: aggregate(path, [f"x{i}" for i in range(10)], label="label", threads=1)
 
 
+def large_pairs(n: int) -> Callable[[], Any]:
+    """n rows of four attributes of 2,000 levels: all pairs in full, 24 million cells."""
+    from sumwise.aggregate import aggregate
+
+    path = parquet(n, [2_000] * 4)
+    return lambda: aggregate(path, [f"x{i}" for i in range(4)], label="label", threads=1)
+
+
+def problem_pairs(n: int) -> Callable[[], Any]:
+    """n rows of three attributes of 5,000 levels: all pairs in full, 75 million cells."""
+    from sumwise.aggregate import aggregate
+
+    path = parquet(n, [5_000] * 3)
+    return lambda: aggregate(path, [f"x{i}" for i in range(3)], label="label", threads=1)
+
+
 def order(n: int) -> Callable[[], Any]:
     """n attributes of four levels in 50,000 rows: all triples."""
     from sumwise.aggregate import aggregate
@@ -241,6 +259,8 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "levels": (levels, "levels of two features", (300, 1_000, 3_000, 10_000)),
     "dense_levels": (levels, "levels of two features, all cells", (100, 300, 600, 1_000)),
     "rows": (rows, "rows", (125_000, 500_000, 2_000_000, 8_000_000)),
+    "large_pairs": (large_pairs, "rows, pairs of 4 million cells", (1_000_000, 2_000_000, 4_000_000, 16_000_000)),
+    "problem_pairs": (problem_pairs, "rows, pairs of 25 million cells", (8_000_000, 16_000_000)),
     "many_levels": (many_levels, "levels of eight attributes", (375, 750, 1_500, 3_000)),
     "order": (order, "attributes, all triples", (10, 20, 30, 40)),
 }

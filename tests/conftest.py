@@ -125,6 +125,12 @@ def spark():
     pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
     from sumwise.spark import spark_session
 
-    session, stop = spark_session("local[2]")
+    # One Python worker imports once, and compiling Java for queries over a few hundred rows costs most of their time.
+    settings = {"spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "2"}
+    settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    with pytest.MonkeyPatch.context() as environment:
+        given = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        environment.setenv("PYSPARK_SUBMIT_ARGS", f"{given} pyspark-shell")
+        session, stop = spark_session("local[1]")
     yield session
     stop()

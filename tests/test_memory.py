@@ -142,6 +142,18 @@ def test_running_out_of_memory_is_said_in_one_line():
         Large().fit("python")
 
 
+def test_counting_and_models_without_a_fit_say_so_in_one_line(monkeypatch):
+    def full(*given, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("sumwise.aggregate.rows_to_tables.Counter", full)
+    with pytest.raises(DataError, match=r"Counting ran out of memory. Hint: "):
+        aggregate({"a": [0, 1], "b": [1, 1]}, ["a", "b"])
+    monkeypatch.setattr("sumwise.collective.tree_model.DenseEdge", full)
+    with pytest.raises(DataError, match=r"TreeModel ran out of memory. Hint: "):
+        TreeModel(Domain({"t0": 2, "t1": 2}), [("t0", "t1")])
+
+
 def test_sizes_in_words():
     assert memory.in_words(2**29 - 1) == "512 MiB"
     assert memory.in_words(2**29) == "0.5 GiB"

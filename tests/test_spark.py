@@ -61,7 +61,7 @@ from sumwise.spark import one_sum, spark_session
 session, stop = spark_session()
 context = session.sparkContext
 print("MASTER", context.master, context.appName, context.getConf().get("spark.sql.shuffle.partitions"))
-print("SUM", one_sum(context.parallelize(range(100), 37), lambda a, b: a + b))
+print("SUM", one_sum(context.parallelize(range(100), 9), lambda a, b: a + b))
 stop()
 """
 

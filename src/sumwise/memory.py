@@ -6,12 +6,13 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sumwise.errors import DataError
 
-__all__ = ["available_bytes", "check_fits", "in_words", "one_line"]
+__all__ = ["available_bytes", "check_fits", "in_one_line", "in_words", "one_line"]
 
 ASKED_FOR = re.compile(r"Unable to allocate ([\d.]+ [KMGTPE]iB)")
 
@@ -89,17 +90,33 @@ def one_line(fit: Callable) -> Callable:
 
     @functools.wraps(fit)
     def fitted(self: Any, *given: Any, **options: Any) -> Any:
-        try:
+        with in_one_line(type(self).__name__):
             return fit(self, *given, **options)
-        except MemoryError as error:
-            asked = ASKED_FOR.search(str(error))
-            amount = f": {asked[1]} more were asked for" if asked else ""
-            raise DataError(
-                f"{type(self).__name__} ran out of memory{amount}.",
-                hint="give fewer units, rows, levels or features, or use a machine with more memory.",
-            ) from error
 
     return fitted
+
+
+@contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """Let work that runs out of memory after all say so in one line, with the size where it is known.
+
+    Examples
+    --------
+    >>> from sumwise.memory import in_one_line
+    >>> with in_one_line("Counting"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Counting ran out of memory. Hint: ...
+    """
+    try:
+        yield
+    except MemoryError as error:
+        asked = ASKED_FOR.search(str(error))
+        amount = f": {asked[1]} more were asked for" if asked else ""
+        raise DataError(
+            f"{what} ran out of memory{amount}.",
+            hint="give fewer units, rows, levels or features, or use a machine with more memory.",
+        ) from error
 
 
 def at_caller(stacklevel: int) -> int:

@@ -162,6 +162,6 @@ def test_a_fit_on_spark_is_that_of_one_machine():
     bags, counts = example()
     options = {"penalty": 1.0, "max_iter": 6, "tol": 1e-2}
     here = CardinalityClassifier(**options).fit(bags, counts)
-    there = CardinalityClassifier(**options, engine="spark", master="local[2]").fit(bags, counts)
+    there = CardinalityClassifier(**options, engine="spark", master="local[1]").fit(bags, counts)
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
     assert there.fit_.converged

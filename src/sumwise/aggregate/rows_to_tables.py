@@ -20,6 +20,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
 from sumwise.errors import DataError
 from sumwise.margins import Margins
+from sumwise.memory import in_one_line
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.sparse_table import table_of_arrays, table_of_cells
@@ -124,7 +125,8 @@ def run(
     array([1., 2.])
     """
     checks.choice(counting, "counting", COUNTING)
-    with opened(plan.source, needed_columns(plan), engine, plan.table, **options) as opened_engine:
+    source = opened(plan.source, needed_columns(plan), engine, plan.table, **options)
+    with in_one_line("Counting"), source as opened_engine:
         bound_rows(plan, opened_engine, needed_columns(plan))
         if plan.amount is None or plan.amount_range is None:
             return _counted(plan, opened_engine, counting, verbose)

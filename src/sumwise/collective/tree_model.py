@@ -16,7 +16,7 @@ from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.memory import check_fits
+from sumwise.memory import check_fits, in_one_line
 
 __all__ = ["TreeModel"]
 
@@ -74,12 +74,16 @@ class TreeModel(PopulationModel):
         self.log_potentials = self._arrange(potentials)
         self._check_size()
         made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
-        for pair in self.edges:
-            key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
-            made[pair] = made[key] = made[key] if key in made else self._operator(pair)
+        with in_one_line("TreeModel"):
+            self._make_operators(made)
         self._operators = {pair: made[pair] for pair in self.edges}
         self._layouts: dict[frozenset, Layout] = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
+
+    def _make_operators(self, made):
+        for pair in self.edges:
+            key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
+            made[pair] = made[key] = made[key] if key in made else self._operator(pair)
 
     def _check_size(self):
         """Refuse dense tables of moves that memory won't hold, before they are made."""
