@@ -100,7 +100,7 @@ browser: $(VENV)/.dev  ## the app in a real browser (Debian's chromium, playwrig
 pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spark's workers (--archives)
 	rm -rf $(CACHE)/pyspark-env && mkdir -p dist
 	$(PIP) --target $(CACHE)/pyspark-env .
-	tar -C $(CACHE)/pyspark-env --exclude=__pycache__ -czf dist/pyspark-env.tar.gz .
+	cd $(CACHE)/pyspark-env && tar --exclude=__pycache__ -czf $(CURDIR)/dist/pyspark-env.tar.gz *  # Spark refuses an entry ./
 	@echo "dist/pyspark-env.tar.gz"
 
 cluster: $(VENV)/.dev pyspark-env  ## a fit on a standalone Spark cluster whose workers have no sumwise

@@ -136,6 +136,7 @@ class Driver:
 def submit(cluster: Cluster, more: str, place: str) -> None:
     """What spark-submit would give the drivers that follow; place: where the executors find sumwise."""
     settings = {"spark.executorEnv.PYTHONPATH": place, "spark.sumwise.patience": PATIENCE}
+    settings["spark.executorEnv.NUMBA_CACHE_DIR"] = cluster.folder.parent / "kernels"  # compiled once, not once per fit
     given = " ".join(f"--conf {name}={value}" for name, value in settings.items())
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master {cluster.master} {more} {given} pyspark-shell"
 
@@ -187,13 +188,17 @@ def bare_python(folder: Path) -> Path:
 
 
 def main(archive: str, *families: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"command": "python benchmarks/bare_cluster.py", "seed": 0, "patience, s": PATIENCE}
+    found: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    found |= {"command": "python benchmarks/bare_cluster.py", "seed": 0, "patience, s": PATIENCE}
     with tempfile.TemporaryDirectory() as place:
         shutil.unpack_archive(archive, place, filter="data")
         os.environ["PYSPARK_PYTHON"] = str(bare_python(Path(place)))
         for family in families or FAMILIES:
-            with tempfile.TemporaryDirectory() as name, Cluster(Path(name), bare=True) as cluster:
-                found[family] = tried(family, cluster, Path(name), Path(archive).resolve(), Path(place))
+            folder = Path(place) / f"cluster-{family}"
+            folder.mkdir()
+            with Cluster(folder, bare=True) as cluster:
+                found[family] = tried(family, cluster, folder, Path(archive).resolve(), Path(place))
+            shutil.rmtree(folder, ignore_errors=True)
             print(family, json.dumps(found[family]), flush=True)
             RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     return found

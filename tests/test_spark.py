@@ -56,6 +56,20 @@ def test_a_remote_of_the_environment_is_refused_by_name(monkeypatch):
         spark.spark_session()
 
 
+def test_why_a_session_does_not_start_is_said(monkeypatch):
+    from pyspark.sql import SparkSession
+
+    def refused(*given):
+        raise py4j.Py4JError("An error occurred while calling None.X.\n: java.io.IOException: no room\n\tat")
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", classmethod(lambda cls: None))
+    monkeypatch.setattr(spark, "_require_java", lambda: None)
+    monkeypatch.setattr(spark, "environment_settings", dict)
+    monkeypatch.setattr(spark, "_started", refused)
+    with pytest.raises(DataError, match=r"'spark://x:1' doesn't start: java.io.IOException: no room Hint: is"):
+        spark.spark_session("spark://x:1")
+
+
 SCRIPT = """
 from sumwise.spark import one_sum, spark_session
 session, stop = spark_session()

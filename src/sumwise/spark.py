@@ -60,10 +60,11 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
         session = _started(pyspark, master, folder, given)
     except Exception as error:
         shutil.rmtree(folder, ignore_errors=True)
-        first = str(error).strip().split("\n")[0]
+        lines = [line.strip().lstrip(": ") for line in str(error).strip().split("\n")]
+        said = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred") else lines[0]
         raise DataError(
-            f"Spark on {master or 'the master of the environment'!r} doesn't start: {first}",
-            hint="is the master right, and reachable?",
+            f"Spark on {master or 'the master of the environment'!r} doesn't start: {said}",
+            hint="is the master right, and reachable, and are the archives and packages whole?",
         ) from None
 
     def stop() -> None:

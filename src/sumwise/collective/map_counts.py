@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.energy import Energy
 from sumwise.collective.kernels.dual_counts import maximise_dual
-from sumwise.collective.kernels.edges import DenseEdge
+from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
 from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
 from sumwise.collective.kernels.generic_counts import generic_counts
@@ -39,6 +39,7 @@ GRADIENT = {
 METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
 SMALL = 10_000_000  # numbers that any machine holds
 PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
+PER_STORED = 6  # numbers held for every stored move of a sparse edge
 
 
 def map_counts(  # noqa: PLR0911  one per kind of method
@@ -162,13 +163,14 @@ def _check_size(seen: Observed, method: str) -> None:
     sizes = seen.problem.forest.sizes
     cells = PER_CELL * sum(sizes)
     moves = sum(int(np.prod(op.shape)) for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge)
-    numbers = cells + (PER_MOVE * moves if method in GRADIENT else 0)
+    stored = sum(len(op.theta) for _, _, op in seen.problem.forest.edges if type(op) is SparseEdge)
+    numbers = cells + PER_STORED * stored + (PER_MOVE * moves if method in GRADIENT else 0)
     if numbers < SMALL:
         return
     check_fits(
         8 * numbers,
         f"map_counts by {method!r}",
-        f"tables of {sum(sizes):,} cells, the largest of {max(sizes):,}, and {moves:,} moves between them",
+        f"tables of {sum(sizes):,} cells, the largest of {max(sizes):,}, and {moves + stored:,} moves between them",
         "merge levels, observe smaller tables, or use method='dual', which makes no tables of moves.",
     )
 
