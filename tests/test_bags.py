@@ -294,3 +294,11 @@ def test_a_plain_index_beside_ids_that_count_in_another_order_is_refused():
         bags.align(pd.Series([5, 6, 7]))
     named = pd.Series([5, 6, 7], index=pd.Index([0, 1, 2], name="bag"))
     assert bags.align(named).tolist() == [7, 5, 6]
+
+
+def test_sparse_rows_are_taken():
+    from scipy import sparse
+
+    rows = sparse.csr_matrix(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 0.0]]))
+    assert Bags(rows, [0, 1, 3]).values.tolist() == rows.toarray().tolist()
+    assert Bags.from_arrays([rows[:1], rows[1:]]).sizes.tolist() == [1, 2]

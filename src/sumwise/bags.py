@@ -11,6 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
+from sumwise.memory import dense
 
 __all__ = ["Bags"]
 
@@ -362,11 +363,13 @@ def _matrix(x: Any) -> np.ndarray:
         if np.isinf(x).any():
             checks.finite(x, "values", allow_nan=True)  # it knows how to say where
         return x
-    return checks.finite(x, "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
+    return checks.finite(dense(x), "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
 
 
 def _part(x: Any, given_id: Any) -> np.ndarray:
-    part = checks.finite(x, f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True)
+    part = checks.finite(
+        dense(x), f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True
+    )
     if part.ndim == 1:
         part = part[:, None]
     if part.ndim != 2:

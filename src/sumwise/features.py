@@ -12,6 +12,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
+from sumwise.memory import dense
 
 __all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "recode", "refuse_missing"]
 
@@ -159,7 +160,7 @@ class Features:
             return self._ordered(given)
         if frames.is_frame(given):
             return self._from_frame(given)
-        values = checks.finite(given, "X", allow_nan=True, allow_bool=True)
+        values = checks.finite(dense(given), "X", allow_nan=True, allow_bool=True)
         if values.ndim != 2:
             raise DataError(f"X has shape {values.shape}.", hint="one row per individual: (n_rows, n_features).")
         self._same_number(values.shape[1])

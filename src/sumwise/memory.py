@@ -17,6 +17,25 @@ __all__ = ["available_bytes", "check_fits", "in_one_line", "in_words", "one_line
 ASKED_FOR = re.compile(r"Unable to allocate ([\d.]+ [KMGTPE]iB)")
 
 
+def dense(given: Any) -> Any:
+    """Return a sparse matrix of SciPy's as an array, where memory holds it; anything else as it is.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sumwise.memory import dense
+    >>> dense(sparse.eye_array(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not (hasattr(given, "toarray") and hasattr(given, "nnz")):
+        return given
+    n_rows, n_columns = (given.shape[0], given.shape[-1])
+    driver = f"{n_rows:,} rows of {n_columns:,} columns, zeros included"
+    check_fits(8.0 * n_rows * n_columns, "A sparse matrix as rows of bags", driver, "give fewer columns or rows.")
+    return given.toarray()
+
+
 def check_fits(n_bytes: float, doing: str, driver: str, hint: str) -> None:
     """Refuse work that free memory won't hold.
 

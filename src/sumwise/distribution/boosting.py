@@ -15,7 +15,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.quantile import QuantileEmbedding
-from sumwise.distribution.regressor import BagRegressor, as_classifier, weighted_bags
+from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 
@@ -172,10 +172,8 @@ class BagBoosting(BagRegressor):
         self._fitted("models_")
         return self.models_[0].decision_function(self._features(bags))
 
-    def score(self, bags: Bags, y: Any) -> float:
+    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
         """Return R squared, the mean over outputs; of a classification, the accuracy."""
         if self.task != "classification":
-            return super().score(bags, y)
-        predicted, truth = self.predict(bags), np.asarray(checks.listing(bags.align(y, "y"), "y"))
-        checks.same_length(bags=bags, y=truth)
-        return float(np.mean(predicted == truth))
+            return super().score(bags, y, sample_weight)
+        return accuracy(self, bags, y, sample_weight)

@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor, as_classifier, weighted_bags
+from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
@@ -376,13 +376,11 @@ class DeepSets(BagRegressor):
         tags = super().__sklearn_tags__()
         return as_classifier(tags) if self.task == "classification" else tags
 
-    def score(self, bags: Bags, y: Any) -> float:
+    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
         """Return R squared (mean over responses); of a classification, the share of bags that are right."""
         if self.task != "classification":
-            return super().score(bags, y)
-        predicted, truth = self.predict(bags), np.asarray(checks.listing(bags.align(y, "y"), "y"))
-        checks.same_length(bags=bags, y=truth)
-        return float(np.mean(predicted == truth))
+            return super().score(bags, y, sample_weight)
+        return accuracy(self, bags, y, sample_weight)
 
     def _settings(self, bags: Bags) -> Settings:
         checks.choice(self.task, "task", TASKS)

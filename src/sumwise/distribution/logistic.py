@@ -18,7 +18,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.parts import fresh
-from sumwise.distribution.regressor import as_classifier, weighted_bags
+from sumwise.distribution.regressor import accuracy, as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
@@ -252,17 +252,16 @@ class BagLogistic(Estimator):
             return self.classes_[np.argmax(probabilities, axis=1)]
         return probabilities[:, 1] if self.flat_ else probabilities
 
-    def score(self, bags: Bags, y: Any) -> float:
+    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on bags; for proportions R squared, the mean over columns."""
-        predicted = self.predict(bags)
-        if not self.shares_given_:
-            checks.same_length(bags=bags, y=y)
-            return float(np.mean(predicted == bags.align(y, "y")))
+        if not self._fitted("coef_").shares_given_:
+            return accuracy(self, bags, y, sample_weight)
+        predicted, weights = self.predict(bags), checks.bag_weights(bags, sample_weight)
         truth = checks.finite(bags.align(y, "y"), "y")
         if truth.shape != predicted.shape:
             raise DataError(f"y has shape {truth.shape}; the predictions have {predicted.shape}.")
-        spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-        return float(np.mean(1.0 - ((truth - predicted) ** 2).sum(axis=0) / np.maximum(spread, 1e-300)))
+        spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
+        return float(np.mean(1.0 - weights @ (truth - predicted) ** 2 / np.maximum(spread, 1e-300)))
 
 
 def _logits(features: np.ndarray, found: LogisticSolution) -> np.ndarray:

@@ -92,6 +92,24 @@ def warn_remote(remoteness: np.ndarray) -> None:
         )
 
 
+def accuracy(model: Any, bags: Bags, y: Any, sample_weight: Any = None) -> float:
+    """Return the share of bags whose class is right; bags count as much as their weights, (n_bags,).
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution import BagLogistic, LinearEmbedding
+    >>> from sumwise.distribution.regressor import accuracy
+    >>> bags = Bags.from_arrays([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = BagLogistic(LinearEmbedding(), penalty=0.1).fit(bags, [0, 0, 1, 1])
+    >>> accuracy(model, bags, [0, 0, 1, 0], sample_weight=[1, 1, 1, 3])
+    0.5
+    """
+    truth = np.asarray(checks.listing(bags.align(y, "y"), "y"))
+    checks.same_length(bags=bags, y=truth)
+    return float(np.average(model.predict(bags) == truth, weights=checks.bag_weights(bags, sample_weight)))
+
+
 def as_classifier(tags: Any) -> Any:
     """Return scikit-learn's tags of a classifier: folds are stratified, ``scoring="roc_auc"`` and displays work."""
     tags.estimator_type, tags.regressor_tags, tags.classifier_tags = "classifier", None, ClassifierTags()
@@ -155,14 +173,15 @@ class BagRegressor(RegressorMixin, Estimator):
         """Return (n, n_outputs) numbers in the shape that `fit` was given."""
         return answer[:, 0] if self.flat_ else answer
 
-    def score(self, bags: Bags, y: Any) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return R squared, the mean over outputs."""
+    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return R squared, the mean over outputs; bags count as much as their weights, (n_bags,)."""
         self._fitted("n_outputs_")
         bags, truth = check_response(bags, y, least=2)
         if truth.shape[1] != self.n_outputs_:
             raise DataError(f"y has {truth.shape[1]} outputs; the training responses had {self.n_outputs_}.")
-        error = ((truth - self._predict(bags)) ** 2).sum(axis=0)
-        spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+        weights = checks.bag_weights(bags, sample_weight)
+        error = weights @ (truth - self._predict(bags)) ** 2
+        spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
         if (spread == 0).any():
             raise DataError("The responses are all the same, so R squared has no meaning.", hint="score on more bags.")
         return float(np.mean(1.0 - error / spread))

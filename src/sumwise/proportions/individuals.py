@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from sumwise import frames
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.memory import dense
 
 
 class IndividualClassifier(ClassifierMixin, Estimator):
@@ -78,8 +79,7 @@ class IndividualClassifier(ClassifierMixin, Estimator):
             if hasattr(X, "columns") and "feature_names_in_" in vars(model):
                 _same_names(list(X.columns), model.feature_names_in_)
             return X
-        dense = X.toarray() if hasattr(X, "toarray") else X
-        return validate_data(self, dense, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return validate_data(self, dense(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, (n_rows, n_classes)."""
