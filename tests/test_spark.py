@@ -56,6 +56,16 @@ def test_a_remote_of_the_environment_is_refused_by_name(monkeypatch):
         spark.spark_session()
 
 
+def test_counting_takes_a_connect_session_that_is_active(monkeypatch):
+    from pyspark.sql import SparkSession
+
+    session = Connect()
+    monkeypatch.setattr(SparkSession, "getActiveSession", classmethod(lambda cls: session))
+    assert spark.spark_session(connect=True)[0] is session
+    with pytest.raises(DataError, match="Spark Connect session"):
+        spark.spark_session()
+
+
 def test_why_a_session_does_not_start_is_said(monkeypatch):
     from pyspark.sql import SparkSession
 

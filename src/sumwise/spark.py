@@ -22,7 +22,7 @@ PATIENCE = 600.0  # seconds without any executor after which work that had some 
 FAN_IN = 8  # partial results that one task adds up
 
 
-def spark_session(master: str | None = None) -> tuple[Any, Any]:
+def spark_session(master: str | None = None, connect: bool = False) -> tuple[Any, Any]:
     """A Spark session and what to call when done with it: the active session stays, a new one is stopped.
 
     Parameters
@@ -31,6 +31,8 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
         ``"local[2]"``, ``"spark://host:7077"``, ...; default: the active session, else what ``spark-submit``, the
         environment or ``spark-defaults.conf`` give, else ``"local[*]"``. A session on this machine listens on 127.0.0.1
         alone and keeps its files in a temporary folder. No setting that the environment gives is changed.
+    connect : bool, default False
+        Whether a session of Spark Connect will do, as for counting.
 
     Examples
     --------
@@ -42,6 +44,11 @@ def spark_session(master: str | None = None) -> tuple[Any, Any]:
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         pyspark = require("pyspark.sql", extra="spark")
     active = pyspark.SparkSession.getActiveSession()
+    if connect and master is None and active is None and os.environ.get("SPARK_REMOTE"):
+        made = pyspark.SparkSession.builder.getOrCreate()
+        return made, made.stop
+    if active is not None and connect and master is None:
+        return active, lambda: None
     if active is not None:
         context = classic(active).sparkContext
         if master is None or context.master == master:

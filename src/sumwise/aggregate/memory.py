@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sumwise.memory import check_fits
 
 FULL_BYTES = 40  # of a cell that is counted in full: its counter, totals of counts and sums, and the table that is made
-FILLED_BYTES = 96  # of a cell that has anybody: codes, count and sums as the engine sends them, sorted, and as a table
+FILLED_BYTES = 64  # of a cell that has anybody: place, count and sums, sorted, and as a table
 FEWEST_CELLS = 2**25  # of all tables, below which none is counted by its filled cells
 SPARSE_FROM = 4  # cells per row, from which a table is
 

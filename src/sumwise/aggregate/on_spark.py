@@ -78,7 +78,7 @@ class SparkEngine:
         if session is None and hasattr(source, "sparkSession"):
             session = source.sparkSession
         if session is None:
-            session, self._stop = spark_session(master)
+            session, self._stop = spark_session(master, connect=True)
         self.session = session
         self.dialect = replace(SPARK, prefix=f"sumwise_{id(self):x}_")  # a session may have several plans
         self._case = self.session.conf.get("spark.sql.caseSensitive")
