@@ -6,7 +6,7 @@ import pytest
 from sumwise import Margins
 from sumwise.ecological import Goodman
 from sumwise.errors import DataError
-from sumwise.report import export_figures, export_tables, report
+from sumwise.report import Report, export_figures, export_tables, report
 from sumwise.report.exports import Sheet, _sheet_name, latex_text, shown, tables_of
 
 
@@ -23,7 +23,7 @@ def found():
 def test_every_table_has_a_sheet_with_numbers_and_no_formulas(found, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.load_workbook(export_tables(found, tmp_path / "t.xlsx"))
-    assert len(book.sheetnames) == len(list(tables_of(found)))
+    assert len(book.sheetnames) == len({sheet.title for sheet in tables_of(found)})
     cells = [cell for page in book for line in page.iter_rows() for cell in line]
     assert not [cell for cell in cells if cell.data_type == "f"]
     assert any(cell.value == "=1+1" for cell in cells)
@@ -34,14 +34,15 @@ def test_every_table_has_a_sheet_with_numbers_and_no_formulas(found, tmp_path):
 def test_latex_escapes_names_and_repeats_heads(found, tmp_path):
     text = export_tables(found, tmp_path / "t.tex").read_text("utf-8")
     assert r"R\&D\_50\%" in text
-    assert text.count(r"\endhead") == text.count(r"\begin{longtable}") == len(list(tables_of(found)))
+    titles = {sheet.title for sheet in tables_of(found)}
+    assert text.count(r"\endhead") == text.count(r"\begin{longtable}") == len(titles)
     assert latex_text("a\\b{~}^$#") == r"a\textbackslash{}b\{\textasciitilde{}\}\textasciicircum{}\$\#"
 
 
 def test_documents_have_a_table_each_with_a_repeated_head(found, tmp_path):
     docx = pytest.importorskip("docx")
     document = docx.Document(str(export_tables(found, tmp_path / "t.docx")))
-    assert len(document.tables) == len(list(tables_of(found)))
+    assert len(document.tables) == len({sheet.title for sheet in tables_of(found)})
     assert all("tblHeader" in table.rows[0]._tr.xml for table in document.tables)
 
 
@@ -72,3 +73,14 @@ def test_values_read_as_on_the_page_and_sheet_names_are_distinct():
     taken: set[str] = set()
     assert _sheet_name("a/b: " + "c" * 40, taken) != _sheet_name("a/b: " + "c" * 40, taken)
     assert all(len(name) <= 31 for name in taken)
+
+
+def test_a_table_is_written_once_and_probabilities_never_read_as_certainty(tmp_path):
+    columns = [{"name": "group", "kind": "text"}, {"name": "probability", "kind": "chance"}]
+    block = {"kind": "table", "title": "First choice", "columns": columns, "n_rows": 2}
+    block["rows"] = [["a", 1.0], ["b", 0.4]]
+    made = Report({"title": "t", "sections": [{"blocks": [block]}, {"blocks": [dict(block)]}]}, {})
+    text = export_tables(made, tmp_path / "tables.tex").read_text("utf-8")
+    assert text.count("begin{longtable}") == 1
+    assert ">0.99" in text
+    assert "0.40" in text

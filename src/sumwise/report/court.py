@@ -7,7 +7,7 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.report.exports import tables_of
+from sumwise.report.exports import likely, tables_of
 from sumwise.report.html import template_text, templates
 from sumwise.report.rounding import cell
 from sumwise.report.summary import plain, table
@@ -193,7 +193,7 @@ def opinions(pages: Pages, report: Any, model: Any) -> None:
             patterns = ""  # one candidate, or one group: no patterns
         for line in patterns.splitlines():
             pages.say(line)
-    pages.say("Every finding is conditional on the part on assumptions and limits; the bounds beside it are not.")
+    pages.say("Every finding rests on what is stated under assumptions and limits; the bounds beside it do not.")
 
 
 def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
@@ -242,7 +242,7 @@ def results(pages: Pages, report: Any, model: Any, title: str) -> None:
             key = (block["title"], len(block["rows"]))
             if key not in seen:
                 seen.append(key)
-                pages.table(block["title"], *_likely(block))
+                pages.table(block["title"], *likely(block["columns"], block["rows"]))
         else:
             _shown_block(pages, block)
 
@@ -264,18 +264,6 @@ def _polarised(pages: Pages, model: Any, level: float) -> None:
     kept = [c for c in found.columns if c.endswith("interval)") or c in ("group", "candidate of choice", "probability")]
     block = table(found[[*kept, "polarised", "candidate won"]], "")
     pages.table("Polarised voting", block["columns"], block["rows"])
-
-
-def _likely(block: Mapping[str, Any]) -> tuple[list, list]:
-    """Columns and rows of a table, with probabilities that never read as certainty."""
-    from sumwise.ecological import probability_text
-
-    at = [k for k, c in enumerate(block["columns"]) if c["name"] == "probability"]
-    rows = [
-        [probability_text(v) if k in at and isinstance(v, (int, float)) else v for k, v in enumerate(row)]
-        for row in block["rows"]
-    ]
-    return [{**c, "kind": "text"} if k in at else c for k, c in enumerate(block["columns"])], rows
 
 
 def _shown_block(pages: Pages, block: Mapping[str, Any]) -> None:

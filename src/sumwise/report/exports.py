@@ -43,6 +43,30 @@ def tables_of(report: Any) -> Iterator[Sheet]:
                 yield Sheet(found["title"], found["columns"], _all_rows(report, found))
 
 
+def likely(columns: list[dict[str, str]], rows: list[list[Any]]) -> tuple[list, list]:
+    """Columns and rows of a table, with probabilities that never read as certainty."""
+    from sumwise.ecological import probability_text
+
+    at = [k for k, c in enumerate(columns) if c["name"] == "probability"]
+    if not at:
+        return columns, rows
+    said = [
+        [probability_text(v) if k in at and isinstance(v, (int, float)) else v for k, v in enumerate(row)]
+        for row in rows
+    ]
+    return [{**c, "kind": "text"} if k in at else c for k, c in enumerate(columns)], said
+
+
+def _once(report: Any) -> list[Sheet]:
+    """The tables to write: one that stands in two places of a page is written once."""
+    sheets: list[Sheet] = []
+    for sheet in tables_of(report):
+        made = Sheet(sheet.title, *likely(sheet.columns, sheet.rows))
+        if made not in sheets:
+            sheets.append(made)
+    return sheets
+
+
 def _all_rows(report: Any, block: dict[str, Any]) -> list[list[Any]]:
     name = Path(block.get("file") or "").stem
     if len(block["rows"]) == block["n_rows"] or name not in report.frames:
@@ -84,7 +108,7 @@ def export_tables(report: Any, path: Any) -> Path:
         raise DataError(
             f"Tables can't be written as {path.suffix or 'a file without an ending'!r}.", hint=".xlsx, .tex or .docx."
         )
-    sheets = list(tables_of(report))
+    sheets = _once(report)
     if not sheets:
         raise DataError("The report has no tables.", hint="nothing was written.")
     partial = path.with_name(path.name + ".partial")  # an earlier file survives a failure

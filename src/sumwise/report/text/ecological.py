@@ -578,7 +578,8 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         "lines are the bounds of that group's share in the unit."
     )
     kinds = {"group share": "share", "outcome share": "share", "people": "count"}
-    summary.add("certainty", figure("unit_scatter", numbers, caption, table(frame, "Units", kinds)))
+    title = f"Units: {m.row_names[r]} (group) and {m.col_names[c]} (outcome)"
+    summary.add("certainty", figure("unit_scatter", numbers, caption, table(frame, title, kinds)))
 
 
 def _maps(context: Context, summary: Summary) -> None:
