@@ -76,7 +76,7 @@ class MapFrame:
         length = power * max(k for k in NICE if k * power <= aim)
         y = low[1] - 1.6 * room[1]
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
-        place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "small"}
+        place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
         self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
 
 

@@ -45,7 +45,7 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     when = np.tile(np.arange(steps - 1), n)
     drawn = ax.add_collection(LineCollection(list(pieces), array=when, cmap="cividis", linewidths=1.6, zorder=2))
     ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
-    bar = ax.figure.colorbar(drawn, ax=ax, label="time", shrink=0.7)
+    bar = ax.figure.colorbar(drawn, ax=ax, label=numbers.get("time_name", "time"), shrink=0.7)
     times = [str(t) for t in numbers["times"]]
     ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, 5)).round().astype(int))
     bar.set_ticks(ticks.tolist(), labels=[times[k] for k in ticks])

@@ -24,7 +24,7 @@ FAMILIES = {
     "privacy": "Privacy",
 }
 
-FEW_PICTURES = 15  # are drawn before anybody would ask how long it takes
+FEW_PICTURES = 4  # are drawn before anybody would ask how long it takes
 MOST_TWICE = 24  # frames of a figure that are drawn for desktops and for phones
 
 

@@ -221,7 +221,7 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    numbers |= {"title": f"{n} routes, {_all_times(context)}", **_drawn(context)}
+    numbers |= {"title": f"{n} routes, {_all_times(context)}", "time_name": context.time_name, **_drawn(context)}
     return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
 
