@@ -258,7 +258,8 @@ def summary(lines: list[dict]) -> list[dict]:
 def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
-    draws = [line | {"data": line["data"].removesuffix("-8 named")} for line in draws]
+    kept = ("data", "way", "epsilon", "draw", *BETTER, "cpu_s")
+    draws = [{k: line[k] for k in kept} | {"data": line["data"].removesuffix("-8 named")} for line in draws]
     out: dict = {}
     for row in summary(draws):
         by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
