@@ -92,7 +92,8 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
     if found:
         frame = pd.concat(found, ignore_index=True)
         for group, part in frame.groupby("group", sort=False):
-            times = {verdict: int((part["polarised"] == verdict).sum()) for verdict in ("yes", "no", "undetermined")}
+            verdicts = part["polarised"].tolist()
+            times = {verdict: verdicts.count(verdict) for verdict in ("yes", "no", "undetermined")}
             open_ = f", and whether it was is undetermined in {times['undetermined']}" if times["undetermined"] else ""
             pages.say(
                 f"{group}: voting was polarised in {times['yes']} of {len(part)} contests and not polarised in "
