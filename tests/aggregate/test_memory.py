@@ -20,7 +20,7 @@ def test_what_does_not_fit_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr("sumwise.memory.available_bytes", lambda: 2**30)
     memory.check_memory([(0, 1)], [200_000, 100_000], ["site", "user"], 400_000)
     with pytest.raises(
-        DataError, match=r"37.3 GiB of memory, and 1.0 GiB are free. .*'site' x 'user': 1,000,000,000 cells"
+        DataError, match=r"37.4 GiB of memory, and 1.0 GiB are free. .*'site' x 'user': 1,000,000,000 cells"
     ):
         memory.check_memory([(0, 1)], [100_000, 10_000], ["site", "user"], 400_000_000)
     rows = {"a": np.arange(9), "b": np.arange(9)}

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from sumwise.memory import check_fits
 
 FULL_BYTES = 40  # of a cell that is counted in full: its counter, totals of counts and sums, and the table that is made
-FILLED_BYTES = 64  # of a cell that has anybody: place, count and sums, sorted, and as a table
+FILLED_BYTES = 60  # of a cell that has anybody: place, count and sums, sorted, and as a table
+TABLE_BYTES = 20_000  # of a table beside its cells
+READ_BYTES, READ_MOST = 8, 2**27  # of a value while rows are read, and of all that are held at once
 FEWEST_CELLS = 2**25  # of all tables, below which none is counted by its filled cells
 SPARSE_FROM = 4  # cells per row, from which a table is
 
@@ -39,8 +41,9 @@ def check_memory(
     needed = [FILLED_BYTES * min(c, n_rows) if s else FULL_BYTES * c * parts for c, s in zip(cells, sparse)]
     largest = max(range(len(needed)), key=needed.__getitem__)
     table = " x ".join(repr(names[a]) for a in subsets[largest])
+    reading = min(READ_BYTES * n_rows * len(sizes), READ_MOST)
     check_fits(
-        sum(needed),
+        sum(needed) + TABLE_BYTES * len(subsets) + reading,
         f"Counting the {len(subsets):,} tables",
         f"the table over {table}: {cells[largest]:,} cells",
         "merge rare levels, or hash levels or crosses into fewer cells, with an Encoding; or count fewer tables.",

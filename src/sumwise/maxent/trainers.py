@@ -40,6 +40,7 @@ HALF = 0.5  # of theta comes from training at most, where tables have noise
 FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
+BASE = 40 * 2**20  # bytes of chains and scores, whatever the tables
 ARRAYS, PER_SCORE = (
     54,
     42,
@@ -178,7 +179,7 @@ def check_memory(tables: Tables, sparse: bool) -> None:
     n_classes = len(tables.classes or ())
     largest = max(range(len(cells)), key=cells.__getitem__)
     check_fits(
-        8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes)),
+        BASE + 8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes)),
         "Training",
         f"the table over {title(list(tables)[largest].attributes)}: {cells[largest]:,} cells",
         "count it by its filled cells (SparseTable) for engine='gibbs', or merge_levels.",
