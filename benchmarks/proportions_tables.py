@@ -82,17 +82,21 @@ def coverage(record):
 
 
 def bundled(record):
-    """AUC of every method on scikit-learn's own data, and the paired gain."""
-    rows = []
+    """AUC and log-loss of every method on scikit-learn's own data, and the paired gain."""
+    out = []
     names = {m: NAMES.get(m, m) for m in ("cardinality", "proportion loss", "central limit", "mean embedding")}
-    for cell in record["cells"]:
-        scores = {m: np.array(v) for m, v in cell["scores"].items()}
-        others = {m: v.mean() for m, v in scores.items() if m not in ("cardinality", "oracle")}
-        gap = scores["cardinality"] - scores[max(others, key=lambda m, others=others: others[m])]
-        setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
-        means = [shown(scores[m].mean()) if m in scores else "" for m in (*names, "oracle")]
-        rows.append([setting, *means, f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"])
-    return markdown(["test AUC", *names.values(), "labels of rows", "gain"], rows)
+    for title, which, better in (("AUC", "scores", 1.0), ("log-loss", "losses", -1.0)):
+        rows = []
+        for cell in record["cells"]:
+            scores = {m: np.array(v) for m, v in cell[which].items()}
+            others = {m: better * v.mean() for m, v in scores.items() if m not in ("cardinality", "oracle")}
+            best = max(others, key=lambda m, others=others: others[m])
+            gap = better * (scores["cardinality"] - scores[best])
+            setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
+            means = [shown(scores[m].mean()) if m in scores else "" for m in (*names, "oracle")]
+            rows.append([setting, *means, f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"])
+        out.append(markdown([f"test {title}", *names.values(), "labels of rows", "gain"], rows))
+    return "\n\n".join(out)
 
 
 def heuristics(record):

@@ -28,5 +28,7 @@ def test_every_cell_rests_on_ten_draws_or_more(tables):
 
     few = json.loads((tables.RESULTS / "proportions_few_bags.json").read_text())
     assert all(len(v) >= 20 for cell in few["cells"] for v in cell["scores"].values())
+    bundled = json.loads((tables.RESULTS / "proportions_bundled.json").read_text())
+    assert all(len(v) >= 20 for c in bundled["cells"] for part in ("scores", "losses") for v in c[part].values())
     sums = json.loads((tables.RESULTS / "proportions_sums.json").read_text())
     assert all(len(found["scores"]) >= 10 for found in sums["sets"].values())

@@ -14,9 +14,9 @@ from sumwise.proportions.linear import LinearProblem, Solution, maximise
 STEPS = 10.0 ** np.arange(-4.0, 4.01, 0.5)  # times the reference penalty
 MIDDLE = 8
 # The step at which cross-validation begins: logits then vary as those of the standard logistic distribution, whose
-# variance is 3.29, so that probabilities are about uniform before any bag is seen. Ten draws each of 31 settings that
+# variance is 3.29, so that probabilities are about uniform before any bag is seen. Ten draws each of 34 settings that
 # no table reports (benchmarks/results/proportions_penalty_starts.json): beginning at the reference costs .003 in AUC
-# and .008 in log-loss over all, most of it where features predict well.
+# and .009 in log-loss over all, most of it where features predict well.
 FIRST = MIDDLE - 1
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
 MOST_FITS = 8  # penalties tried, those for evidence included; three are left to compare neighbours
