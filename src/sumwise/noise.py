@@ -85,7 +85,7 @@ class Noise(ABC):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
-        errors = []
+        errors: list[str] = []
         for true in (10.0, 100.0, 1000.0):
             sd = np.sqrt(self.variance(true))
             low, high = (f"{value:.3g}" for value in (np.min(sd), np.max(sd)))
