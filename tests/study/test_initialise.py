@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 from study_cases import flocks, people, votes
+from sumwise.ecological import Bounds
 from sumwise.errors import DataError
+from sumwise.study.families import study_of
 from sumwise.study.fitting import fit_problem
 from sumwise.study.initialise import suggest_problem, write_problem
+from sumwise.study.problem import Problem
 
 
 def test_problem_is_written_beside_the_data_and_fits(tmp_path):
@@ -141,3 +144,45 @@ def test_places_without_counts_are_named_and_not_used(tmp_path):
     frame.drop(columns=["x", "y"]).to_csv(tmp_path / "counts.csv", index=False)
     found = suggest_problem([tmp_path / "counts.csv", tmp_path / "sites.csv"], tmp_path / "p.toml")
     assert found.read[0]["remarks"] == [f"1 of {len(sites)} places of sites.csv have no counts and are not used."]
+
+
+def made_up(seed):
+    """A file of one row per unit with some of what people do to such files, drawn by a seed."""
+    rng = np.random.default_rng(seed)
+    n, g, o = 12, int(rng.integers(1, 4)), int(rng.integers(2, 5))
+    cells = rng.integers(0, 80, (n, max(g, 2), o))
+    groups = dict(zip(rng.permutation(["white", "black", "hispanic", "men", "x", "old"])[:g], cells.sum(axis=2).T))
+    outcomes = dict(
+        zip(rng.permutation(["dem", "rep", "Lee", "novote", "C1", "yes", "other"])[:o], cells.sum(axis=1).T)
+    )
+    total = {"total": cells.sum(axis=(1, 2))} if rng.random() < 0.6 else {}
+    sides = [list(total.items()), list(groups.items()), list(outcomes.items())]
+    columns = dict(item for k in rng.permutation(3) for item in sides[k])
+    frame = pd.DataFrame(columns).astype(float)
+    if rng.random() < 0.4:
+        digits, whole = int(rng.integers(1, 5)), float(rng.choice([1, 100]))
+        shares = [c for c in frame if c != "total"]
+        frame[shares] = (whole * frame[shares].div(np.maximum(cells.sum(axis=(1, 2)), 1), axis=0)).round(digits)
+    if rng.random() < 0.3:
+        frame.iloc[int(rng.integers(n)), int(rng.integers(frame.shape[1]))] = rng.choice([np.nan, -1.0, 1e6])
+    if rng.random() < 0.7:
+        frame.insert(0, "precinct", [f"P{k}" for k in range(n)])
+    if rng.random() < 0.3:
+        frame = pd.concat([frame, frame.sum(numeric_only=True).to_frame().T.assign(precinct="Total")])
+    return frame.sample(frac=1, axis=1, random_state=seed) if rng.random() < 0.3 else frame
+
+
+def test_fit_accepts_whatever_init_writes(tmp_path):
+    written = 0
+    for seed in range(24):
+        made_up(seed).to_csv(tmp_path / "a.csv", index=False)
+        try:
+            found = suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml", replace=True)
+        except DataError:
+            continue  # it names its cause, as the corpus checks
+        study = study_of(Problem.from_file(found.write()))
+        study.read()
+        study.fit(Bounds().fit(study.margins))
+        assert (study.model.lower_bound_ <= study.model.upper_bound_ + 1e-9).all(), seed
+        written += 1
+    assert written >= 8
