@@ -648,6 +648,7 @@ def _finished(reading: Reading) -> Guess:
         if c.missing == profile.n_rows and (words.like_group(c) or words.like_outcome(c) or is_total(c))
     ]
     reading.comments["columns", "groups"] = "who they are; swap with outcomes if it is the other way round"
+    reading.ask += _perhaps_in_the_rest(reading)
     left = _left_out(reading)
     score = _score(sides)
     if sides.groups.kind != "count":
@@ -670,6 +671,20 @@ def _finished(reading: Reading) -> Guess:
         keep=reading.keep,
         refusal=reading.refusal,
     )
+
+
+def _perhaps_in_the_rest(reading: Reading) -> list[str]:
+    """Words on columns that aren't used where a rest is made: they may be some of it."""
+    made = [reading.columns, *reading.contests]
+    rests = [c[key] for key in ("rest_group", "rest_outcome") for c in made if key in c]
+    named = [name for name in reading.sides.unused if not is_total(reading.profile[name])]
+    named = [name for name in named if not words.called(reading.profile[name], (*words.UNITS, *words.PLACES))]
+    if not rests or not named:
+        return []
+    return [
+        f"{', '.join(named[:6])}{', ...' if named[6:] else ''} are not used; if they belong to a side, name them in "
+        f"groups or outcomes: they are part of {' or '.join(map(repr, dict.fromkeys(rests)))} now."
+    ]
 
 
 def _same_candidate(side: Side) -> list[str]:
