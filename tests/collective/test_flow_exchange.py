@@ -82,6 +82,8 @@ def test_geopandas_in_and_out(flow):
         np.testing.assert_allclose(places.area, 111.195**2 * np.cos(np.radians(40.5)), rtol=0.01)
     with pytest.raises(DataError, match="coordinate reference system"):
         Places.from_geopandas(pd.DataFrame({"tile_ID": ["s"]}), "tile_ID")
+    with pytest.raises(DataError, match="There is no column 'tile'"):
+        Places.from_geopandas(tiles, "tile")
 
 
 def test_xarray_and_netcdf_in_and_out(flow, tmp_path):
@@ -106,9 +108,11 @@ def test_a_grid_of_an_array_is_read_without_its_empty_cells():
     assert model.places_.names == (0, 1, 2, 3, 4)
     assert model.places_.positions[3].tolist() == [5.0, 41.0]
     assert model.counts_[1].tolist() == [7.0, 8.0, 9.0, 10.0, 11.0]
+    one = grid.to_dataset(name="n")
+    assert FlowModel(movement=NEAR).fit(one, time="week").n_ == model.n_
     with pytest.raises(DataError, match="several variables"):
-        FlowModel(movement=NEAR).fit(grid.to_dataset(name="n"), time="week")
-    with pytest.raises(DataError, match="has dimensions"):
+        FlowModel(movement=NEAR).fit(one.assign(more=grid), time="week")
+    with pytest.raises(DataError, match=r"has dimensions.*time='week'"):
         FlowModel(movement=NEAR).fit(grid, time="month")
     with pytest.raises(DataError, match="call them lon and lat"):
         FlowModel(movement=NEAR).fit(grid.rename(lat="row", lon="column"), time="week")

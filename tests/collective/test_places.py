@@ -67,6 +67,16 @@ def test_projected_coordinates_and_hexagons_need_the_extra():
     h3 = pytest.importorskip("h3")
     cells = [h3.latlng_to_cell(40.7, -74.0, 5), h3.latlng_to_cell(41.7, -74.0, 5)]
     assert Places.from_hexagons(cells).distance(*cells) == pytest.approx(111, abs=15)
+    numbers = [int(c, 16) for c in cells]
+    assert Places.from_hexagons(numbers).names == tuple(numbers)
+    with pytest.raises(DataError, match="1 of 3 hexagons are no cells of H3. First: 'zzz'"):
+        Places.from_hexagons([*cells, "zzz"])
+
+
+def test_features_without_a_shape_are_refused():
+    shapes = {"features": [{"properties": {"id": "a"}, "geometry": None}]}
+    with pytest.raises(DataError, match="1 features have no geometry. First: 'a'"):
+        Places.from_geojson(shapes, "id")
 
 
 @pytest.mark.parametrize(

@@ -308,10 +308,14 @@ def _from_xarray(data: Any, places: Places | None, columns: Columns) -> tuple[An
     """A frame and the places of an `xarray.DataArray` of time and place, or of time and a grid (lat, lon or y, x)."""
     from sumwise.collective.flow_exchange import places_of_array
 
+    if not hasattr(data, "to_series") and len(data.data_vars) == 1:
+        data = next(iter(data.data_vars.values()))
     if not hasattr(data, "to_series"):
         raise DataError("The xarray object holds several variables.", hint="give one of them: data['abundance'].")
     if columns.time not in data.dims:
-        raise DataError(f"The array has dimensions {tuple(data.dims)}.", hint=f"time={data.dims[0]!r}?")
+        grid = ("lon", "longitude", "lat", "latitude", "x", "y", "place")
+        likely = next((d for d in data.dims if str(d).lower() not in grid), data.dims[0])
+        raise DataError(f"The array has dimensions {tuple(data.dims)}.", hint=f"fit(..., time={likely!r})?")
     stacked, found = places_of_array(data, columns.time)
     frame = stacked.rename("count").to_series().rename_axis(["time", "place"]).reset_index()
     made = Columns(effort=columns.effort, mask=columns.mask)

@@ -376,7 +376,13 @@ class FlowModel(FlowExchange):
         out = []
         if given is None:
             return out
-        for (a, b), (counts, noise) in checks.mapping(given, "moves").items():
+        for key, held in checks.mapping(given, "moves").items():
+            if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in (key, held)):
+                raise DataError(
+                    f"moves has {key!r}, which is no pair of times with a table and its noise.",
+                    hint="give {(first time, next time): (table, noise)}.",
+                )
+            (a, b), (counts, noise) = key, held
             first, second = self._time(a), self._time(b)
             if second != first + 1:
                 raise DataError(f"Moves are given from {a!r} to {b!r}, which don't follow each other.")

@@ -174,6 +174,11 @@ class Places:
         names = [f.get("properties", {}).get(name) for f in features]
         if None in names:
             raise DataError(f"Feature {names.index(None)} has no property {name!r}.")
+        shapeless = [called for called, f in zip(names, features) if not f.get("geometry")]
+        if shapeless:
+            raise DataError(
+                f"{len(shapeless)} features have no geometry. First: {shapeless[0]!r}.", hint="leave them out."
+            )
         centres, areas = zip(*(centroid_and_area(f["geometry"]) for f in features))
         lon, lat = np.array(centres).T
         area = None if min(areas) <= 0 else np.array(areas) * np.cos(np.radians(lat)) * (np.pi * EARTH / 180) ** 2
@@ -190,6 +195,8 @@ class Places:
                 "The frame has no geometry with a coordinate reference system.",
                 hint="give a GeoDataFrame, and set_crs(...) where it has none.",
             )
+        if name not in frame:
+            raise DataError(f"There is no column {name!r}.", hint=f"columns are {', '.join(map(repr, frame.columns))}.")
         shapes = json.loads(frame[[name, frame.geometry.name]].to_crs("EPSG:4326").to_json())
         for feature, given in zip(shapes["features"], frame[name].tolist()):
             feature["properties"][name] = given
@@ -203,11 +210,16 @@ class Places:
         return cls(lon=lon, lat=lat, **options)
 
     @classmethod
-    def from_hexagons(cls, cells: Sequence[str], **options: Any) -> Places:
-        """Return H3 hexagons by their ids (needs the extra ``geo``: h3)."""
+    def from_hexagons(cls, cells: Sequence[Any], **options: Any) -> Places:
+        """Return H3 hexagons by their ids, texts or numbers (needs the extra ``geo``: h3)."""
         h3 = require("h3")
-        lat, lon = np.array([h3.cell_to_latlng(c) for c in cells]).T
-        area = [h3.cell_area(c, unit="km^2") for c in cells]
+        ids = [c if isinstance(c, str) else h3.int_to_str(int(c)) for c in cells]
+        bad = [c for c, i in zip(cells, ids) if not h3.is_valid_cell(i)]
+        if bad or not ids:
+            first = f" First: {bad[0]!r}." if bad else ""
+            raise DataError(f"{len(bad)} of {len(ids)} hexagons are no cells of H3.{first}", hint="give ids of cells.")
+        lat, lon = np.array([h3.cell_to_latlng(c) for c in ids]).T
+        area = [h3.cell_area(c, unit="km^2") for c in ids]
         return cls(lon=lon, lat=lat, names=list(cells), area=area, **options)
 
     # --- what they have

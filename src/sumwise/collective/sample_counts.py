@@ -229,7 +229,8 @@ def _refuse_stuck(seen: Observed, walk: Walk, runs: list[_Run], most: int) -> No
             raise DataError(
                 f"The exact counts of {path[0][0]!r} and {path[-1][1]!r} allow tables of moves that the sampler can't "
                 f"reach: more than {most} individuals would have to move at once.",
-                hint="use method='cycles', state a small Gaussian noise, or allow more moves in the potentials.",
+                hint=("use method='cycles', or " if most == 1 else "")
+                + "state a small Gaussian noise, or allow more moves in the potentials.",
             )
 
 
