@@ -84,3 +84,12 @@ def test_bad_features_are_refused(options, told):
 def test_features_that_do_not_fit_the_data_are_refused(features, told):
     with pytest.raises(SumwiseError, match=told):
         LogLinear(features).check(read_realisations(SEASON.tables))
+
+
+def test_learned_chances_of_the_first_week_sum_to_one_and_weights_stay():
+    data, weights = read_realisations(SEASON.tables), [0.5, 1.0, 1.0, 1.0]
+    theta = LogLinear(SEASON.features).normalised(np.array([*weights, *np.arange(9.0)]), data)
+    assert theta[:4].tolist() == weights
+    assert np.exp(theta[4:]).sum() == pytest.approx(1.0)
+    given = LogLinear(SEASON.features, start=SEASON.log_potentials["t0"])
+    assert given.normalised(theta[:4], data).tolist() == weights

@@ -317,6 +317,7 @@ class _Runs:
             wanted = self.kind.first(self.data, None).shape
             if theta.shape != wanted:
                 raise DataError(f"start has {len(theta)} parameters; the model has {wanted[0]}.")
+            theta = self.kind.normalised(theta, self.data)
         if theta is None:
             plain = number == 0 and isinstance(self.kind, LogLinear)
             theta = self.kind.first(self.data, None if plain else self.rng)

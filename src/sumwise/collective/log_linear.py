@@ -139,8 +139,11 @@ class LogLinear:
         return np.concatenate([weights, np.log(begin / begin.sum())])
 
     def normalised(self, theta: np.ndarray, _data: Realisations) -> np.ndarray:
-        """Weights as they are."""
-        return theta
+        """Weights as they are; chances of the first week's cells that sum to one, where they are learned."""
+        if self.start is not None:
+            return theta
+        weights, first = np.split(theta, [self.n_weights])
+        return np.concatenate([weights, first - np.logaddexp.reduce(first)])
 
     def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The gradient of F in the weights, at tables that are most likely under `theta`."""
