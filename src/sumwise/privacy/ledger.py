@@ -122,7 +122,7 @@ def fingerprint(tables: Tables) -> str:
 
 def rows_fingerprint(frame: pd.DataFrame) -> str:
     """A name for rows: the same for copies, in whatever order. It belongs with the rows, never with a release."""
-    from pandas.util import hash_pandas_object
+    from pandas.core.util.hashing import hash_pandas_object
 
     digest = hashlib.sha256(json.dumps([str(c) for c in sorted(frame.columns)]).encode())
     keys = hash_pandas_object(frame[sorted(frame.columns)].astype(str), index=False).to_numpy()
