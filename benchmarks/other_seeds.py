@@ -59,7 +59,7 @@ def exact():
     """Figure 2.3: error against the mode and the mean of enumeration."""
     cgm_figures.SEEDS = SEEDS
     old, new = stored("cgm_figures.json", "exact/rows"), [cgm_figures.flat(r) for r in cgm_figures.exact()]
-    for n, name in ((5, "from mode"), (7, "from mode"), (7, "from mean")):
+    for n, name in ((3, "from mode"), (5, "from mode"), (7, "from mode"), (7, "from mean")):
         pair = [(r[name], r[f"{name} error"]) for r in (row(old, n=n), row(new, n=n))]
         yield beside(f"Figure 2.3, M = {n}, {name}", *pair)
 
@@ -108,7 +108,12 @@ def process():
 def accuracy():
     """Figure 3.5: other training sets."""
     old = stored("election_study.json", "accuracy")
-    for task, method in (("SEX", "mean-emb"), ("DPHY", "cardinality")):
+    for task, method in (
+        ("SEX", "mean-emb"),
+        ("SEX", "cardinality"),
+        ("DPHY", "cardinality"),
+        ("education", "mean-emb"),
+    ):
         (new,) = election_study.accuracy(10, task, [10], [method], first=FIRST, write=False)
         was = row(old, hidden=task, bag=10, method=method)
         yield beside(
