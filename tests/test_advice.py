@@ -112,7 +112,7 @@ def test_weighted_bags_scale_totals():
 
 
 def test_counts_that_are_none_are_refused():
-    with pytest.raises(DataError, match="no class counts"):
+    with pytest.raises(DataError, match="not class counts"):
         advise((bags_of(4), [0.5, 1.0, 2.0, 3.0]), "individuals")
 
 

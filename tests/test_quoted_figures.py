@@ -69,7 +69,7 @@ def plain_numbers() -> dict[str, list[str]]:
 def pages() -> list[Path]:
     """The README and every page of the documentation."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [p for p in found if "_build" not in p.parts]
+    return [p for p in found if not {"_build", "generated"} & set(p.parts)]
 
 
 def value_of(file: str, path: str) -> Any:

@@ -40,7 +40,7 @@ def test_result_has_all_files_and_runs_again_to_the_same_bytes(tmp_path):
     fit_problem(path, tmp_path / "two")
     for name in SAME:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
-    estimates = pd.read_csv(tmp_path / "one" / "estimates.csv")
+    estimates = pd.read_csv(tmp_path / "one" / "estimates.csv", dtype={"share": str}).astype({"share": float})
     assert estimates["share"].tolist() == pd.read_parquet(tmp_path / "one" / "estimates.parquet")["share"].tolist()
     assert load(tmp_path / "one" / "model.sumwise").shares_.ravel().tolist() == estimates["share"].tolist()
     provenance = json.loads((tmp_path / "one" / "provenance.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -113,7 +114,9 @@ class _Run:
         parts = data.matrix.tocoo()
         index = torch.as_tensor(np.stack([parts.row, parts.col]).astype(np.int64))
         entries = torch.as_tensor(parts.data, dtype=torch.float32)
-        self.matrix = torch.sparse_coo_tensor(index, entries, parts.shape, check_invariants=True).coalesce()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")  # of torch 2.11, once
+            self.matrix = torch.sparse_coo_tensor(index, entries, parts.shape, check_invariants=True).coalesce()
         self.totals = torch.as_tensor(data.totals, dtype=torch.float32)
         self.weights = [self._weights(variance, line, mask) for line, mask in zip(lines, masks)]
         generator = torch.Generator().manual_seed(int(rng.integers(2**31)))

@@ -18,11 +18,24 @@ TOGETHER = (
 
 
 class ContestResult(NamedTuple):
-    """A contest's report, fitted estimator and provenance."""
+    """A contest's report, fitted estimator and provenance.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.ecological import Bounds
+    >>> from sumwise.report import ContestResult, report
+    >>> margins = synthetic.precincts(40, random_state=0).margins
+    >>> ContestResult(report(Bounds().fit(margins), margins)).provenance is None
+    True
+    """
 
     report: Any
     model: Any = None
     provenance: Mapping[str, Any] | None = None
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
 
 def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[str, Any] | None = None) -> str:
