@@ -58,7 +58,7 @@ def calibrated_rows(
     >>> rows = np.array([[20.0, 80.0], [50.0, 50.0], [80.0, 20.0]])
     >>> done = calibrated_rows(rows, np.full((3, 2), 10.0), np.ones(3))
     >>> done.rows.round(1).tolist()
-    [[22.1, 77.9], [50.0, 50.0], [77.9, 22.1]]
+    [[23.4, 76.6], [50.0, 50.0], [76.6, 23.4]]
     """
     totals = rows.sum(axis=1)
     live = (totals > 0) & (weight > 0)
