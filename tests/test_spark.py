@@ -105,6 +105,7 @@ class Status:
 
     def __init__(self):
         self.sparkContext = self
+        self.applicationId = f"app-{id(self)}"
         self.master = "spark://127.0.0.1:7077"
         self._jsc = self
 
@@ -172,6 +173,15 @@ def test_work_whose_executors_are_all_lost_is_given_up_and_cancelled_alone():
     assert len(said) == 5
     assert "lost while they should sample, and none came back in 300 s" in str(watch.given_up)
     assert status.cancelled == watch.tag
+
+
+def test_executors_that_were_lost_before_the_watch_are_known_of():
+    status = Status()
+    status.size = lambda: 3
+    looks(status, 2)
+    del status.size
+    assert len(looks(status, 100)) == 5
+    assert hasattr(status, "cancelled")
 
 
 def test_executors_that_have_not_come_yet_are_waited_for():

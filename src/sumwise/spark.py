@@ -19,6 +19,7 @@ from sumwise.extras import require
 QUIET = 60.0  # seconds without a finished task after which a warning is issued
 LOOK = 10.0  # seconds between looks; two in a row that find no executor are enough for a warning
 PATIENCE = 600.0  # seconds without any executor after which work that had some is given up
+HAD_EXECUTORS: set[str] = set()  # applications that had any
 FAN_IN = 8  # partial results that one task adds up
 
 
@@ -206,14 +207,14 @@ class Standstill:
         self.session, self.what, self.seconds, self.look = session, what, seconds, look
         self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
         self.given_up: DataError | None = None
-        self.tag, self._had = f"sumwise-{id(self):x}", False
+        self.tag = f"sumwise-{id(self):x}"
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Standstill:
         if self.session is not None:
             with suppress(Exception):  # as below
-                self._had = self._executors() > 0
+                self._known()
             self._tagged("addJobTag")
             self._thread.start()
         return self
@@ -235,9 +236,8 @@ class Standstill:
             try:
                 now = self._finished()
                 still = still + 1 if now == last and now else 0
-                n = self._executors()
-                self._had = self._had or n > 0
-                if self._had and n == 0 and still * self.look >= self._patience():
+                n = self._known()
+                if n == 0 and self._application() in HAD_EXECUTORS and still * self.look >= self._patience():
                     self._give_up(still * self.look)
                     return
             except Exception:  # the context is gone, which the thread that works reports itself
@@ -271,6 +271,16 @@ class Standstill:
         tracker = self.session.sparkContext.statusTracker()
         stages = ((i, tracker.getStageInfo(i)) for i in tracker.getActiveStageIds())
         return tuple(sorted((i, info.numCompletedTasks) for i, info in stages if info is not None))
+
+    def _application(self) -> str:
+        return self.session.sparkContext.applicationId
+
+    def _known(self) -> int:
+        """How many executors are alive; that there were some is remembered, as they may be lost between two watches."""
+        n = self._executors()
+        if n > 0:
+            HAD_EXECUTORS.add(self._application())
+        return n
 
     def _executors(self) -> int:
         context = self.session.sparkContext
