@@ -1,5 +1,6 @@
 """Spark's session and its failures; the engines that use it have tests of their own."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -100,12 +101,15 @@ def test_the_master_of_the_environment_is_kept(tmp_path):
     assert "SUM 4950" in done.stdout
 
 
+APPLICATIONS = itertools.count()
+
+
 class Status:
     """A session whose one stage doesn't move."""
 
     def __init__(self):
         self.sparkContext = self
-        self.applicationId = f"app-{id(self)}"
+        self.applicationId = f"app-{next(APPLICATIONS)}"
         self.master = "spark://127.0.0.1:7077"
         self._jsc = self
 
