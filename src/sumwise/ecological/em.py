@@ -421,9 +421,10 @@ class EcologicalEM(EcologicalEstimator):
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
         part = data.some(np.flatnonzero(order == 0)[:ENOUGH], as_all=True) if many else data
         variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
-        self.error_parts_ = {"chance": chance, "choice of method": np.abs(variants[0] - variants[1])}
+        choice = np.abs(variants[0] - variants[1])
+        self.error_parts_ = {"chance": chance, "choice of method": choice}
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
-        error = calibrated_sd(self.shares_, *self.error_parts_.values(), group if self.calibrated else None)
+        error = calibrated_sd(self.shares_, chance, choice, group if self.calibrated else None)
         self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
         if self.unconverged_refits_:
             warnings.warn(
