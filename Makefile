@@ -46,7 +46,7 @@ demo: $(VENV)/.core  ## one small story per family, on generated data with known
 	$(BIN)/sumwise demo
 
 test: $(VENV)/.dev  ## the tests; those that start processes, draw the gallery or run pages are in `make check`
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --no-loadscope-reorder -m "not long and not check" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not check" tests
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments; commands without disk, memory, permission, or in a bare container
 	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/cli/test_container.py tests/app/test_jobs.py
@@ -55,7 +55,7 @@ long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: 
 	SUMWISE_EXAMPLES=300 $(BIN)/python -m pytest -q -m "long or hypothesis" tests
 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --no-loadscope-reorder -m "not spark and not slow and not long and not check" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow and not long and not check" tests
 
 check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstrings and pages run, pages are built without a warning
 	$(BIN)/ruff check .

@@ -54,6 +54,10 @@ CHECKED = {
     "test_reproducible.py",
 }
 
+# One worker runs these files: each other one would start Java again.
+SPARK = ["aggregate/test_on_spark.py", "aggregate/test_rows_to_tables.py", "aggregate/test_contributions.py"]
+SPARK += ["maxent/test_on_spark.py", "proportions/test_on_spark.py", "test_spark.py"]
+
 # Half a minute and more each: workers begin with these, so that none is left with a long one at the end.
 LONGEST = ["report/test_model_report.py", "maxent/test_device_training.py", "maxent/kernels/test_gibbs_device.py"]
 LONGEST += ["corpus/test_corpus.py", "test_edge_fits.py", "test_contract.py", "collective/test_em.py"]
@@ -77,9 +81,8 @@ def pytest_ignore_collect(collection_path, config):
     return left_out or None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Mark what `make quick` leaves out; a worker runs whole files, and one of them all that needs Spark."""
+def pytest_collection_modifyitems(items):
+    """Mark what `make quick` leaves out; a worker begins with what takes longest."""
     for item in items:
         place = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
         if place is None:
@@ -90,12 +93,24 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.core)
         if place.as_posix() in CHECKED:
             item.add_marker(pytest.mark.check)
-    if getattr(config.option, "loadgroup", False):  # in a worker, by --dist loadgroup
-        ranks = {HERE / name: rank for rank, name in enumerate(LONGEST, start=1)}
-        on_spark = {item for item in items if item.get_closest_marker("spark")}
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group("spark" if item in on_spark else str(item.path)))
-        items.sort(key=lambda item: 0 if item in on_spark else ranks.get(item.path, len(ranks) + 1))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        ranks = {HERE / name: rank for rank, name in enumerate([*SPARK, *LONGEST])}
+        items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With --dist loadfile a worker runs whole files, and one of them all files that start Spark."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.split("::", 1)[0]
+            return "spark" if file.removeprefix("tests/") in SPARK else file
+
+    return Files(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
