@@ -109,8 +109,10 @@ def one_line(fit: Callable) -> Callable:
 
     @functools.wraps(fit)
     def fitted(self: Any, *given: Any, **options: Any) -> Any:
-        with in_one_line(type(self).__name__):
+        try:
             return fit(self, *given, **options)
+        except MemoryError as error:
+            raise _ran_out(type(self).__name__, error) from error
 
     return fitted
 
@@ -130,12 +132,14 @@ def in_one_line(what: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        asked = ASKED_FOR.search(str(error))
-        amount = f": {asked[1]} more were asked for" if asked else ""
-        raise DataError(
-            f"{what} ran out of memory{amount}.",
-            hint="give fewer units, rows, levels or features, or use a machine with more memory.",
-        ) from error
+        raise _ran_out(what, error) from error
+
+
+def _ran_out(what: str, error: MemoryError) -> DataError:
+    asked = ASKED_FOR.search(str(error))
+    amount = f": {asked[1]} more were asked for" if asked else ""
+    hint = "give fewer units, rows, levels or features, or use a machine with more memory."
+    return DataError(f"{what} ran out of memory{amount}.", hint=hint)
 
 
 def at_caller(stacklevel: int) -> int:

@@ -113,7 +113,7 @@ def meaning_of(family: str, method: str) -> str:
     --------
     >>> from sumwise.app.reading import meaning_of
     >>> meaning_of("ecological", "Bounds")
-    'What the totals alone imply for each cell, without a model (Duncan and Davis 1953).'
+    'The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.'
     """
     first = re.compile(rf'^class {re.escape(method)}\b[^\n]*:\n    r?"""(.*?)\s*(?:"""|$)', re.MULTILINE)
     sources = (path for path in (resources.files("sumwise") / family).iterdir() if path.name.endswith(".py"))
