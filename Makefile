@@ -65,7 +65,7 @@ check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstr
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile src
-	$(BIN)/python -m pytest -q -n 2 -m "check and not long" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "check and not long" tests
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)

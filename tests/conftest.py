@@ -43,12 +43,15 @@ SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "
 CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
 SLOW_FILES |= CORE_FILES
 
-# What new processes, figures and stories show: `make check` runs these beside the pages.
+# Whole ways from a file to a page, new processes, figures and stories: `make check` runs these beside the pages.
 CHECKED = {
+    "app/test_server.py",
     "cli/test_faults.py",
+    "corpus/test_corpus.py",
     "demo/test_story.py",
     "fuzz/test_corpus.py",
     "kernels/test_compiled.py",
+    "report/test_model_report.py",
     "test_gallery.py",
     "test_light_import.py",
     "test_reproducible.py",
@@ -58,9 +61,14 @@ CHECKED = {
 SPARK = ["aggregate/test_on_spark.py", "aggregate/test_rows_to_tables.py", "aggregate/test_contributions.py"]
 SPARK += ["maxent/test_on_spark.py", "proportions/test_on_spark.py", "test_spark.py"]
 
-# Half a minute and more each: workers begin with these, so that none is left with a long one at the end.
-LONGEST = ["report/test_model_report.py", "maxent/test_device_training.py", "maxent/kernels/test_gibbs_device.py"]
-LONGEST += ["corpus/test_corpus.py", "test_edge_fits.py", "test_contract.py", "collective/test_em.py"]
+# Each group compiles the same kernels: in two workers at once, both would.
+ESTIMATORS = ["test_edge_fits.py", "test_contract.py"]
+SAMPLERS = ["collective/test_em.py", "collective/test_sample_counts.py", "collective/kernels/test_cycle_sampler.py"]
+TOGETHER = (SPARK, ESTIMATORS, SAMPLERS)
+PAGES = "tests/test_documentation.py"  # every page is run alone
+
+# Half a minute and more: workers begin with these, so that none is left with a long one at the end.
+LONGEST = [*ESTIMATORS, *SAMPLERS, "maxent/test_device_training.py", "maxent/kernels/test_gibbs_device.py"]
 
 UNDRAWN = {"cli", "study", "corpus"}
 
@@ -100,7 +108,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With --dist loadfile a worker runs whole files, and one of them all files that start Spark."""
+    """With --dist loadfile a worker runs whole files, and those that stand together."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadScopeScheduling
@@ -108,7 +116,9 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.split("::", 1)[0]
-            return "spark" if file.removeprefix("tests/") in SPARK else file
+            if file == PAGES:
+                return nodeid
+            return next((files[0] for files in TOGETHER if file.removeprefix("tests/") in files), file)
 
     return Files(config, log)
 

@@ -64,11 +64,11 @@ def test_from_a_file_to_a_report(client, tmp_path):
     values = {**found["values"], "method": "Bounds", "title": "<b>Votes</b>"}
     assert "error" not in client.json(f"/api/studies/{name}/problem", "POST", {"values": values})
     assert client.json(f"/api/studies/{name}/run", "POST", {})["status"] in ("queued", "running")
-    for _ in range(6000):
+    for _ in range(1500):
         job = client.json(f"/api/studies/{name}/job")
         if job["status"] not in ("queued", "running"):
             break
-        time.sleep(0.05)
+        time.sleep(0.2)
     assert job["status"] == "done", job
     facts = client.json(f"/api/studies/{name}")
     assert "report.html" in facts["result"]
