@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,9 @@ from sumwise import Margins, synthetic
 from sumwise.diagnostics import is_abstention
 from sumwise.ecological import Bounds, EcologicalEM, Goodman
 from sumwise.report import report
+from sumwise.report.text.ecological import CALIBRATION
 
+RESULTS = Path(__file__).parents[3] / "benchmarks" / "results" / "ecological.json"
 QUICK = {"constrained": True, "n_bootstrap": 20}
 
 
@@ -136,3 +141,11 @@ def test_a_group_in_one_unit_does_not_stop_the_page():
     m = Margins(rows, cols, row_names=["a", "b", "few"], col_names=["yes", "no"])
     made = report(EcologicalEM().fit(m), m).summary
     assert "Two halves of the units could not be fitted apart: Group 'few' has nobody" in str(made["sections"])
+
+
+def test_the_coverage_that_reports_quote_is_the_measured_one():
+    rows = json.loads(RESULTS.read_text("utf-8"))["contests"]["result"]["summary"]
+    chosen, reported = ({r["contests of"]: r for r in rows}[f"all {kind}"] for kind in ("chosen on", "reported"))
+    assert f"chosen on {chosen['contests']} contests" in CALIBRATION
+    assert f"on {reported['contests']} contests of three other elections" in CALIBRATION
+    assert f"covered {reported['coverage']:.1%} of the true cells" in CALIBRATION
