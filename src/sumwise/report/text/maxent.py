@@ -189,10 +189,15 @@ def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
             finding(
                 f"{label} where {attribute} is {_level(top['level'])}",
                 float(np.clip(top["share"], 0.0, 1.0)),  # noisy counts can be beyond
-                trust="high" if exact else "moderate",
+                trust="high" if exact else "low",
                 because=(
-                    f"Counted, not estimated. The lowest share is {100 * max(bottom['share'], 0.0):.1f}%, "
-                    f"where {attribute} is {_level(bottom['level'])}." + ("" if exact else " The counts are noisy.")
+                    (
+                        "Counted, not estimated. "
+                        if exact
+                        else "Counted with noise, which alone can make a share stand out. "
+                    )
+                    + f"The lowest share is {100 * max(bottom['share'], 0.0):.1f}%, "
+                    f"where {attribute} is {_level(bottom['level'])}."
                 ),
             )
         )
