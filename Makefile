@@ -45,8 +45,13 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
 	$(BIN)/sumwise demo
 
-test: $(VENV)/.dev  ## the tests; those that start processes, draw the gallery or run pages are in `make check`
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not check" tests
+# Rewriting every assertion takes longer than a hundred tests: only those that failed run again with it.
+TESTS := $(BIN)/python -m pytest -q --no-loadscope-reorder
+AT_ONCE := -n 2 --dist loadfile --assert=plain
+DETAILS := || { echo "-- the failed tests again, with details"; $(TESTS) --last-failed --last-failed-no-failures=none tests; exit 1; }
+
+test: $(VENV)/.dev  ## the tests; `make check` has those that start processes, run whole stories or simulate
+	$(TESTS) $(AT_ONCE) -m "not long and not check" tests $(DETAILS)
 
 faults: $(VENV)/.dev  ## every family's fit killed at thirty moments; commands without disk, memory, permission, or in a bare container
 	$(BIN)/python -m pytest -q tests/cli/test_faults.py tests/cli/test_container.py tests/app/test_jobs.py
@@ -55,7 +60,7 @@ long: $(VENV)/.dev  ## the few tests that `make test` has a cheaper version of: 
 	SUMWISE_EXAMPLES=300 $(BIN)/python -m pytest -q -m "long or hypothesis" tests
 
 quick: $(VENV)/.dev  ## the tests for daily work: no Spark, no documentation, nothing slow
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow and not long and not check" tests
+	$(TESTS) $(AT_ONCE) -m "not spark and not slow and not long and not check" tests $(DETAILS)
 
 check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstrings and pages run, pages are built without a warning
 	$(BIN)/ruff check .
@@ -65,7 +70,7 @@ check: $(VENV)/.dev  ## lint, format, types, spelling, links; examples of docstr
 	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python docs/check_links.py
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile src
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "check and not long" tests
+	$(TESTS) $(AT_ONCE) -m "check and not long" tests $(DETAILS)
 
 fuzz: $(VENV)/.dev  ## damaged and forged files for every reader, two minutes of them; FUZZ='--seconds 600 --seed 7'
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)

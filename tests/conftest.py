@@ -43,7 +43,8 @@ SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "
 CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
 SLOW_FILES |= CORE_FILES
 
-# Whole ways from a file to a page, new processes, figures and stories: `make check` runs these beside the pages.
+# Whole ways from a file to a page, new processes, figures and stories: `make check` runs these beside the pages,
+# and single tests marked `check` in other files: simulations that judge how good an estimate is.
 CHECKED = {
     "app/test_server.py",
     "cli/test_faults.py",
@@ -54,6 +55,7 @@ CHECKED = {
     "report/test_model_report.py",
     "test_gallery.py",
     "test_light_import.py",
+    "test_malformed.py",
     "test_reproducible.py",
 }
 

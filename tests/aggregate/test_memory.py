@@ -57,6 +57,7 @@ def test_withholding_needs_tables_in_full(lower):
         aggregate({"a": [0, 1, 1, 2], "b": [0, 1, 1, 3], "c": [0, 1, 2, 3]}, ["a", "b", "c"], suppress_below=2)
 
 
+@pytest.mark.check
 def test_two_hundred_thousand_by_one_hundred_thousand_levels():
     """400,000 rows fill at most as many cells of twenty billion."""
     rng = np.random.default_rng(0)

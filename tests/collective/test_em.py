@@ -64,6 +64,7 @@ def test_an_e_step_that_lets_f_increase_goes_on(monkeypatch):
     assert em.fit_.history["objective"].tolist()[:3] == [5.0, 9.0, 8.0]
 
 
+@pytest.mark.check
 def test_acceleration_ends_at_the_same_place_sooner():
     plain, quick = (fitted(FEATURES, accelerate=a, max_iter=300) for a in (False, True))
     assert quick.fit_.n_iter < plain.fit_.n_iter
@@ -212,6 +213,7 @@ def test_convergence_is_judged_by_the_gradient_and_standard_errors_cover():
     assert held.fit_.history["after_e_step"][0] - em.fit_.objective > 0.5
 
 
+@pytest.mark.check
 def test_weights_that_counts_hardly_determine_are_followed_to_the_optimum():
     seasons = [synthetic.birds(3, 6, 1000, weights=(6, 4, -1, 1), random_state=year) for year in range(2)]
     kind = LogLinear([s.features for s in seasons], start=seasons[0].log_potentials["t0"])

@@ -213,6 +213,7 @@ def test_seasons_share_movement_and_have_their_own_flows():
         )
 
 
+@pytest.mark.check
 def test_more_seasons_pin_movement_down():
     """The likelihood of one short season is flat in the scale; that of six is not."""
     found = []
@@ -310,6 +311,7 @@ def test_report_refuses_data_of_another_fit():
         array.report(counts[:3])
 
 
+@pytest.mark.check
 def test_the_default_takes_what_predicts_left_out_times_better():
     drifting, _ = population(n=20000, times=8)
     moving = FlowModel(LINE, noise=Gaussian(20.0)).fit(drifting)

@@ -92,6 +92,7 @@ def test_a_graph_with_a_cycle_is_sampled():
         sample_counts(model, Tables([Table("a", [3, 1])], domain, n=4))
 
 
+@pytest.mark.check
 def test_two_ways_agree_on_a_larger_population():
     domain = Domain({"t0": 4, "t1": 4, "t2": 4})
     edges = [("t0", "t1"), ("t1", "t2")]

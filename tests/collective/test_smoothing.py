@@ -23,6 +23,7 @@ def seen(seed=0):
     return y
 
 
+@pytest.mark.check
 def test_smoothing_beats_plain_rescaling_and_keeps_the_total():
     y = seen()
     smooth = smooth_counts(y, SEASON.positions, total=4000)
@@ -36,6 +37,7 @@ def test_smoothing_beats_plain_rescaling_and_keeps_the_total():
     assert smooth.sd[4].mean() > smooth.sd[6].mean()  # surer where there were observers
 
 
+@pytest.mark.check
 def test_two_standard_deviations_hold_the_truth_however_busy_a_cell_is():
     inside, busy = [], []
     for seed in (1, 2):
@@ -66,6 +68,7 @@ def test_tables_of_smoothed_counts_go_into_the_model():
     assert np.abs(fit.nodes["t8"] - TRUE[4]).sum() < 0.2 * 4000  # a week without observers
 
 
+@pytest.mark.check
 def test_same_seed_same_counts_and_daily_data_are_quick():
     one, two = (smooth_counts(seen(), SEASON.positions, time_length=2.0, noise=0.25, random_state=3) for _ in range(2))
     assert np.array_equal(one.counts, two.counts)

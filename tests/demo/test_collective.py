@@ -9,6 +9,7 @@ import pytest
 from sumwise.demo.collective import STORY
 
 
+@pytest.mark.check
 def test_flights_are_close_to_the_truth_and_better_than_raw_counts():
     lines: list[str] = []
     findings = STORY.run(lines.append)

@@ -203,6 +203,7 @@ def slow_net(path, **changes):
     return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=6, n_members=2, checkpoint=path, **changes)
 
 
+@pytest.mark.check
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.setattr("sumwise.distribution.deep_sets.SECONDS", 0.0)
     path = tmp_path / "net.checkpoint"

@@ -48,6 +48,7 @@ def test_landmarks_come_close_to_the_whole_gram_matrix():
     assert abs(some.score(test.bags, test.response) - whole.score(test.bags, test.response)) < 0.03
 
 
+@pytest.mark.check
 def test_gamma_bags_are_read_within_a_tenth_of_the_optimum():
     train, test = (synthetic.gamma(n, 500, random_state=s) for n, s in ((600, 60), (300, 61)))
     model = BagKernelRidge().fit(train.bags, train.response)

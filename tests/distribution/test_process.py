@@ -110,6 +110,7 @@ def test_intervals_over_places_cover_as_they_say():
         assert np.mean(found) == pytest.approx(level, abs=0.03)
 
 
+@pytest.mark.check
 def test_intervals_of_small_and_large_bags_cover_alike():
     inside = {5: [], 20: [], 100: [], 200: []}
     for seed in range(3):

@@ -37,6 +37,7 @@ def test_many_sizes_become_a_grid_that_ends_where_bags_do():
     assert len(model.sizes_) == 4
 
 
+@pytest.mark.check
 def test_variable_sizes_gain_by_matching():
     train, test = (synthetic.gamma(200, 200, small=0.25, random_state=s) for s in (5, 6))
     errors = [
@@ -47,6 +48,7 @@ def test_variable_sizes_gain_by_matching():
     assert errors[1] < 1.3 * test.bayes_error
 
 
+@pytest.mark.check
 def test_parts_of_a_bag_do_not_vouch_for_each_other():
     rng = np.random.default_rng(0)
     centres, sizes = rng.normal(0, 20, (45, 2)), [300] * 42 + [30] * 3
@@ -81,6 +83,7 @@ def test_sizes_that_too_few_groups_reach_are_not_learned_at():
     assert SizeMatched(random_state=0).fit(bags, np.arange(22.0)).sizes_.tolist() == [5, 50]
 
 
+@pytest.mark.check
 def test_sizes_that_vary_without_end_cost_nothing():
     """The largest bags are too few to learn from alone."""
     rng = np.random.default_rng(5)

@@ -90,6 +90,7 @@ def three_by_three(n=50, seed=0):
     return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("ignore::sumwise.errors.ModelWarning", "ignore::sumwise.errors.NotConverged")
 @pytest.mark.parametrize("strategy", ["iterated", "multivariate"])
 def test_larger_tables_by_both_strategies(strategy):

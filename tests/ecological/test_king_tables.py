@@ -65,6 +65,7 @@ def test_multivariate_on_two_by_two_is_king():
     np.testing.assert_allclose(done.draws.std(axis=0), two.draws_.std(axis=0), rtol=0.3)
 
 
+@pytest.mark.check
 def test_a_full_covariance_finds_what_one_correlation_cannot():
     rng = np.random.default_rng(1)
     sd = np.array([0.15, 0.12, 0.15])

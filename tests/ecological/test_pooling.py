@@ -87,6 +87,7 @@ def test_a_fit_of_contests_is_saved_and_asked_by_id(tmp_path):
         EcologicalEM(correction="maybe").fit(Contests({0: contest(np.random.default_rng(0), np.eye(2))[0]}))
 
 
+@pytest.mark.check
 def test_uncertain_groups_widen_intervals_of_pooled_contests():
     rng = np.random.default_rng(0)
     common = rng.dirichlet(np.ones(3), 3)

@@ -87,6 +87,7 @@ def test_sampling_agrees_with_the_exact_engine(people):
     assert np.abs(exact - sampled).mean() < 0.005
 
 
+@pytest.mark.check
 def test_learns_nearly_what_a_logistic_regression_learns_from_the_rows(world, people):
     frame, _, tables = people
     model = MaxEntClassifier(engine="gibbs", options=SolverOptions(n_chains=4000), random_state=0).fit(
@@ -121,6 +122,7 @@ def test_no_preconditioning_is_slower_but_moves(people):
     assert np.abs(model.theta_).max() > 0.01
 
 
+@pytest.mark.check
 def test_rescaled_gradient_moves_the_optimum_by_little(people):
     """Eq. (6) leaves the optimum alone for penalty_mu = 0 only; at 1 it moves predictions by less than 0.002."""
     frame, names, _ = people

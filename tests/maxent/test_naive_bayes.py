@@ -38,6 +38,7 @@ def test_one_way_tables_make_the_maximum_entropy_model_naive_bayes(people, order
     np.testing.assert_allclose(naive.predict_proba(frame), free.predict_proba(frame), atol=1e-4)
 
 
+@pytest.mark.check
 def test_training_it_on_correlated_features_peaks_and_then_diverges(people):
     """Appendix A: the held-out score rises at first, then falls, as evidence is counted again and again."""
     frame, names, label = people

@@ -41,6 +41,7 @@ def test_the_scorer_agrees_with_rows(halves):
     assert np.argmax(by_tables) == np.argmax(by_rows)
 
 
+@pytest.mark.check
 def test_auto_comes_near_the_best_penalty_on_rows(halves):
     (train, _), _, rows, names = halves
     y = rows["label"].to_numpy()
@@ -103,6 +104,7 @@ def test_a_weaker_penalty_must_gain_more_than_the_models_differ():
             assert clearly([new], [old], weaker) is wanted
 
 
+@pytest.mark.check
 def test_structure_that_tables_hide_doesnt_weaken_penalties():
     """Attributes that are functions of two others let weak penalties look good to tables, and do harm on rows."""
     made = synthetic.rows(4000, sizes=[5] * 7, correlation=0.6, joint_parents=3, pairwise=1.5, rate=0.3, random_state=1)

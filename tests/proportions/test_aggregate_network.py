@@ -36,6 +36,7 @@ def fitted():
     return AggregateRegressor(hidden=(16,)).fit(bags, sums(bags, y)), bags, mean, y
 
 
+@pytest.mark.check
 def test_networks_learn_what_a_line_does_not(fitted, tmp_path):
     model, bags, mean, y = fitted
     assert error(AggregateRegressor().fit(bags, sums(bags, y)), bags, mean) > 0.5
@@ -55,6 +56,7 @@ def test_a_linear_response_keeps_its_line():
     assert np.std(networks.predict(bags) - line.predict(bags)) < 0.15 * np.std(line.predict(bags))
 
 
+@pytest.mark.check
 def test_people_in_two_tables_and_noise_on_sums():
     bags, mean, y, rng = curved(120)
     other = rng.permutation(bags.n_rows)  # the same people, in other bags

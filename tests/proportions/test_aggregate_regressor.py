@@ -21,6 +21,7 @@ def sums(bags, y):
     return np.add.reduceat(y, bags.offsets[:-1])
 
 
+@pytest.mark.check
 def test_coefficients_are_found_and_intervals_hold_them():
     inside = []
     for seed in range(40):

@@ -16,6 +16,7 @@ def margins(seed):
     return Margins(rows, np.sum(votes, axis=1), row_names=["black", "white"], col_names=["Smith", "Jones"])
 
 
+@pytest.mark.check
 def test_one_document_has_every_contest_once():
     m, results = margins(0), {}
     shares, bounds = EcologicalEM(n_groups=3).fit(m), Bounds().fit(m)

@@ -80,6 +80,7 @@ def test_interrupted_run_goes_on_and_ends_the_same(tmp_path, monkeypatch):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "r" / name).read_bytes(), name
 
 
+@pytest.mark.check
 def test_killed_run_leaves_no_half_result(tmp_path):
     path = ecological(tmp_path)
     code = (

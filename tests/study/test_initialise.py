@@ -172,6 +172,7 @@ def made_up(seed):
     return frame.sample(frac=1, axis=1, random_state=seed) if rng.random() < 0.3 else frame
 
 
+@pytest.mark.check
 def test_fit_accepts_whatever_init_writes(tmp_path):
     written = 0
     for seed in range(24):

@@ -57,6 +57,7 @@ def test_noisy_posterior_mean_against_quadrature(noise):
         np.testing.assert_allclose(got, weight @ shapes / weight.sum(), rtol=1e-4)
 
 
+@pytest.mark.check
 def test_bayes_error_is_near_the_known_optimum():
     fixed = [synthetic.gamma(1000, random_state=seed).bayes_error for seed in range(2)]
     np.testing.assert_allclose(np.mean(fixed), 0.171, atol=0.012)

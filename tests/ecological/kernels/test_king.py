@@ -1,6 +1,7 @@
 """King's posterior: recovery, covariates, importance sampling and simulation on the lines."""
 
 import numpy as np
+import pytest
 
 from sumwise.ecological.kernels.king import KingData, KingPriors, log_posterior, maximise, resample, simulate
 
@@ -33,6 +34,7 @@ def test_posterior_mode_recovers_means_and_is_a_mode():
     assert record.nit > 0
 
 
+@pytest.mark.check
 def test_covariate_of_the_first_mean_is_found():
     x, t, _, _, z = units(move=0.1)
     data = KingData(x, t, np.ones(300), z[:, None], NONE)

@@ -95,6 +95,7 @@ def test_scores_have_mean_zero_at_the_truth():
     assert (np.abs(scores.mean(axis=0)) < 4 * scores.std(axis=0) / np.sqrt(4000) + 0.01).all()
 
 
+@pytest.mark.check
 def test_climb_finds_the_parameters_behind_the_tables():
     rng = np.random.default_rng(7)
     x, made = rng.dirichlet([1, 1], 300), truncated(PHI, 300, rng)
