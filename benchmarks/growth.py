@@ -152,11 +152,11 @@ def dense_flows(n: int) -> Callable[[], Any]:
 
 def levels(n: int) -> Callable[[], Any]:
     """Two features of n levels and four of ten, in 400,000 rows: ten steps."""
-    from sumwise.aggregate import aggregate
+    from sumwise import Tables
     from sumwise.maxent import MaxEntClassifier
     from sumwise.maxent.options import SolverOptions
 
-    counted = aggregate(parquet(400_000, [n, n, 10, 10, 10, 10]), [f"x{i}" for i in range(6)], label="label", threads=1)
+    counted = Tables.from_frame(columns(400_000, [n, n, 10, 10, 10, 10]), [f"x{i}" for i in range(6)], label="label")
     return lambda: MaxEntClassifier(options=SolverOptions(max_iter=10), random_state=0).fit(counted)
 
 
@@ -231,18 +231,23 @@ def bags_with_response(n: int) -> tuple[Any, Any]:
 
 
 def parquet(n: int, sizes: list[int]) -> str:
-    """Independent uniform columns x0, x1, ... and a label, in a temporary file."""
+    """These columns in a temporary file."""
     import tempfile
 
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rng = np.random.default_rng(0)
-    columns = {f"x{i}": rng.integers(0, s, n, dtype=np.int32) for i, s in enumerate(sizes)}
-    columns["label"] = (rng.random(n) < 0.1).astype(np.int32)
     path = os.path.join(tempfile.mkdtemp(), "rows.parquet")
-    pq.write_table(pa.table(columns), path)
+    pq.write_table(columns(n, sizes), path)
     return path
+
+
+def columns(n: int, sizes: list[int]) -> Any:
+    """Independent uniform columns x0, x1, ... and a label."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(0)
+    made = {f"x{i}": rng.integers(0, s, n, dtype=np.int32) for i, s in enumerate(sizes)}
+    return pa.table(made | {"label": (rng.random(n) < 0.1).astype(np.int32)})
 
 
 FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ...]]] = {
@@ -288,8 +293,9 @@ ODD: dict[str, tuple[int, ...]] = {
     "process": (1_300, 3_100, 11_000),
     "flows": (2_500, 10_000),
     "dense_flows": (144, 400),
-    "features": (7, 26),
-    "levels": (450, 1_700, 4_300),
+    "features": (7, 26, 33),
+    "levels": (450, 1_700, 4_300, 6_100),
+    "dense_levels": (220, 840),
     "rows": (900_000, 3_300_000),
     "many_levels": (500, 850, 2_300),
     "order": (17, 33),
