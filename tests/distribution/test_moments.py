@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from brute_distribution import replicated
+from sumwise import Bags
 from sumwise.distribution import MomentEmbedding
 from sumwise.errors import DataError
 
@@ -27,3 +28,11 @@ def test_groups_of_bags_give_the_same_moments(weighted_bags, monkeypatch):
     whole = MomentEmbedding().fit_transform(weighted_bags)
     monkeypatch.setattr("sumwise.distribution.moments.ROWS", 7)
     assert np.allclose(MomentEmbedding().fit_transform(weighted_bags), whole)
+
+
+def test_a_column_that_is_constant_within_training_bags_is_not_divided_by_rounding_error():
+    rng = np.random.default_rng(0)
+    seen = [np.column_stack([rng.normal(size=7), np.full(7, level)]) for level in rng.normal(size=30)]
+    other = rng.normal(size=(7, 2))  # here the second column differs between rows
+    embedding = MomentEmbedding().fit(Bags.from_arrays(seen))
+    assert np.abs(embedding.transform(Bags.from_arrays([other]))).max() < 100

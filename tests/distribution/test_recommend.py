@@ -37,6 +37,8 @@ def test_one_standard_error_is_taken_fold_by_fold():
     assert _first_within_one_error(close) == "plain"
     clear = {"plain": hard - 0.05, "rich": hard + np.array([0.01, 0.0, -0.01, 0.0])}  # little, but in every fold
     assert _first_within_one_error(clear) == "rich"
+    erratic = {"plain": np.array([0.0, 0.4, 0.8, -1e9]), "rich": hard}  # its loss is within its own standard error
+    assert _first_within_one_error(erratic) == "rich"
 
 
 def test_few_bags_are_told_in_the_reasons():

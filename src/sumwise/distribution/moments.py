@@ -14,6 +14,7 @@ from sumwise.distribution.kernels.segments import segment_moments
 __all__ = ["MomentEmbedding"]
 
 ROWS = 2**18  # scaled at once
+NOISE = 1e-12  # differences of standardised values that are rounding error
 
 
 class MomentEmbedding(Embedding):
@@ -56,7 +57,19 @@ class MomentEmbedding(Embedding):
         raw = self._raw(bags)
         self.mean_ = raw.mean(axis=0)
         spread = raw.std(axis=0)
-        self.spread_ = np.where(spread > 1e-12 * np.abs(raw).max(axis=0), spread, 1.0)
+        least = np.maximum(1e-12 * np.abs(raw).max(axis=0), self._rounding(raw.shape[1]))
+        self.spread_ = np.where(spread > least, spread, 1.0)
+
+    def _rounding(self, n_moments: int) -> np.ndarray:
+        """What rounding alone makes of each moment where rows of a bag don't differ; columns have unit variance.
+
+        A column that is the same in all rows of every training bag has variances of 1e-30 or so. Divided by those, a
+        held-out bag whose rows differ would be an outlier of 1e30 standard deviations.
+        """
+        powers = np.repeat(np.arange(1, int(self.order) + 1), self.columns_.dimension)
+        least = np.full(n_moments, NOISE)  # covariances: rounding in one column times the spread of the other
+        least[: len(powers)] = NOISE**powers
+        return least
 
     def _raw(self, bags: Bags) -> np.ndarray:
         cuts = np.searchsorted(bags.offsets, np.arange(0, bags.n_rows, ROWS))  # bags in groups, to bound memory

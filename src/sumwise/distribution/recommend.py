@@ -125,10 +125,10 @@ def recommend(
     Returns
     -------
     Recommendation
-        Of a regression, the first candidate whose score is within one standard error of the best one's, compared fold
-        by fold. Of a classification, the one whose probabilities of held-out bags' classes have the greatest
-        likelihood, which says more than how many are right; where a candidate gives no probabilities, the first
-        within one standard error in accuracy.
+        Of a regression, the first candidate whose score is within one standard error of the best one's: that of their
+        difference, fold by fold, and that of the best score. Of a classification, the one whose probabilities of
+        held-out bags' classes have the greatest likelihood, which says more than how many are right; where a
+        candidate gives no probabilities, the first within one standard error in accuracy.
 
     Examples
     --------
@@ -232,7 +232,8 @@ def _first_within_one_error(scores: Mapping[str, np.ndarray]) -> str:
     top = max(scores, key=lambda name: float(np.mean(scores[name])))
     for name, found in scores.items():
         loss = scores[top] - found  # fold by fold, since some folds are harder than others
-        if loss.mean() <= loss.std(ddof=1) / np.sqrt(len(loss)):
+        spread = min(loss.std(ddof=1), scores[top].std(ddof=1))  # a method that fails on one fold has a wide loss
+        if loss.mean() <= spread / np.sqrt(len(loss)):
             return name
     return top
 

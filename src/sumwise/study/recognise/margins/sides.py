@@ -214,7 +214,7 @@ def _whole_subsets(columns: list[Column], rows: np.ndarray, whole: float) -> lis
             for chosen in itertools.combinations(free, size):
                 values = matrix(list(chosen))[rows] / whole
                 off = np.abs(values.sum(axis=1) - 1) <= min(rounding(values), 0.01)
-                if off.mean() >= AGREE and not any(c in run for c in chosen for run in found):
+                if len(off) and off.mean() >= AGREE and not any(c in run for c in chosen for run in found):
                     found.append(list(chosen))
     return found
 
