@@ -107,10 +107,11 @@ def _check(seen: list[Observed]) -> None:
                 f"Population {b} has exact counts, bounds, or a noise of your own.",
                 hint="state a small Gaussian noise, or fit it with map_counts.",
             )
-        chain = problem.paths is not None and len(problem.paths) == 1 and len(set(problem.forest.sizes)) == 1
+        several = len(problem.forest.sizes) > 1 and len(set(problem.forest.sizes)) == 1
+        chain = several and problem.paths is not None and len(problem.paths) == 1
         if not chain or not all(type(op) is DenseEdge for _, _, op in problem.forest.edges):
             raise DataError(
-                f"Population {b} is no chain of times with the same states and dense tables of moves, each time "
+                f"Population {b} is no chain of several times with the same states and dense tables of moves, each time "
                 "observed at most once.",
                 hint="fit it with map_counts.",
             )
