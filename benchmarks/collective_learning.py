@@ -53,7 +53,7 @@ PAPER = {9: (0.9, 161.8), 16: (1.9, 251.6), 25: (3.4, 354.0), 36: (9.7, 768.1), 
 def part_gibbs(given):
     """Seconds until sampled means are as near to a long run's as the most likely counts are (Table 2.1)."""
     draws = 300 if given.quick else 1000
-    for weights in (LARGE, SMALL):
+    for weights in (w for w in (LARGE, SMALL) if not given.weights or w[0] in given.weights):
         for side in given.sides or ((3, 4) if given.quick else (3, 4, 5, 6, 7)):
             season = synthetic.birds(side, 20, 1000, weights=weights, random_state=SEED)
             model = TreeModel(season.domain, season.edges, season.log_potentials)
@@ -255,6 +255,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--sides", nargs="*", type=int, help="sides of the grids of gibbs, learning, esteps")
+    parser.add_argument("--weights", nargs="*", type=float, help="of gibbs: 5 (large), 0.5 (small)")
     parser.add_argument("--steps", nargs="*", choices=E_STEPS, help="E steps of esteps, rivals of learning")
     parser.add_argument("--scales", nargs="*", type=float, help="noise scales of mobility")
     parser.add_argument("--observations", nargs="*", choices=["moves", "places"], default=["moves", "places"])

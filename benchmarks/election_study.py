@@ -3,13 +3,16 @@
     python benchmarks/election_study.py                        # everything (an hour of CPU time)
     python benchmarks/election_study.py accuracy --trials 10   # parts: accuracy, coverage, election
     python benchmarks/election_study.py accuracy --tasks DPHY --sizes 10
+    python benchmarks/election_study.py accuracy --tasks race --first 105 --trials 5     # other training sets
+    python benchmarks/election_study.py --merge a.json b.json    # adds trials of other machines; measures nothing
 
 accuracy: section V.B on areas (PUMAs) of the American Community Survey. One attribute is hidden; rows are drawn with
     replacement by survey weight into bags of one area; test rows are never drawn for training; attributes that
     correlate with the hidden one by more than 0.7 are left out; 50 principal components. Mean accuracy on the test
     rows, with standard errors over trials, each of which draws another training set. The paper hides DIS, WKL and ANC,
     which these excerpts lack: here DPHY and SEX (2 classes), OWN_RENT (3), education (SCHL in 4) and race (RAC1P in 5).
-    There are 25 areas, not 979, so each gives several bags.
+    There are 25 areas, not 979, so each gives several bags. In bags of 100 the exact model of three or four classes
+    (card-exact) takes its penalty and its start from the saddlepoint approximation, and then fits the exact likelihood.
 coverage: intervals of subgroup shares there, against the truth.
 election: section V.C on `synthetic.election` at the paper's size, 979 regions of 1,000 individuals who carry survey
     weights, with a non-voter class: the three scores of Table III against the true two-party shares of the nation and
@@ -25,6 +28,7 @@ import json
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -52,6 +56,7 @@ CODED = [
 NUMBERS = ["AGEP", "NOC", "NPF", "DENSITY", "PINCP", "POVPIP"]
 TASKS = {"DPHY": 2, "SEX": 2, "OWN_RENT": 3, "education": 4, "race": 5}
 BAGS_PER_AREA = 20
+HEAD = ("hidden", "classes", "bag", "method", "largest class")
 
 
 def table(title, rows):
@@ -95,14 +100,28 @@ def draw_bags(frame, usable, size, rng):
     return np.concatenate(rows), names
 
 
+class ExactInLargeBags:
+    """The exact likelihood of class counts, begun where the saddlepoint approximation ended and with its penalty."""
+
+    def __init__(self, **settings):
+        self.settings = settings
+
+    def fit(self, bags, counts):
+        """Fit twice."""
+        clf = CardinalityClassifier(multiclass="exact", inference="saddlepoint", warm_start=True, **self.settings)
+        clf.fit(bags, counts)
+        return clf.set_params(inference="fourier", penalty=clf.penalty_).fit(bags, counts)
+
+
 def methods(n_classes, size):
     """The models of section V.B.2, each with its own choice of penalty from bags alone."""
     found = {"oracle": Oracle(penalty=1.0), "mean-emb": MeanEmbeddingClassifier(), "AMM": AlternatingMeanMap()}
     if n_classes == 2:
         return found | {"cardinality": CardinalityClassifier(tol=1e-3)}
     settings = {"tol": 1e-3, "max_iter": 200}
+    exact = ExactInLargeBags if size > 50 else partial(CardinalityClassifier, multiclass="exact")
     return found | {
-        "card-exact": CardinalityClassifier(multiclass="exact", **settings),
+        "card-exact": exact(**settings),
         "card-ovr": CardinalityClassifier(multiclass="ovr", **settings),
     }
 
@@ -117,7 +136,29 @@ def keep(part, found):
     RESULTS.parent.mkdir(exist_ok=True)
     results = kept()
     results[part] = results.get(part, {}) | found
-    RESULTS.write_text(json.dumps(results, indent=1))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def keep_trial(row, seed, score, spent):
+    """Add one trial to its row, in place of one with the same seed, and return the row with means over trials."""
+    name = f"{row['hidden']} {row['bag']} {row['method']}"
+    row = kept().get("accuracy", {}).get(name, {}) | row
+    row["scores"] = dict(sorted((row.get("scores", {}) | {str(seed): [score, round(spent, 2)]}).items()))
+    scores, seconds = np.array(list(row["scores"].values())).T
+    error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else float("nan")
+    row |= {"accuracy": float(scores.mean()), "se": error, "trials": len(scores), "cpu_s": float(seconds.mean())}
+    keep("accuracy", {name: row})
+    return row
+
+
+def merge(path):
+    """Add the trials and elections of another file."""
+    other = json.loads(path.read_text("utf-8"))
+    for row in other.get("accuracy", {}).values():
+        for seed, (score, spent) in row.get("scores", {}).items():
+            keep_trial({k: row[k] for k in HEAD}, seed, score, spent)
+    for draw, found in other.get("elections", {}).items():
+        keep("elections", {draw: kept().get("elections", {}).get(draw, {}) | found})
 
 
 def accuracy(trials, task, sizes, only, first=100, write=True):
@@ -147,14 +188,16 @@ def accuracy(trials, task, sizes, only, first=100, write=True):
                 predicted = model.fit(bags, target).predict(values[test])
                 spent.append(time.process_time() - begin)
                 scores.append(float((predicted == hidden[test]).mean()))
-            error = float(np.std(scores, ddof=1) / np.sqrt(trials)) if trials > 1 else float("nan")
-            row = {"hidden": task, "classes": n_classes, "bag": size, "method": name}
-            row |= {"accuracy": float(np.mean(scores)), "se": error, "largest class": common}
-            row |= {"trials": trials, "cpu_s": float(np.mean(spent))}
+                print(
+                    f"{task}, bags of {size}, {name}, {first + trial}: {scores[-1]:.4f}, {spent[-1]:.1f} s", flush=True
+                )
+                row = dict(zip(HEAD, (task, n_classes, size, name, common)))
+                if write:
+                    row = keep_trial(row, first + trial, scores[-1], spent[-1])
+            if not write:
+                error = float(np.std(scores, ddof=1) / np.sqrt(trials)) if trials > 1 else float("nan")
+                row |= {"accuracy": float(np.mean(scores)), "se": error, "trials": trials}
             rows_found.append(row)
-            if write:
-                keep("accuracy", {f"{task} {size} {name}": row})
-            table(f"{task}, bags of {size}: {name}", [row])
     return rows_found
 
 
@@ -231,31 +274,41 @@ def scored(model, data, level, by, prediction):
     return share_scores(beside["predicted"], beside["polled"], beside["weight"])
 
 
-def election(regions, individuals, draws, only):
-    """Table III on generated votes: two-party shares by sex, race and education, over several elections."""
-    found, spent = {}, {}
-    for seed in range(draws):
+SCORES = ("groups", "majority", "order", "rmse")
+
+
+def election(regions, individuals, seeds, only):
+    """Table III on generated votes: two-party shares by sex, race and education; each draw is kept at once."""
+    for seed in seeds:
         data = synthetic.election(
             regions, individuals, n_classes=3, mean_weight=24, region_effect=0.1, random_state=seed
         )
         for name, model in voters(only).items():
             begin = time.process_time()
             model.fit(data.bags, data.totals)
-            spent.setdefault(name, []).append(time.process_time() - begin)
-            for prediction in ("hard", "expected"):
-                for level, by in product(("nation", "state"), ("sex", "race", "education")):
-                    key = (prediction, level, by, name)
-                    found.setdefault(key, []).append(scored(model, data, level, by, prediction))
-            print(f"election {seed}, {name}: {spent[name][-1]:.0f} CPU s", flush=True)
+            spent, found = time.process_time() - begin, {}
+            for prediction, level, by in product(
+                ("hard", "expected"), ("nation", "state"), ("sex", "race", "education")
+            ):
+                score = scored(model, data, level, by, prediction)
+                found["; ".join((prediction, level, by, name))] = [*(float(score[s]) for s in SCORES), round(spent, 1)]
+            keep("elections", {str(seed): kept().get("elections", {}).get(str(seed), {}) | found})
+            print(f"election {seed}, {name}: {spent:.0f} CPU s", flush=True)
+
+
+def election_rows():
+    """Means over elections."""
+    found = {}
+    for _, one in sorted(kept().get("elections", {}).items(), key=lambda item: int(item[0])):
+        for key, scores in one.items():
+            found.setdefault(key, []).append(scores)
     rows = {}
     for key, scores in found.items():
-        prediction, level, by, name = key
-        mean = {score: float(np.mean([s[score] for s in scores])) for score in scores[0]}
-        error = float(np.std([s["rmse"] for s in scores], ddof=1) / np.sqrt(draws)) if draws > 1 else float("nan")
-        row = {"prediction": prediction, "level": level, "by": by, "method": name} | mean
-        rows[" ".join(key)] = row | {"se": error, "draws": draws, "cpu_s": float(np.mean(spent[name]))}
-    title = f"Table III on {regions} regions of {individuals:,} generated individuals"
-    table(title, [rows[" ".join(key)] for key in sorted(found)])
+        mean, n = np.mean(scores, axis=0), len(scores)
+        row = dict(zip(("prediction", "level", "by", "method"), key.split("; ")))
+        row |= dict(zip((*SCORES, "cpu_s"), map(float, mean)))
+        error = float(np.std([s[3] for s in scores], ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        rows[key] = row | {"se": error, "draws": n}
     return rows
 
 
@@ -266,20 +319,29 @@ def main():
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 100])
     parser.add_argument("--methods", nargs="+", default=None)
+    parser.add_argument("--first", type=int, default=100, help="seed of the first training set")
     parser.add_argument("--draws", type=int, default=5, help="elections that are generated")
+    parser.add_argument("--first-draw", type=int, default=0, help="seed of the first election")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[])
     parser.add_argument("--regions", type=int, default=979)
     parser.add_argument("--individuals", type=int, default=1000)
     args = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    for part in args.parts:
+    for path in args.merge:
+        merge(path)
+    for part in args.parts if not args.merge else ():
         if part == "accuracy":
             for task in args.tasks:
-                accuracy(args.trials, task, args.sizes, args.methods)
+                accuracy(args.trials, task, args.sizes, args.methods, args.first)
         elif part == "coverage":
             keep("coverage", coverage(args.trials, [task for task in args.tasks if task != "race"]))
         else:
-            keep("election", election(args.regions, args.individuals, args.draws, args.methods))
-    rows = list(kept().get("accuracy", {}).values())
+            seeds = range(args.first_draw, args.first_draw + args.draws)
+            election(args.regions, args.individuals, seeds, args.methods)
+    if "elections" in kept():
+        keep("election", election_rows())
+        table("Table III on generated votes", list(kept()["election"].values()))
+    rows = [{k: v for k, v in row.items() if k != "scores"} for row in kept().get("accuracy", {}).values()]
     if rows:
         table("Accuracy on individuals of held-out rows", rows)
 

@@ -28,7 +28,7 @@ def gamma_cells(options: Any) -> Iterator[Cell]:
 
 def variable_cells(options: Any) -> Iterator[Cell]:
     """Bags of 5, 20, 100 and 1,000 rows; the share of bags of five grows."""
-    for seed in range(5) if options.full else range(1):
+    for seed in range(10) if options.full else range(1):
         for small in (0.0, 0.25, 0.5):
             for name in (*_variable_methods(0), "DeepSets"):
                 key = {"small": small, "seed": seed, "method": name}
