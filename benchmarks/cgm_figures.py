@@ -5,7 +5,8 @@
 
 Parts: `exact` (Figure 2.3: the relaxed problem against enumeration), `methods` (Figures 2.4 a, b and 2.5: passes and
 CPU seconds until all but 1e-4 of the initial excess is gone, with non-linear belief propagation damped by fixed shares
-as in Algorithm 2, and by a search along the way), `grids` (Figure 2.4 c), `places` (Figure 2.8: what is learned from
+as in Algorithm 2, and by a search along the way), `averages` (why dual averaging is slow at large weights: the same
+with slopes of the loss that are bounded, by clipping or by normal noise, and with averages that forget), `grids` (Figure 2.4 c), `places` (Figure 2.8: what is learned from
 noisy moves, and from noisy places), `loopy` (Theorem 5: grids with and without a junction tree).
 
 The paper's grids are larger (15 x 15, 15 x 14); ratios within a part are what compares. Seeds 2000 to 2009 were used
@@ -31,7 +32,10 @@ import numpy as np
 
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.collective import CollectiveEM, FreeTables, GraphModel, LoopyModel, TreeModel, map_counts
-from sumwise.noise import Poisson
+from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp
+from sumwise.collective.kernels.proximal_counts import Run, rda
+from sumwise.collective.observations import observe
+from sumwise.noise import Gaussian, Poisson
 
 RESULTS = Path(__file__).parent / "results" / "cgm_figures.json"
 SEEDS = range(2000, 2010)
@@ -141,6 +145,74 @@ def methods(side=5):
     return rows
 
 
+CLIP = 5.0  # slopes of the loss beyond which `clipped_rda` cuts; at the optimum they are smaller
+
+
+def clipped_rda(run):
+    """Dual averaging of slopes cut at CLIP."""
+    loss = run.loss
+
+    def cut(cells):
+        value, gradient = loss(cells)
+        return value, np.clip(gradient, -CLIP, CLIP)
+
+    run.loss = cut
+    return rda(run)
+
+
+def forgetting_rda(run):
+    """Dual averaging whose average begins anew, with the last mean as its first gradient, after 2, 4, 8, ... steps."""
+    mean = np.zeros(run.problem.n_cells)
+    beliefs, cells, r = run.infer(mean)
+    value, gradient = run.loss(cells)
+    done, t = run.record(cells, r + value, beliefs=beliefs), 0
+    while not done and run.n_iter < run.max_iter:
+        run.n_iter += 1
+        t = 2 if run.n_iter > 1 and run.n_iter & (run.n_iter - 1) == 0 else t + 1
+        mean = mean + (gradient - mean) / t
+        beliefs, cells, r = run.infer(-mean)
+        value, gradient = run.loss(cells)
+        done = run.record(cells, r + value, beliefs=beliefs)
+    return run.finish(done)
+
+
+AVERAGES = {
+    "belief propagation": feasible_nlbp,
+    "dual averaging": rda,
+    "dual averaging, slopes cut at 5": clipped_rda,
+    "dual averaging that forgets": forgetting_rda,
+}
+
+
+def averages(side=5):
+    """Steps of dual averaging where slopes of the loss are and are not bounded, and the largest slope at the start."""
+    rows = []
+    for noise in (Poisson(), Gaussian(10.0)):
+        for weights in (SMALL, LARGE):
+            found, slopes = {}, []
+            for seed in SEEDS:
+                drawn, model = season(side, seed, weights=weights)
+                made = [Table(t.attributes, t.counts, noise=noise) for t in drawn.tables]
+                tables = Tables(made, drawn.domain, n=drawn.tables.n)
+                best = map_counts(model, tables, tol=1e-9).objective
+                seen = observe(model, tables, None, None)
+                for name, solver in AVERAGES.items():
+                    run = Run(seen.problem, seen.loss, 1e-9, 200)
+                    fit = solver(run)
+                    excess = np.abs(np.asarray(fit.history["objective"]) - best) / (run.first - best)
+                    hit = np.flatnonzero(excess <= SHARE)
+                    found.setdefault(name, []).append((int(hit[0]) if len(hit) else None, float(np.nanmin(excess))))
+                first = run.infer(np.zeros(seen.problem.n_cells))[1]
+                slopes.append(float(np.abs(seen.loss(first)[1]).max()))
+            for name, each in found.items():
+                steps = [at for at, _ in each if at is not None]
+                row = {"noise": type(noise).__name__, "weights": weights[0], "method": name, "reached": len(steps)}
+                row |= {"excess left": spread([left for _, left in each]), "largest slope": float(np.median(slopes))}
+                rows.append(row | ({"steps": spread(steps)} if len(steps) > 1 else {}))
+                print(rows[-1], flush=True)
+    return rows
+
+
 def grids():
     """Seconds by the size of the grid; the generic solver on the smallest, three draws."""
     rows = []
@@ -229,7 +301,7 @@ def flat(row):
     return out
 
 
-PARTS = {"exact": exact, "methods": methods, "grids": grids, "places": places, "loopy": loopy}
+PARTS = {"exact": exact, "methods": methods, "averages": averages, "grids": grids, "places": places, "loopy": loopy}
 
 
 def main():
