@@ -6,8 +6,9 @@
 Parts: `exact` (Figure 2.3: the relaxed problem against enumeration), `methods` (Figures 2.4 a, b and 2.5: passes and
 CPU seconds until all but 1e-4 of the initial excess is gone, with non-linear belief propagation damped by fixed shares
 as in Algorithm 2, and by a search along the way), `averages` (why dual averaging is slow at large weights: the same
-with slopes of the loss that are bounded, by clipping or by normal noise, and with averages that forget), `grids` (Figure 2.4 c), `places` (Figure 2.8: what is learned from
-noisy moves, and from noisy places), `loopy` (Theorem 5: grids with and without a junction tree).
+with slopes of the loss that are bounded, by clipping or by normal noise, and with averages that forget), `grids`
+(Figure 2.4 c), `places` (Figure 2.8: what is learned from noisy moves, and from noisy places), `loopy` (Theorem 5:
+grids with and without a junction tree).
 
 The paper's grids are larger (15 x 15, 15 x 14); ratios within a part are what compares. Seeds 2000 to 2009 were used
 for nothing else. Times are CPU seconds of one thread. Writes benchmarks/results/cgm_figures.json.
