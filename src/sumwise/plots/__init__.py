@@ -10,9 +10,7 @@ from sumwise.plots.flow_animation import animate_flows
 from sumwise.plots.flows import plot_flows
 from sumwise.plots.font_cache import prepare_font_cache
 from sumwise.plots.intervals import plot_intervals
-from sumwise.plots.map_flows import plot_map_flows
-from sumwise.plots.map_routes import plot_map_routes
-from sumwise.plots.map_values import plot_map_values
+from sumwise.plots.maps import plot_map_flows, plot_map_routes, plot_map_values
 from sumwise.plots.methods import plot_methods
 from sumwise.plots.polarisation import plot_polarisation
 from sumwise.plots.predicted import plot_predicted

@@ -57,7 +57,7 @@ def animate_flows(
     import matplotlib.pyplot as plt
     from PIL import Image
 
-    from sumwise.plots.map_flows import plot_map_flows
+    from sumwise.plots.maps import plot_map_flows
 
     path, listed = Path(path), list(frames)
     if not listed:

@@ -11,10 +11,6 @@ import numpy as np
 from sumwise.report.summary import Summary, facts, figure, table
 
 
-def _at_once(_: str, compute: Callable[[], Any]) -> Any:
-    return compute()
-
-
 @dataclass
 class Context:
     """A fitted model and its data, with the options of `sumwise.report.report`.
@@ -45,7 +41,7 @@ class Context:
     head_counts: bool = True  # (ecological) whether totals are numbers of people; else units count alike
     why: str | None = None  # why this method
     source: str | None = None  # the name of the data, for the title
-    step: Callable[[str, Callable[[], Any]], Any] = _at_once
+    step: Callable[[str, Callable[[], Any]], Any] = lambda _, compute: compute()
     frames: dict[str, Any] = field(default_factory=dict)  # tables of the result, by file name without ending
 
     @property

@@ -204,7 +204,8 @@ def report(
     check_memory(data)
     context = Context(model, data, truth, title=title, **details)
     checks.fraction(context.level, "level")
-    context.compare, context.not_compared = _compared(context, compare)
+    if compare:
+        context.compare, context.not_compared = _compared(context, compare)
     family = family_of(model)
     text = importlib.import_module(f"sumwise.report.text.{family if family in TEXTS else 'plain'}")
     summary = text.write(context)

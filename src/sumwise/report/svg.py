@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import io
 import json
 import re
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.labels import short_names
 
@@ -52,7 +52,7 @@ def draw(
     Parameters
     ----------
     plot : str
-        A file of ``sumwise.plots``: its function ``plot_NAME`` takes the numbers.
+        A figure of ``sumwise.plots``: its function ``plot_NAME`` takes the numbers.
     numbers : dict
         Lists of numbers become arrays.
     caption : str
@@ -78,12 +78,9 @@ def draw(
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    if not re.fullmatch(r"[a-z][a-z_]*", plot):
-        raise DataError(f"There is no plot {plot!r}.")
-    try:
-        function = getattr(importlib.import_module(f"sumwise.plots.{plot}"), f"plot_{plot}")
-    except (ModuleNotFoundError, AttributeError):
-        raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?") from None
+    if f"plot_{plot}" not in plots.__all__:
+        raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?")
+    function = getattr(plots, f"plot_{plot}")
     cycle = cycler(color=COLOURS[:4]) + cycler(linestyle=DASHES)
     salt: dict[Any, Any] = {
         "axes.prop_cycle": cycle,
@@ -196,15 +193,10 @@ def arrays(value: Any) -> Any:
         return {key: arrays(item) for key, item in value.items()}
     if isinstance(value, list):
         try:
-            return np.array(_holes(value), dtype=float)
+            found = np.array(value)
+            if any(isinstance(x, str) for x in found.flat):  # NumPy would read "3" as a number
+                raise ValueError
+            return found.astype(float)
         except (TypeError, ValueError):
             return [arrays(item) for item in value] if any(isinstance(x, (list, dict)) for x in value) else value
     return value
-
-
-def _holes(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_holes(item) for item in value]
-    if isinstance(value, str):
-        raise ValueError
-    return np.nan if value is None else value

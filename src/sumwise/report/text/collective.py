@@ -10,7 +10,7 @@ import pandas as pd
 from sumwise import diagnostics
 from sumwise.collective import FlowModel
 from sumwise.errors import DataError
-from sumwise.plots.map_frame import rings
+from sumwise.plots.maps import rings
 from sumwise.report.context import Context, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 

@@ -16,7 +16,7 @@ from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.collective.flow_data import times_in_order
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
-from sumwise.plots.map_frame import rings
+from sumwise.plots.maps import rings
 from sumwise.study.families.base import Study
 from sumwise.study.flow_files import birdflow_rows, counted_rows
 from sumwise.study.sources import is_birdflow, open_source

@@ -1,0 +1,215 @@
+"""Maps: a week's abundance and mean moves, routes of individuals, a number per place; with outlines and a scale bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sumwise.extras import require
+from sumwise.plots.labels import tips
+
+__all__ = ["plot_map_flows", "plot_map_routes", "plot_map_values"]
+
+EARTH = 6371.0088  # km
+NICE = (1.0, 2.0, 5.0, 10.0)
+
+
+def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection: Any = None, ax: Any = None) -> Any:
+    """Draw what `diagnostics.flow_numbers` returns on a map, over outlines of land or states.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``positions`` (lon, lat; or x, y with ``lonlat`` false), ``starts``, ``moves``, ``counts``, ``title``.
+    outlines : dict, optional
+        GeoJSON of polygons in longitude and latitude (``json.load`` of a file).
+    projection : optional
+        A coordinate reference system that pyproj takes, such as "EPSG:5070" (extra ``geo``). Without it, one degree
+        of latitude is as long as one of longitude at the middle of the map.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import Counts
+    >>> from sumwise.diagnostics import flow_numbers
+    >>> from sumwise.plots import plot_map_flows
+    >>> counts = Counts({}, {("1", "2"): np.array([[1.0, 3.0], [0.0, 2.0]])}, 6)
+    >>> ax = plot_map_flows(flow_numbers(counts, ("1", "2"), [[-90.0, 40.0], [-88.0, 42.0]]))
+    >>> ax.get_xlabel()
+    'longitude'
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    frame = MapFrame(numbers, outlines, projection, ax)
+    ax = frame.ax
+    ax.scatter(*frame.places.T, s=4, color="0.8", zorder=1)
+    counts = np.asarray(numbers["counts"], dtype=float)
+    if len(counts):
+        begin, move = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
+        starts = frame.points(begin)
+        moves = frame.points(begin + move) - starts
+        shown = ax.scatter(*starts.T, s=30, c=np.log10(np.maximum(counts, 1e-9)), cmap="cividis_r", zorder=2)
+        tips(shown, [f"{n:,.1f} individuals" for n in counts])
+        bar = ax.figure.colorbar(shown, ax=ax, label="individuals (log scale)", shrink=0.7)
+        bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.6g}")
+        ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3)
+    return frame.finish(numbers["title"])
+
+
+def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection: Any = None, ax: Any = None) -> Any:
+    """Draw what `diagnostics.route_numbers` returns: a line per route, its start as a dot.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``positions``, ``routes`` (n, T, 2), ``times`` (T names), ``title``.
+    outlines, projection, ax
+        As for `plot_map_flows`.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots import plot_map_routes
+    >>> numbers = {"positions": [[-90.0, 40.0], [-88.0, 42.0]], "times": [1, 2], "title": "A route"}
+    >>> plot_map_routes({**numbers, "routes": [[[-90.0, 40.0], [-88.0, 42.0]]]}).get_title()
+    'A route'
+    """
+    from matplotlib.collections import LineCollection
+
+    frame = MapFrame(numbers, outlines, projection, ax)
+    ax = frame.ax
+    ax.scatter(*frame.places.T, s=4, color="0.8", zorder=1)
+    lines = np.asarray(numbers["routes"], dtype=float)
+    n, steps = lines.shape[:2]
+    at = frame.points(lines.reshape(-1, 2)).reshape(n, steps, 2)
+    pieces = np.stack([at[:, :-1], at[:, 1:]], axis=2).reshape(-1, 2, 2)
+    when = np.tile(np.arange(steps - 1), n)
+    drawn = ax.add_collection(LineCollection(list(pieces), array=when, cmap="cividis", linewidths=1.6, zorder=2))
+    ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
+    bar = ax.figure.colorbar(drawn, ax=ax, label=numbers.get("time_name", "time"), shrink=0.7)
+    times = [str(t) for t in numbers["times"]]
+    ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, 5)).round().astype(int))
+    bar.set_ticks(ticks.tolist(), labels=[times[k] for k in ticks])
+    return frame.finish(numbers["title"])
+
+
+def plot_map_values(numbers: Mapping[str, Any], outlines: Any = None, projection: Any = None, ax: Any = None) -> Any:
+    """Draw a value per place as colour, as `diagnostics.uncertainty_numbers` returns them.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``positions``, ``values`` (NaN: an empty ring), ``label`` (of the colours), ``title``.
+    outlines, projection, ax
+        As for `plot_map_flows`.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots import plot_map_values
+    >>> numbers = {"positions": [[-90.0, 40.0], [-88.0, 42.0]], "values": [1.0, 3.0], "label": "sd", "title": "May"}
+    >>> plot_map_values(numbers).get_title()
+    'May'
+    """
+    frame = MapFrame(numbers, outlines, projection, ax)
+    values = np.asarray(numbers["values"], dtype=float)
+    seen = np.isfinite(values)
+    frame.ax.scatter(*frame.places[~seen].T, s=24, facecolors="none", edgecolors="0.7", zorder=1)
+    if seen.any():
+        shown = frame.ax.scatter(*frame.places[seen].T, s=40, c=values[seen], cmap="cividis_r", zorder=2)
+        tips(shown, [f"{v:,.3g}" for v in values[seen]])
+        frame.ax.figure.colorbar(shown, ax=frame.ax, label=str(numbers["label"]), shrink=0.7)
+    return frame.finish(numbers["title"])
+
+
+class MapFrame:
+    """A map on axes: `points` turns coordinates of the numbers into those of the axes.
+
+    `numbers` has ``positions`` (L, 2), ``lonlat`` (whether they are degrees; default true) and perhaps ``outlines``
+    (a list of rings). With a `projection` (anything that pyproj takes), degrees are projected.
+    """
+
+    def __init__(self, numbers: Mapping[str, Any], outlines: Any, projection: Any, ax: Any):
+        import matplotlib.pyplot as plt
+
+        self.ax: Any = plt.subplots(figsize=(6.4, 5.2))[1] if ax is None else ax
+        self.lonlat = bool(numbers.get("lonlat", True))
+        self.projector = None
+        if projection is not None and self.lonlat:
+            maker = require("pyproj").Transformer
+            self.projector = maker.from_crs("EPSG:4326", projection, always_xy=True)
+        self.places = self.points(numbers["positions"])
+        given = rings(outlines) if outlines is not None else numbers.get("outlines")
+        for ring in () if given is None else given:
+            self.ax.plot(
+                *self.points(ring).T, color="0.4", linewidth=0.6, linestyle="-", zorder=2.5
+            )  # above the places
+
+    def points(self, given: Any) -> np.ndarray:
+        """Points (n, 2) in the coordinates of the axes."""
+        at = np.asarray(given, dtype=float).reshape(-1, 2)
+        if self.projector is None:
+            return at
+        return np.column_stack(self.projector.transform(*at.T))
+
+    def finish(self, title: str) -> Any:
+        """Limits around the places, equal scales, a scale bar and labels; returns the axes."""
+        from sumwise.plots.labels import short
+
+        low, high = self.places.min(axis=0), self.places.max(axis=0)
+        room = 0.06 * np.maximum(high - low, (high - low).max() * 0.2 or 1.0)
+        degrees = self.lonlat and self.projector is None
+        middle = float(np.mean([low[1], high[1]]))
+        shrink = float(np.cos(np.radians(np.clip(middle, -80, 80)))) if degrees else 1.0
+        self.ax.set_xlim(low[0] - room[0], high[0] + room[0])
+        self.ax.set_ylim(low[1] - 2.2 * room[1], high[1] + room[1])
+        self.ax.set_aspect(1.0 / shrink)
+        if degrees:
+            self.ax.set(xlabel="longitude", ylabel="latitude")
+            self._bar(low, room, (high[0] - low[0]), EARTH * np.pi / 180 * shrink, " km")
+        elif self.projector is not None:
+            self.ax.set(xlabel="east (km)", ylabel="north (km)")
+            for axis in (self.ax.xaxis, self.ax.yaxis):
+                axis.set_major_formatter(lambda v, _: f"{v / 1000:,.0f}")
+            self._bar(low, room, (high[0] - low[0]), 1e-3, " km")
+        else:
+            self.ax.set(xlabel="x", ylabel="y")
+            self._bar(low, room, (high[0] - low[0]), 1.0, "")
+        self.ax.set_title(short(title))
+        return self.ax
+
+    def _bar(self, low: np.ndarray, room: np.ndarray, width: float, factor: float, unit: str) -> None:
+        """A bar of a round length, about a quarter of the map, that is exact at its middle latitude."""
+        aim = max(width, 1e-12) * factor / 4
+        power = 10.0 ** np.floor(np.log10(aim))
+        length = power * max(k for k in NICE if k * power <= aim)
+        y = low[1] - 1.6 * room[1]
+        self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
+        place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
+        self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
+
+
+def rings(outlines: Any) -> list[np.ndarray]:
+    """Rings of the polygons of a GeoJSON mapping, as arrays (n, 2) of longitude and latitude."""
+    out = []
+    for feature in (outlines or {}).get("features", ()):
+        shape = feature["geometry"]
+        if shape is None or shape["type"] not in ("Polygon", "MultiPolygon"):
+            continue
+        parts = shape["coordinates"] if shape["type"] == "MultiPolygon" else [shape["coordinates"]]
+        out += [np.asarray(ring, dtype=float)[:, :2] for part in parts for ring in part]
+    return out

@@ -1,0 +1,72 @@
+"""Maps: arrows, routes, values, outlines, a scale bar, and degrees that are as long as they should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flow_cases import OUTLINES, six_places
+from sumwise import diagnostics
+from sumwise.collective import Counts
+from sumwise.diagnostics import flow_numbers
+from sumwise.plots import plot_map_flows, plot_map_routes, plot_map_values
+from sumwise.plots.maps import rings
+
+WHERE = np.array([[-90.0, 59.0], [-88.0, 61.0], [-80.0, 60.0]])
+TABLE = np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
+SQUARE = [[[-91, 58], [-79, 58], [-79, 62], [-91, 62], [-91, 58]]]
+
+
+def test_outlines_and_scale_bar_are_drawn_in_degrees_and_projected():
+    flow = six_places()
+    numbers = diagnostics.flow_frames(flow)[0]
+    ax = plot_map_flows(numbers, OUTLINES)
+    assert len(ax.lines) == 3  # two outlines and the bar
+    start, end = ax.lines[-1].get_xdata()
+    middle = np.cos(np.radians(32.5))
+    length = float(ax.texts[0].get_text().removesuffix(" km"))
+    assert (end - start) * 111.195 * middle == pytest.approx(length, rel=1e-3)
+    pytest.importorskip("pyproj")
+    flat = plot_map_flows(numbers, OUTLINES, projection="EPSG:5070")
+    assert flat.get_xlabel() == "east (km)"
+    start, end = flat.lines[-1].get_xdata()
+    assert (end - start) / 1000 == pytest.approx(float(flat.texts[0].get_text().removesuffix(" km").replace(",", "")))
+
+
+def test_rings_leave_out_what_is_no_polygon():
+    assert len(rings({"features": [{"geometry": {"type": "Point", "coordinates": [0, 0]}}, {"geometry": None}]})) == 0
+    assert len(rings(OUTLINES)) == 2
+    assert rings(None) == []
+
+
+def test_outlines_arrows_and_the_scale_bar_are_drawn():
+    import matplotlib.pyplot as plt
+
+    numbers = flow_numbers(Counts({}, {("a", "b"): TABLE}, 8), ("a", "b"), WHERE)
+    outlines = {"features": [{"geometry": {"type": "Polygon", "coordinates": SQUARE}}]}
+    ax = plot_map_flows(numbers, outlines)
+    arrows = next(c for c in ax.collections if type(c).__name__ == "Quiver")
+    assert len(arrows.U) == 2
+    assert len(ax.lines) == 2  # the outline and the bar
+    bar = ax.lines[1].get_xdata()
+    assert (bar[1] - bar[0]) * 111.195 * 0.5 == pytest.approx(100, rel=0.01)
+    assert ax.get_aspect() == pytest.approx(2.0)
+    plt.close(ax.figure)
+
+
+def test_every_step_of_a_route_is_a_line():
+    numbers = diagnostics.route_numbers(six_places(), 3, random_state=0)
+    ax = plot_map_routes(numbers, OUTLINES)
+    assert len(ax.collections[1].get_paths()) == 6  # three routes of two steps
+
+
+def test_widths_of_intervals_are_drawn():
+    wide = diagnostics.uncertainty_numbers(six_places(), 1)
+    assert np.nanmin(wide["values"]) > 0
+    assert plot_map_values(wide, OUTLINES).get_title() == "Uncertainty at 1"
+
+
+def test_places_without_a_value_are_rings():
+    numbers = {"positions": [[0.0, 0.0], [1.0, 1.0]], "values": [np.nan, 2.0], "label": "sd", "title": "t"}
+    ax = plot_map_values(numbers)
+    assert [len(c.get_offsets()) for c in ax.collections[:2]] == [1, 1]
