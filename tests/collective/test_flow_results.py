@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from flow_cases import LINE, NEAR, population
-from sumwise.collective import FlowModel
+from sumwise.collective import FlowModel, Movement, Places
 from sumwise.errors import DataError
-from sumwise.noise import Gaussian
+from sumwise.noise import Gaussian, Geometric, Laplace
 
 
 def test_what_comes_after_a_fit_agrees_with_the_flows():
@@ -102,3 +102,21 @@ def test_returning_transitions_are_those_of_all_loops():
         FlowModel(three, types, cyclic=True).fit(counts, returning=True)
     with pytest.raises(DataError, match="Only individuals of a year that repeats return"):
         FlowModel(three, types[0], noise=Gaussian(5.0)).fit(counts).transitions(0, 1, returning=True)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(60.0), Laplace(60.0 / np.sqrt(2)), Geometric(60.0 / np.sqrt(2))])
+def test_abundance_that_movement_hardly_informs_is_as_uncertain_as_its_noise(noise):
+    counts = np.array([[400.0, 300.0, 500.0, 800.0], [450.0, 330.0, 480.0, 740.0]])
+    places = Places(x=[0.0, 1.0, 2.0, 3.0], y=[0.0] * 4)
+    model = FlowModel(places, Movement(1.0, 1.0), noise=noise, size=2000.0, weight=1e-5).fit(counts)
+    found = model.interval({"b": {0: [0, 1, 0, 0]}}, level=0.9)
+    sd = 60.0 * np.sqrt(1 - 1 / 4)  # the total is known
+    assert found.high[0] - found.low[0] == pytest.approx(2 * 1.645 * sd, rel=0.1)
+
+
+def test_a_flow_much_smaller_than_its_noise_has_an_interval_from_zero_to_that_noise():
+    counts = np.array([[300.0, 10.0], [290.0, 5.0], [295.0, 8.0]])
+    model = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(4.0, 1.0), noise=Gaussian(50.0), size=300.0)
+    found = model.fit(counts).interval({"b": {1: [0, 1]}}, level=0.9)
+    assert found.low[0] == 0
+    assert 40 < found.high[0] < 120

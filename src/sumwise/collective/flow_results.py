@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,10 @@ from sumwise import checks
 from sumwise.collective.counts import Counts
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import forecast, forecast_each, row_shares
-from sumwise.collective.intervals import count_intervals
+from sumwise.collective.intervals import weighted_intervals
 from sumwise.collective.move_chain import MoveChain, chain_of
 from sumwise.collective.movement import Movement
-from sumwise.collective.movement_search import adapt, left_out, share_divergence
+from sumwise.collective.movement_search import adapt, candidates, left_out, share_divergence
 from sumwise.collective.places import Places
 from sumwise.collective.routes import drawn_states, flux, route_frame
 from sumwise.collective.tracks import Tracks
@@ -31,8 +32,11 @@ from sumwise.progress import track
 class FlowResults(Estimator):
     """The methods of a fitted `FlowModel`."""
 
+    movement: Any
     cyclic: bool
     population: str
+    adapted_: bool
+    scores_: pd.DataFrame | None
     times_: list
     places_: Places
     counts_: np.ndarray
@@ -312,15 +316,34 @@ class FlowResults(Estimator):
     def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
         """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.
 
-        By `count_intervals`, with the most common type of movement taken as known.
+        By the normal approximation of `count_intervals`. Movement counts as known where ``weight_`` is 1, and else as
+        uncertain as that weight says. Where movement was chosen by left-out times, intervals span those of the movement
+        with the fewest and of the one with the most moves among those that predict about equally well. What they leave
+        out: movements of another kind, and that several types were mixed. Noise with a kink (Laplace, geometric) counts
+        as normal of the same variance.
         """
         self._fitted("steps_")
         problem, n = self._problem(), len(self.places_)
-        best = self._best()
         asked = {}
         for name, parts in checks.mapping(functions, "functions").items():
             asked[name] = dict(self._weights(key, w, n, problem) for key, w in parts.items())
-        return count_intervals(problem.model(best), problem.tables(), asked, level=level)
+        tables = problem.tables()
+        found = [
+            weighted_intervals(problem.model(m), tables, asked, level=level, weight=problem.weight)
+            for m in (self._best(), *self._other_movements())
+        ]
+        low, high = np.min([f.low for f in found], axis=0), np.max([f.high for f in found], axis=0)
+        return replace(found[0], low=low, high=high)
+
+    def _other_movements(self) -> list[Movement]:
+        """The movement with the most moves among those that predict left-out times about as well as the chosen one."""
+        scores = self.scores_
+        if self.adapted_ or scores is None or "plausible" not in scores:
+            return []
+        staying = np.where(scores["plausible"], scores["staying"], np.inf)
+        least = int(np.argmin(staying))
+        grid = candidates(self._problem()) if isinstance(self.movement, str) else list(self.movement)
+        return [] if bool(scores["chosen"].iloc[least]) else [grid[least]]
 
     def _best(self) -> Any:
         """The most common type of movement, or the moves that adapted to the flows."""

@@ -71,6 +71,24 @@ def count_intervals(
       function  count   low  high
     0    leave   18.0  11.0  25.0
     """
+    return weighted_intervals(model, tables, functions, n, level, tol)
+
+
+def weighted_intervals(
+    model: Any,
+    tables: Any,
+    functions: Any,
+    n: float | None = None,
+    level: float = 0.95,
+    tol: float = 1e-8,
+    weight: float | None = None,
+) -> Estimate:
+    """`count_intervals` where the tables' log-likelihood was divided by `weight`: what the model counts for.
+
+    The posterior is that of the observations as they are and of `weight` times the model's part of the objective, so
+    that its covariance is that of the problem that was solved over `weight`. Noise with a kink counts as normal with
+    the same variance. Without a weight, counts at a kink are refused.
+    """
     level = checks.fraction(level, "level")
     asked = read_functions(functions, model)
     if not asked:
@@ -87,7 +105,7 @@ def count_intervals(
             hint="the noise is too tight for counts that contradict each other; see map_counts, and state more noise.",
         )
     stuck = at_kink(seen.problem, result.g)
-    if stuck.any():
+    if weight is None and stuck.any():
         first = seen.names[seen.problem.observations.source[int(np.argmax(stuck))]]
         raise DataError(
             f"{int(stuck.sum())} counts lie at the kink of their noise, where the approximation fails. "
@@ -99,10 +117,12 @@ def count_intervals(
         wide = observe(model, _with_places(model, tables, asked), _size(tables, n))
         beliefs, cells, _ = wide.problem.infer(-wide.problem.observations.spread(result.g, wide.problem.n_cells))
     weights = np.stack([_flat(wide, parts) for parts in asked.values()])
-    variance = _of_one_node(seen, result, asked, weights)
+    variance = _of_one_node(seen, result, asked, weights, weight)
     if variance is None:
         each = track(weights, "Intervals")
-        variance = function_variances(seen.problem, result.beliefs, result.cells, each, (wide.problem, beliefs, cells))
+        tables_of = (wide.problem, beliefs, cells)
+        variance = function_variances(seen.problem, result.beliefs, result.cells, each, tables_of, weight)
+    variance = variance if weight is None else variance / weight
     values = weights @ cells
     square = (weights**2) @ cells
     jump = np.where(
@@ -112,7 +132,7 @@ def count_intervals(
     return Estimate(values, low, high, level, labels=[list(asked)], axes=["function"], name="count")
 
 
-def _of_one_node(seen, result, asked, weights):
+def _of_one_node(seen, result, asked, weights, weight):
     """Variances of many functions of one attribute of a chain, from all its covariances at once; None elsewhere."""
     keys = {k for parts in asked.values() for k in parts}
     if len(keys) > 1 or len(asked) < FEW_FUNCTIONS or any(len(k) > 1 for k in keys):
@@ -120,7 +140,7 @@ def _of_one_node(seen, result, asked, weights):
     node = seen.layout.node_of(next(iter(keys)))
     if seen.problem.forest.sizes[node] > MOST_STATES:
         return None
-    found = node_covariance(seen.problem, result.beliefs, result.cells, node)
+    found = node_covariance(seen.problem, result.beliefs, result.cells, node, weight)
     if found is None:
         return None
     own = weights[:, seen.problem.offsets[node] : seen.problem.offsets[node + 1]]
@@ -157,10 +177,24 @@ def _ends(values, sd, jump, level):
     low, high = (values + norm.ppf(t) * sd for t in tails)
     whole = np.isfinite(jump) & (values > 0)
     size = np.where(whole, jump, 1.0)
-    mean, variance = values / size, (sd / size) ** 2
-    low, high = (np.where(whole, size * _whole_quantile(t, mean, variance), end) for t, end in zip(tails, (low, high)))
+    mean, spread = values / size, sd / size
+    low = np.where(whole, size * _count_quantile(tails[0], mean, spread, np.minimum), low)
+    high = np.where(whole, size * _count_quantile(tails[1], mean, spread, np.maximum), high)
     fixed = sd <= 1e-9 * np.maximum(values, 1e-300)
     return np.where(fixed, values, low), np.where(fixed, values, high)
+
+
+def _count_quantile(share, mean, sd, pick):
+    """A quantile of whole numbers; where noise adds to their variance, `pick` of it and of a truncated normal variable.
+
+    Where noise exceeds the count itself, a negative binomial variable would be 0 nearly always. There the count is
+    normal around the most likely one, and not negative.
+    """
+    found = _whole_quantile(share, mean, sd**2)
+    below = norm.cdf(-mean / np.maximum(sd, 1e-300))
+    above = np.maximum(mean + sd * norm.ppf(below + share * (1.0 - below)), 0.0)
+    above = np.floor(above) if pick is np.minimum else np.ceil(above)
+    return np.where(sd**2 > 1.001 * mean, pick(found, above), found)
 
 
 def _whole_quantile(share, mean, variance):

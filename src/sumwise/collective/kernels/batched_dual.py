@@ -386,7 +386,7 @@ def gather_batch(problems: list[Any], device: str) -> Batch:
         for name, values in _cellwise(problem).items():
             arrays[name][b] = values.reshape(len(order), -1)[order]
     kinds = arrays.pop("kind")
-    made = {name: torch.as_tensor(a, device=device) for name, a in arrays.items()}
+    made: dict[str, Any] = {name: torch.as_tensor(a, device=device) for name, a in arrays.items()}
     made |= {name: torch.as_tensor(kinds == k, device=device) for k, name in enumerate(KINDS, 1)}
     numbers = {
         "total": [p.total for p in problems],

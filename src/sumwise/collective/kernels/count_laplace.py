@@ -35,13 +35,16 @@ def at_kink(problem: Any, g: np.ndarray, share: float = 1e-6):
     return out
 
 
-def function_variances(problem: Any, beliefs: Any, cells: np.ndarray, weights: Any, tables: Any = None):
+def function_variances(
+    problem: Any, beliefs: Any, cells: np.ndarray, weights: Any, tables: Any = None, weight: float | None = None
+):
     """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
 
     Where weights are of more cells, `tables` is the problem with those, its beliefs and its cells: systems are solved
-    on the smaller problem, which has all that was observed.
+    on the smaller problem, which has all that was observed. With `weight`, by which losses were divided, noise with a
+    kink counts as normal.
     """
-    noise, curved = _noise(problem, cells)
+    noise, curved = _noise(problem, cells, weight)
     wide, wide_beliefs, wide_cells = (problem, beliefs, cells) if tables is None else tables
     index, noise = problem.observations.index[curved], noise[curved]
     seen_at = wide.observations.index[curved]
@@ -73,13 +76,13 @@ def _solver(problem: Any, beliefs: Any, cells: np.ndarray, index: np.ndarray, no
     return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
 
 
-def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int):
+def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int, weight: float | None = None):
     """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
 
     Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
     the covariance of the present node, and that between it and `node`, given all observations so far.
     """
-    noise, curved = _noise(problem, cells)
+    noise, curved = _noise(problem, cells, weight)
     route = next((nodes for nodes, _ in problem.paths or () if node in nodes), None)
     if route is None or (noise[curved] <= 0).any() or problem.device is not None:
         return None
@@ -113,8 +116,11 @@ def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int):
     return own
 
 
-def _noise(problem: Any, cells: np.ndarray):
-    """Inverse second derivatives of the loss at the observed cells, and which cells have any."""
+def _noise(problem: Any, cells: np.ndarray, weight: float | None = None):
+    """Inverse second derivatives of the loss at the observed cells, and which cells have any.
+
+    With a weight, two-sided noise has those of normal noise of its variance, ``2 b^2``: its box is ``weight / b`` wide.
+    """
     observations = problem.observations
     s, p, e = observations.slices()
     inverse, curved = np.zeros(observations.size), np.ones(observations.size, dtype=bool)
@@ -122,6 +128,10 @@ def _noise(problem: Any, cells: np.ndarray):
     inverse[p] = cells[observations.index[p]] ** 2 / observations.y[p]
     # Of the linear ones only exact cells are curved; those of two-sided noise lie off their kink here.
     curved[e] = np.isinf(observations.low) & np.isinf(observations.high)
+    if weight is not None:
+        soft = np.isfinite(observations.low) & np.isfinite(observations.high)
+        inverse[e] = np.where(soft, 2.0 / (weight * np.where(soft, observations.high, 1.0) ** 2), 0.0)
+        curved[e] |= soft
     return inverse, curved & (cells[observations.index] > 0)
 
 

@@ -163,11 +163,18 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
                 lower_bound=lower,
                 upper_bound=upper,
                 trust="moderate" if ends and row["low"] > 0.5 * row["count"] else "low",
-                because="The movement is taken as known; counts do not show swaps.",
+                because=f"The interval {_leaves_out(model)}; counts do not show swaps.",
                 **ends,
             )
         )
     return out
+
+
+def _leaves_out(model: FlowModel) -> str:
+    """What an interval is about, beside the noise of the counts."""
+    if not model.adapted_ and model.scores_ is not None and "plausible" in model.scores_:
+        return "spans the movements that predict left-out times about equally well"
+    return "takes the kind of movement as known"
 
 
 def _called(name: Any, word: str) -> str:
