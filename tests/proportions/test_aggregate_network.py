@@ -9,7 +9,7 @@ from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian
 from sumwise.proportions import AggregateRegressor
-from sumwise.proportions.aggregate_network import SumData
+from sumwise.proportions.aggregate_network import SumData, _Run
 
 torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
 
@@ -81,7 +81,13 @@ def test_counts_have_networks_on_the_log_scale():
 def test_precision_is_the_inverse_covariance_of_the_sums_that_are_kept():
     matrix = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]))
     data = SumData(
-        np.zeros((3, 1)), matrix, np.zeros(3), np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), "gaussian"
+        np.zeros((3, 1)),
+        matrix,
+        np.zeros(3),
+        np.array([0.5, 1.0, 2.0]),
+        np.array([1.0, 2.0, 3.0]),
+        np.ones(3),
+        "gaussian",
     )
     assert data.overlapping
     dense = matrix.toarray()
@@ -90,3 +96,24 @@ def test_precision_is_the_inverse_covariance_of_the_sums_that_are_kept():
     found = data.precision(kept, 4.0, np.zeros(3))
     np.testing.assert_allclose(found[np.ix_(kept, kept)], np.linalg.inv(covariance[np.ix_(kept, kept)]))
     assert not found[1].any()
+
+
+def test_weights_of_bags_are_repetitions_in_the_loss():
+    rng = np.random.default_rng(0)
+    weights, times = np.array([2.0, 1.0, 1.0]), [0, 0, 1, 2]
+    values, matrix = rng.normal(size=(3, 2)), sparse.csr_array(np.eye(3))
+    one = SumData(values, matrix, np.array([1.0, 5.0, -2.0]), np.zeros(3), np.ones(3), weights, "gaussian")
+    two = SumData(
+        values[times],
+        sparse.csr_array(np.eye(4)),
+        one.totals[times],
+        *np.array([[0.0], [1.0], [1.0]]).repeat(4, 1),
+        "gaussian",
+    )
+    found = []
+    for data in (one, two):
+        n = len(data.totals)
+        run = _Run(data, 1.0, [np.zeros(n)], [np.ones(n, dtype=bool)], (3,), np.random.default_rng(1))
+        found.append(run.trained(5)[0])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, atol=1e-6)

@@ -32,6 +32,27 @@ def test_coefficients_are_found_and_intervals_hold_them():
     assert 0.83 < np.mean(inside) < 0.96
 
 
+@pytest.mark.parametrize("likelihood", ["gaussian", "poisson"])
+@pytest.mark.parametrize("noise", [None, Gaussian(2.0)])
+def test_weights_of_bags_are_repetitions(likelihood, noise):
+    bags, mean, y, rng = incomes(30, 5)
+    given = sums(bags, y if likelihood == "gaussian" else rng.poisson(np.exp(0.3 * mean)))
+    weights = np.tile([2.0, 1.0, 0.0], 10)
+    index = np.repeat(np.arange(30), weights.astype(int))
+    model = AggregateRegressor(likelihood, penalty=1.0, noise=noise)
+    weighted = model.fit(bags, given, sample_weight=weights)
+    found = np.append(weighted.coef_, weighted.intercept_), weighted.covariance_, weighted.variance_
+    score = weighted.score(bags, given, sample_weight=weights)
+    repeated = model.fit(bags[index], given[index])
+    for one, other in zip(
+        found, (np.append(repeated.coef_, repeated.intercept_), repeated.covariance_, repeated.variance_)
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+    assert score == pytest.approx(repeated.score(bags[index], given[index]), abs=1e-4)
+    with pytest.raises(DataError, match="can't have a sample_weight"):
+        model.fit(bags, given, members=np.arange(bags.n_rows), sample_weight=weights)
+
+
 def test_means_are_sums_over_sizes():
     bags, _, y, _ = incomes()
     by_sum = AggregateRegressor().fit(bags, sums(bags, y))

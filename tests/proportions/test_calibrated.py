@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from sumwise import synthetic
 from sumwise.errors import DataError
@@ -96,3 +97,15 @@ def test_noise_other_than_the_classifiers_is_refused():
         CalibratedBagClassifier(CardinalityClassifier(), noise=Geometric(3.0)).fit(data.bags, data.counts[:, 1])
     found = CalibratedBagClassifier(MeanEmbeddingClassifier(penalty=1.0), cv=3, noise=Geometric(0.1))
     assert 0.2 < found.fit(data.bags, data.counts[:, 1]).slope_ < 5
+
+
+def test_weights_reach_the_classifier_and_the_calibration():
+    data = synthetic.election(24, 8, n_categorical=0, mean_weight=1, weight_spread=0, n_test=10, random_state=0)
+    bags, counts = data.bags, data.counts[:, 1]
+    base, weights = MeanEmbeddingClassifier(penalty=1.0), np.tile([2.0, 1.0, 0.0], 8)
+    found = CalibratedBagClassifier(base, cv=3).fit(bags, counts, sample_weight=weights)
+    piped = CalibratedBagClassifier(make_pipeline(base), cv=3).fit(bags, counts, sample_weight=weights)
+    assert found.slope_ == pytest.approx(piped.slope_)
+    index = np.repeat(np.arange(24), weights.astype(int))
+    np.testing.assert_allclose(found.classifier_.theta_, base.fit(bags[index], counts[index]).theta_, atol=1e-2)
+    assert abs(found.slope_ - CalibratedBagClassifier(base, cv=3).fit(bags, counts).slope_) > 1e-3

@@ -37,6 +37,18 @@ def test_clusters_with_clear_classes_are_found():
     assert np.mean(ClusterSelection().fit(bags, three).predict(values) == np.array([0, 1, 2, 1])[kind]) > 0.97
 
 
+def test_weights_of_bags_are_repetitions():
+    rng = np.random.default_rng(2)
+    kind = rng.integers(0, 2, 120)
+    bags = Bags(8.0 * kind[:, None] + rng.normal(size=(120, 1)), np.arange(0, 121, 6))
+    counts = (kind ^ (rng.random(120) < 0.2)).reshape(20, 6).sum(axis=1)
+    weights = np.tile([2.0, 1.0, 0.0, 1.0], 5)
+    index = np.repeat(np.arange(20), weights.astype(int))
+    weighted = ClusterSelection(2).fit(bags, counts, sample_weight=weights).predict_proba(bags)
+    np.testing.assert_allclose(weighted, ClusterSelection(2).fit(bags[index], counts[index]).predict_proba(bags))
+    assert np.abs(weighted - ClusterSelection(2).fit(bags, counts).predict_proba(bags)).max() > 1e-3
+
+
 def test_one_cluster_is_refused():
     with pytest.raises(DataError, match="n_clusters"):
         ClusterSelection(1).fit(Bags(np.ones((2, 1)), [0, 1, 2]), [0, 1])

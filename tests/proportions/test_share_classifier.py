@@ -11,9 +11,16 @@ from sumwise.errors import DataError, NotConverged
 from sumwise.proportions import (
     AlternatingMeanMap,
     CentralLimitClassifier,
+    EasyLLP,
+    HardEM,
+    InverseCalibration,
+    LabelSampler,
     MeanEmbeddingClassifier,
     MeanMap,
+    Oracle,
     ProportionLossClassifier,
+    ProportionSVM,
+    label_bags,
 )
 from sumwise.proportions.share_classifier import _parts
 from sumwise.proportions.shares import bag_shares
@@ -101,24 +108,53 @@ def test_a_fit_that_stops_early_says_so():
         MeanEmbeddingClassifier(penalty=1e-3, max_iter=1, tol=1e-9).fit(bags, counts)
 
 
-@pytest.mark.parametrize("kind", [MeanEmbeddingClassifier, ProportionLossClassifier, CentralLimitClassifier])
-def test_weights_of_bags_are_repetitions(kind):
-    bags, counts, _ = sample(n_bags=20)
+WEIGHTED = [
+    MeanEmbeddingClassifier(penalty=1.0, tol=1e-6),
+    ProportionLossClassifier(penalty=1.0, tol=1e-6),
+    CentralLimitClassifier(penalty=1.0, tol=1e-6),
+    MeanMap(penalty=1.0, tol=1e-6),
+    AlternatingMeanMap(penalty=1.0),
+    AlternatingMeanMap(penalty=1.0, variant="max"),
+    HardEM(penalty=1.0),
+    EasyLLP(penalty=1.0, tol=1e-6),
+    InverseCalibration(penalty=1.0, tol=1e-5),
+    ProportionSVM(penalty=1.0, tol=1e-4),
+    Oracle(penalty=1.0),
+    LabelSampler(penalty=1.0, n_draws=30, n_burn=5),
+]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=repr)
+@pytest.mark.filterwarnings("ignore:Debiased labels")
+def test_weights_of_bags_are_repetitions(model):
+    bags, counts, labels = sample(n_bags=20)
+    given = label_bags(bags, labels) if isinstance(model, Oracle) else counts[:, 1]
     weights = np.tile([2.0, 1.0, 0.0, 1.0], 5)
-    model = kind(penalty=1.0, tol=1e-6)
-    weighted = clone(model).fit(bags, counts[:, 1], sample_weight=weights)
     index = np.repeat(np.arange(20), weights.astype(int))
-    repeated = clone(model).fit(bags[index], counts[index, 1])
-    assert np.allclose(weighted.theta_, repeated.theta_, atol=1e-4)
-    assert not np.allclose(weighted.theta_, clone(model).fit(bags, counts[:, 1]).theta_, atol=1e-2)
+    weighted = clone(model).fit(bags, given, sample_weight=weights)
+    repeated = clone(model).fit(bags[index], given[index])
+    assert np.allclose(weighted.theta_, repeated.theta_, rtol=1e-3, atol=1e-3)
+    assert not np.allclose(weighted.theta_, clone(model).fit(bags, given).theta_, atol=1e-2)
     with pytest.raises(DataError, match="sample_weight"):
-        clone(model).fit(bags, counts[:, 1], sample_weight=np.zeros(20))
+        clone(model).fit(bags, given, sample_weight=np.zeros(20))
 
 
-def test_methods_that_are_no_sum_over_bags_take_no_weights():
-    bags, counts, _ = sample(n_bags=20)
-    with pytest.raises(TypeError, match="sample_weight"):
-        MeanMap().fit(bags, counts[:, 1], sample_weight=np.ones(20))
+def test_weights_in_a_graph_of_bags_are_pairs():
+    bags, counts, _ = sample(n_bags=12)
+    model = MeanMap(laplacian=True, smoothness=10.0, penalty=1.0, tol=1e-6)
+    plain = clone(model).fit(bags, counts[:, 1]).theta_
+    assert np.allclose(clone(model).fit(bags, counts[:, 1], sample_weight=np.full(12, 1.0)).theta_, plain, atol=1e-4)
+    weights = np.tile([2.0, 1.0], 6)
+    weighted = clone(model).fit(bags, counts[:, 1], sample_weight=weights).theta_
+    index = np.repeat(np.arange(12), weights.astype(int))
+    repeated = clone(model).fit(bags[index], counts[index, 1]).theta_
+    assert np.abs(weighted - repeated).max() < 0.3 * np.abs(plain - repeated).max()  # but for the graph's scale
+
+
+def test_labels_are_drawn_for_whole_bags():
+    bags, counts, _ = sample(n_bags=8)
+    with pytest.raises(DataError, match="not a whole number"):
+        LabelSampler().fit(bags, counts[:, 1], sample_weight=np.full(8, 0.5))
 
 
 def test_weights_are_routed_through_a_search():

@@ -34,6 +34,7 @@ class SumData:
     totals: np.ndarray  # (n_bags,)
     noise: np.ndarray  # (n_bags,) variance
     relative: np.ndarray  # (n_people,) variance of a person's response, relative to that of one
+    weights: np.ndarray  # (n_bags,) how much each counts; 1 where bags share people
     likelihood: str
 
     def precision(self, kept: np.ndarray, variance: float, means: np.ndarray) -> np.ndarray:
@@ -117,7 +118,7 @@ class _Run:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")  # of torch 2.11, once
             self.matrix = torch.sparse_coo_tensor(index, entries, parts.shape, check_invariants=True).coalesce()
-        self.totals = torch.as_tensor(data.totals, dtype=torch.float32)
+        self.totals, self.total = torch.as_tensor(data.totals, dtype=torch.float32), float(data.weights.sum())
         self.weights = [self._weights(variance, line, mask) for line, mask in zip(lines, masks)]
         generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
         self.params: list[Any] = []
@@ -134,7 +135,7 @@ class _Run:
         if self.data.overlapping:
             found = self.data.precision(mask, variance, means)
         else:
-            found = mask / self._variances(variance, means)
+            found = mask * self.data.weights / self._variances(variance, means)
         return self.torch.as_tensor(found, dtype=self.torch.float32)
 
     def _variances(self, variance: float, means: np.ndarray) -> np.ndarray:
@@ -160,7 +161,7 @@ class _Run:
         self.optimiser.zero_grad()
         loss: Any = 0.0
         for off, weight in zip(self.errors(), self.weights):
-            loss = loss + 0.5 * (off @ weight @ off if weight.ndim == 2 else (weight * off**2).sum()) / len(off)
+            loss = loss + 0.5 * (off @ weight @ off if weight.ndim == 2 else (weight * off**2).sum()) / self.total
         loss.backward()
         self.optimiser.step()
 
@@ -176,7 +177,7 @@ class _Run:
                 self.step()
             with self.torch.no_grad():
                 off = self.errors().double().numpy()[folds, place]
-            losses.append(float(np.mean(off**2 / unit)))
+            losses.append(float(np.average(off**2 / unit, weights=data.weights)))
         return np.array(losses)
 
     def trained(self, n_steps: int) -> list:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -96,7 +97,10 @@ class AggregateRegressor(RegressorMixin, Estimator):
         self.hidden = hidden
         self.random_state = random_state
 
-    def fit(self, bags: Bags, y: Any, members: Any = None) -> AggregateRegressor:
+    __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed
+    __metadata_request__score: ClassVar = {"bags": UNUSED}
+
+    def fit(self, bags: Bags, y: Any, members: Any = None, sample_weight: Any = None) -> AggregateRegressor:
         """Fit to bags and the sum or mean of each.
 
         Parameters
@@ -107,9 +111,13 @@ class AggregateRegressor(RegressorMixin, Estimator):
             A pandas Series is put into the order of the bags by its index.
         members : array of shape (n_rows,), optional
             Who each row is, where people are in several bags: equal ids are one person, with one response.
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts: weight 2 is the same as giving it twice, with other people who are alike. Not for
+            bags that share ``members``, whose sums are not independent.
         """
         checks.choice(self.likelihood, "likelihood", ("gaussian", "poisson"))
         checks.choice(self.statistic, "statistic", ("sum", "mean"))
+        bags, y, weights = self._weighted(bags, y, members, sample_weight)
         bags, totals, noise = self._totals(bags, y)
         self.features_ = Features.learn(bags)
         self.n_features_in_ = bags.n_features
@@ -120,11 +128,11 @@ class AggregateRegressor(RegressorMixin, Estimator):
         if self.likelihood == "gaussian":
             _check_varied(totals, matrix)
         centre, scale = centre_and_scale(people)
-        found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative)
+        found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative, weights)
         self._store(found, prior, centre, scale)
         self.networks_ = []
         if len(checks.listing(self.hidden, "hidden", "give the widths of its layers, as in (64,).")):
-            data = SumData((people - centre) / scale, matrix, totals, noise, relative, self.likelihood)
+            data = SumData((people - centre) / scale, matrix, totals, noise, relative, weights, self.likelihood)
             self._add_networks(data, prior, centre, scale)
         warn_of_few_bags(len(bags), values.shape[1])
         if not found.converged:
@@ -138,7 +146,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
 
         def linear(kept: np.ndarray) -> np.ndarray:
             part = (data.totals[kept], data.matrix[kept], data.noise[kept])
-            theta = solve(data.values, *part, prior, data.relative).theta
+            theta = solve(data.values, *part, prior, data.relative, weights=data.weights[kept]).theta
             return data.values @ theta[:-1] + theta[-1]
 
         seed = int(checks.generator(self.random_state).integers(2**31))
@@ -153,6 +161,22 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return linear
         networks = SumNetworks(self.networks_, self.n_steps_, self.gain_, len(self.hidden))
         return linear + networks((values - self.centre_) / self.scale_)
+
+    @staticmethod
+    def _weighted(bags: Any, y: Any, members: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
+        """The bags of some weight, what is given of them, and their weights."""
+        if not isinstance(bags, Bags):
+            return bags, y, np.ones(0)
+        weights = checks.bag_weights(bags, sample_weight)
+        if sample_weight is None:
+            return bags, y, weights
+        if members is not None:
+            raise DataError(
+                "Bags that share members can't have a sample_weight: copies of a bag would share them, too.",
+                hint="leave one of the two out.",
+            )
+        kept = np.flatnonzero(weights)
+        return bags[kept], bags.align(y, "y")[kept], weights[kept]
 
     def _totals(self, bags: Any, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
         """Bags that have rows, their sums, and the variance of the noise on these."""
@@ -184,7 +208,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return float(2.0 * ratio / (1.0 - ratio) ** 2)
         raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
 
-    def _solved(self, values, scale, observed: tuple[Any, Any, Any], relative) -> tuple[SumFit, np.ndarray]:
+    def _solved(self, values, scale, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
         """The fit in standardised features, and the prior precision used there."""
         d = values.shape[1]
         given = None if isinstance(self.penalty, str) else checks.finite(self.penalty, "penalty")
@@ -195,18 +219,18 @@ class AggregateRegressor(RegressorMixin, Estimator):
         if given is not None:
             prior = np.maximum(np.broadcast_to(given / scale**2, d), 1e-12)
             if self.likelihood == "poisson":
-                return poisson_sums(values, *observed, prior, relative), prior
-            return gaussian_sums(values, *observed, prior, relative, fixed=True), prior
+                return poisson_sums(values, *observed, prior, relative, weights=weights), prior
+            return gaussian_sums(values, *observed, prior, relative, fixed=True, weights=weights), prior
         if self.likelihood == "gaussian":
             totals, matrix, _ = observed
             sizes = np.asarray(matrix.sum(axis=1)).ravel()
             unit = max(float(np.var(totals / sizes) * np.median(sizes)), 1e-300)  # about a response's variance
             start = np.full(d, max(d, 1) / unit)
-            found = gaussian_sums(values, *observed, start, relative)
+            found = gaussian_sums(values, *observed, start, relative, weights=weights)
             return found, found.precision * start
-        return self._by_held_out(values, observed, relative)
+        return self._by_held_out(values, observed, relative, weights)
 
-    def _by_held_out(self, values, observed: tuple[Any, Any, Any], relative) -> tuple[SumFit, np.ndarray]:
+    def _by_held_out(self, values, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
         """Counts: the prior precision under which held-out sums have the least deviance."""
         totals, matrix, noise = observed
         d, n = values.shape[1], len(totals)
@@ -218,13 +242,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
             for fold in range(folds.max() + 1):
                 train, test = folds != fold, folds == fold
                 part = (totals[train], matrix[train], noise[train])
-                theta = starts[fold] = poisson_sums(values, *part, prior, relative, starts[fold]).theta
+                found = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train])
+                theta = starts[fold] = found.theta
                 means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))
-                loss += float((means - totals[test] * np.log(np.maximum(means, 1e-300))).sum())
+                loss += float(weights[test] @ (means - totals[test] * np.log(np.maximum(means, 1e-300))))
             losses.append(loss)
         self.penalty_search_ = {"multiples": MULTIPLES.copy(), "losses": np.array(losses)}
         prior = np.full(d, MULTIPLES[int(np.argmin(losses))] * max(d, 1))
-        return poisson_sums(values, *observed, prior, relative), prior
+        return poisson_sums(values, *observed, prior, relative, weights=weights), prior
 
     def _store(self, found: SumFit, prior, centre, scale) -> None:
         """Back from standardised features: w / s, and b - c'w / s."""
@@ -272,12 +297,15 @@ class AggregateRegressor(RegressorMixin, Estimator):
         sizes = np.bincount(rows.bag_index, rows.weights, minlength=len(rows))
         return np.divide(sums, sizes, out=np.full(len(rows), np.nan), where=sizes > 0)
 
-    def score(self, bags: Bags, y: Any) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """R squared of the bags' sums (or means)."""
+    def score(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, bags: Bags, y: Any, sample_weight: Any = None
+    ) -> float:
+        """R squared of the bags' sums (or means), each counting as much as ``sample_weight`` says."""
         given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
+        weights = checks.bag_weights(bags, sample_weight)
         off = given - self.predict_sums(bags)
-        total = float(((given - given.mean()) ** 2).sum())
-        return 1.0 - float(off @ off) / total if total > 0 else 0.0
+        total = float(weights @ (given - np.average(given, weights=weights)) ** 2)
+        return 1.0 - float(weights @ off**2) / total if total > 0 else 0.0
 
 
 def _check_varied(totals: np.ndarray, matrix: Any) -> None:

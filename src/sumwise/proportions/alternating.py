@@ -92,7 +92,7 @@ class AlternatingMeanMap(ShareClassifier):
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         theta = self._first(data, penalty)
-        n, sign = len(data.values), 1.0 if self.variant == "min" else -1.0
+        n, sign = data.row_weights.sum(), 1.0 if self.variant == "min" else -1.0
         history: list[float] = []
         best, change, seen = Solution(theta, -np.inf, np.inf, 0, False), np.inf, set()
         factors = None
@@ -105,7 +105,7 @@ class AlternatingMeanMap(ShareClassifier):
                 change = 0.0
                 break
             seen.add(mark)
-            problem = MomentProblem(data.rows, data.weights, label_moments(data, labels), penalty)
+            problem = MomentProblem(data.rows, data.row_weights, label_moments(data, labels), penalty)
             factors = factors or Coordinates(problem, theta).factors  # labels change little from round to round
             found = maximise(problem, theta, 1e-3, 100, factors)
             factors = factors if found.n_iter <= LONG else None

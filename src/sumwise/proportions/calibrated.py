@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 
 from sumwise.bags import Bags
@@ -68,24 +69,36 @@ class CalibratedBagClassifier(BagClassifier):
         self.noise = noise
         self.totals = totals
 
-    def fit(self, bags: Bags, counts: Any) -> CalibratedBagClassifier:
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CalibratedBagClassifier:
         """Fit to bags and their counts, held out in turn.
 
         Parameters
         ----------
         bags : Bags
         counts : array, as in `CardinalityClassifier.fit`
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts, in the classifier's fits and in calibration; 0 leaves it out.
         """
         if self.classifier is not None and is_classifier(self.classifier):
             name = type(self.classifier).__name__
             raise DataError(f"{name} learns from labels, not from bags.", hint=f"CardinalityClassifier({name}()).")
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, *self._reading())
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
-        logits = self._held_out(bags, counts, observed.n_classes)
-        self._learn(BagLikelihood(bags.offsets, observed, self.inference), logits)
-        self.classifier_ = self._fresh().fit(bags, counts)
+        logits = self._held_out(bags, counts, observed.n_classes, weights)
+        self._learn(BagLikelihood(bags.offsets, observed, self.inference, weights), logits)
+        self.classifier_ = self._fitted_to(bags, counts, weights)
         return self
+
+    def _fitted_to(self, bags: Bags, counts: np.ndarray, weights: np.ndarray | None) -> Any:
+        """A fresh classifier, fitted; the last step of a pipeline gets the weights."""
+        model = self._fresh()
+        if weights is None:
+            return model.fit(bags, counts)
+        by_name = hasattr(model, "steps") and not get_config()["enable_metadata_routing"]
+        name = f"{model.steps[-1][0]}__sample_weight" if by_name else "sample_weight"
+        return model.fit(bags, counts, **{name: weights})
 
     def design(self, given: Any) -> Bags:
         """Rows with the columns of training; the classifier turns them into numbers."""
@@ -112,14 +125,14 @@ class CalibratedBagClassifier(BagClassifier):
             found.append(own if given is None else given)
         return found[0], found[1]
 
-    def _held_out(self, bags: Bags, counts: np.ndarray, n_classes: int) -> np.ndarray:
+    def _held_out(self, bags: Bags, counts: np.ndarray, n_classes: int, weights: np.ndarray | None) -> np.ndarray:
         """Logits of every row from a fit that hasn't seen its bag."""
         out = np.full((bags.n_rows,) if n_classes == 2 else (bags.n_rows, n_classes), np.nan)
         splitter: Any = BagKFold(int(self.cv)) if isinstance(self.cv, (int, np.integer)) else self.cv
         if not hasattr(splitter, "get_n_splits"):
             raise DataError(f"cv is {self.cv!r}.", hint="a number of folds, or a splitter such as StratifiedBagKFold.")
         for train, test in splitter.split(bags, counts):
-            fitted = self._fresh().fit(bags[train], counts[train])
+            fitted = self._fitted_to(bags[train], counts[train], None if weights is None else weights[train])
             out[np.isin(bags.bag_index, test)] = log_probabilities(fitted, bags[test])
         left = np.isnan(out).reshape(bags.n_rows, -1).any(axis=1)
         if left.any():
@@ -130,6 +143,7 @@ class CalibratedBagClassifier(BagClassifier):
     def _learn(self, likelihood: BagLikelihood, logits: np.ndarray) -> None:
         """Maximise over the slope and the offsets."""
         two = logits.ndim == 1
+        n_bags = likelihood.n_bags if likelihood.temper is None else float(likelihood.temper.sum())
         history: list[float] = []
 
         def scaled(theta):
@@ -141,16 +155,16 @@ class CalibratedBagClassifier(BagClassifier):
             offsets = np.atleast_1d(residual.sum(axis=0))
             gradient = np.append((residual * logits).sum(), offsets if two else offsets[1:])
             history.append(total)
-            return -total / likelihood.n_bags, -gradient / likelihood.n_bags
+            return -total / n_bags, -gradient / n_bags
 
         start = np.append(1.0, np.zeros(1 if two else logits.shape[1] - 1))
         found = minimise(cost, start, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 200})
         self.slope_, self.offset_ = float(found.x[0]), np.append(0.0, found.x[1:])
         moves = 1e-4 * np.eye(len(start))
         curvature = np.stack([(cost(found.x + m)[1] - cost(found.x - m)[1]) / 2e-4 for m in moves])
-        inverse = np.linalg.pinv(0.5 * (curvature + curvature.T)) / likelihood.n_bags
+        inverse = np.linalg.pinv(0.5 * (curvature + curvature.T)) / n_bags
         self.slope_error_ = float(np.sqrt(max(inverse[0, 0], 0.0)))
-        self.gain_ = float(-found.fun - history[0] / likelihood.n_bags)
+        self.gain_ = float(-found.fun - history[0] / n_bags)
         settled = bool(np.abs(found.jac).max() < 1e-4)
         self.fit_ = Fit(found.x, float(-found.fun), None, int(found.nit), settled, {"objective": np.array(history)})
         if not settled:

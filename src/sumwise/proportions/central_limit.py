@@ -10,7 +10,7 @@ from scipy.special import expit
 from sumwise.proportions.likelihood import Value
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.share_classifier import WeightedShareClassifier
+from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares, SumOverBags
 
 ROUNDING = 1.0 / 12.0  # variance of rounding to whole counts; without it a bag of certain labels has infinite density
@@ -34,7 +34,7 @@ class CentralLimitLikelihood(SumOverBags):
         return Value(log_prob, slope, np.zeros_like(slope), np.zeros(len(log_prob)))
 
 
-class CentralLimitClassifier(WeightedShareClassifier):
+class CentralLimitClassifier(ShareClassifier):
     """Logistic model under the normal approximation of bag counts (Rosenman and Viswanathan 2018).
 
     Several classes are fitted one against the rest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,19 +96,23 @@ class ClusterSelection(BagClassifier):
         self.totals = totals
         self.random_state = random_state
 
-    def fit(self, bags: Bags, counts: Any) -> ClusterSelection:
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> ClusterSelection:
         """Fit to bags and their counts.
 
         Parameters
         ----------
         bags : Bags
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts, in clustering and for the classes of clusters; 0 leaves it out.
         """
         given = [self.n_clusters] if np.ndim(self.n_clusters) == 0 else list(self.n_clusters)
         for k in given:
             checks.at_least(k, "n_clusters", 2)
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
-        data = bag_shares(bags, counts, self.totals)
+        data = replace(bag_shares(bags, counts, self.totals), importance=weights)
+        sizes = data.bag_weights * data.sizes
         self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
         self.mean_, self.scale_ = centre_and_scale(data.values)
         rng = checks.generator(self.random_state)
@@ -118,10 +123,10 @@ class ClusterSelection(BagClassifier):
         tried = [(k, seed) for k, seed in zip(given, seeds) if k <= most] or [(max(2, min(most, *given)), seeds[0])]
         errors = {k: self._held_out(rows, data, k, seed, folds) for k, seed in tried}
         self.n_clusters_ = min(errors, key=lambda k: errors[k])
-        found: Any = _clusters(rows, self.n_clusters_, 4, dict(tried)[self.n_clusters_])
+        found = _clusters(rows, data, self.n_clusters_, 4, dict(tried)[self.n_clusters_])
         self.centres_ = found.cluster_centers_
         occupancy = _occupancy(found.labels_, data, self.n_clusters_)
-        self.labels_ = cluster_labels(occupancy, data.shares, data.sizes / data.sizes.sum())
+        self.labels_ = cluster_labels(occupancy, data.shares, sizes / sizes.sum())
         self._smooth(occupancy, data)
         history = {"held_out": np.array([errors[k] for k, _ in tried])}
         self.fit_ = Fit(self.labels_, errors[self.n_clusters_], None, int(found.n_iter_), True, history)
@@ -130,21 +135,21 @@ class ClusterSelection(BagClassifier):
 
     def _held_out(self, rows, data: BagShares, k, seed, folds) -> float:
         """Squared error of the shares of held-out bags; clusters are of all rows, which have no labels."""
-        occupancy = _occupancy(_clusters(rows, k, 2, seed).labels_, data, k)
-        total = 0.0
+        occupancy = _occupancy(_clusters(rows, data, k, 2, seed).labels_, data, k)
+        total, sizes = 0.0, data.bag_weights * data.sizes
         for fold in range(int(folds.max()) + 1):
             train, test = folds != fold, folds == fold
             if train.any():
-                labels = cluster_labels(occupancy[train], data.shares[train], data.sizes[train] / data.sizes.sum())
+                labels = cluster_labels(occupancy[train], data.shares[train], sizes[train] / sizes.sum())
                 off = occupancy[test] @ np.eye(data.n_classes)[labels] - data.shares[test]
-                total += float(data.sizes[test] @ (off**2).sum(axis=1)) / data.sizes.sum()
+                total += float(sizes[test] @ (off**2).sum(axis=1)) / sizes.sum()
         return total
 
     def _smooth(self, occupancy, data: BagShares) -> None:
         """How much of a cluster is taken to be of its class: the mixture with the overall shares of least error."""
         hard, overall = np.eye(data.n_classes)[self.labels_], data.overall
         away = occupancy @ hard - overall
-        weights = data.sizes[:, None]
+        weights = (data.bag_weights * data.sizes)[:, None]
         part = float((weights * away * (data.shares - overall)).sum() / max((weights * away**2).sum(), 1e-300))
         part = min(max(part, 0.02), 0.98)
         self.probabilities_ = part * hard + (1.0 - part) * overall
@@ -160,6 +165,7 @@ def _occupancy(clusters: np.ndarray, data: BagShares, k: int) -> np.ndarray:
     return data.bag_means(np.eye(k)[clusters])
 
 
-def _clusters(rows: np.ndarray, k: int, starts: int, seed: int) -> Any:
+def _clusters(rows: np.ndarray, data: BagShares, k: int, starts: int, seed: int) -> Any:
     options: dict[str, Any] = {"n_init": starts, "random_state": seed}
-    return KMeans(k, **options).fit(rows)
+    weights = None if data.importance is None else np.repeat(data.importance, data.sizes)
+    return KMeans(k, **options).fit(rows, sample_weight=weights)

@@ -73,12 +73,12 @@ class EasyLLP(ShareClassifier):
         table = self.solve_shares(train, penalty).theta.reshape(-1, test.values.shape[1] + 1)
         flat = constant_start(train).reshape(table.shape)
         losses = [share_loss(linear_logits(test.values, each), test) for each in (flat, table)]
-        return (losses[0] - losses[1]) * len(test.values)
+        return (losses[0] - losses[1]) * float(test.row_weights.sum())
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         # bags count alike, as in the paper: only then do the labels of bags of several sizes average to the overall
         # share, and the free intercept stays finite
-        weights = data.once("alike", lambda: data.weights * np.repeat(data.sizes.mean() / data.sizes, data.sizes))
+        weights = data.once("alike", lambda: data.row_weights * np.repeat(data.mean_size / data.sizes, data.sizes))
         moments = data.once("easy LLP", lambda: label_moments(data, debiased_labels(data), weights))
         problem = MomentProblem(data.rows, weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -90,8 +90,8 @@ class HardEM(ShareClassifier):
                 break
             seen.add(mark)
             theta, logits = self._regress(data, labels, penalty, theta)
-            total = _log_likelihood(logits, labels, data.weights)
-            change = abs(total - history[-1]) / len(labels) if history else np.inf
+            total = _log_likelihood(logits, labels, data.row_weights)
+            change = abs(total - history[-1]) / data.row_weights.sum() if history else np.inf
             history.append(total)
             if best is None or total > best[0]:
                 best = (total, theta, self.__dict__.get("classifier_"))
@@ -103,9 +103,9 @@ class HardEM(ShareClassifier):
     def _regress(self, data: BagShares, labels, penalty, theta):
         """Fit to hard labels: parameters (of the default classifier) and the logits of all rows."""
         if self.classifier is not None:
-            self.classifier_ = fit_weighted(self.classifier, data.values, labels, data.weights)
+            self.classifier_ = fit_weighted(self.classifier, data.values, labels, data.row_weights)
             return theta, log_probabilities(self.classifier_, data.values)
-        problem = LinearProblem(data.rows, ShareLikelihood(labels, data.weights), penalty, data.n_classes)
+        problem = LinearProblem(data.rows, ShareLikelihood(labels, data.row_weights), penalty, data.n_classes)
         found = maximise(problem, theta, 1e-3, 100).theta
         return found, problem.logits(found)
 

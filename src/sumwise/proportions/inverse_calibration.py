@@ -19,7 +19,7 @@ class BandLikelihood(ShareLikelihood):
     """Minus the bags' absolute errors in the log-odds beyond a band, times their mean size; corners are rounded."""
 
     def __init__(self, data: BagShares, epsilon):
-        super().__init__(data.shares, np.full(data.n_bags, data.sizes.mean()))
+        super().__init__(data.shares, data.bag_weights * data.mean_size)
         share = (data.counts[:, 1] + 0.5) / (data.sizes + 1.0)  # a bag of one class has finite odds
         self.target = np.log(share / (1.0 - share))
         self.epsilon = epsilon

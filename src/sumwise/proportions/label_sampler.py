@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,19 @@ from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.share_classifier import ShareClassifier, as_penalty
 from sumwise.proportions.shares import BagShares
+
+
+def _repeated(data: BagShares) -> BagShares:
+    """Bags as often as they count: each copy has labels of its own."""
+    if data.importance is None:
+        return data
+    times = np.rint(data.importance).astype(int)
+    if not np.allclose(times, data.importance):
+        raise DataError(
+            "Labels are drawn for whole bags, and some sample_weight is not a whole number.",
+            hint="CardinalityClassifier takes any weight.",
+        )
+    return replace(data, importance=None).take(np.repeat(np.arange(data.n_bags), times))
 
 
 class LabelSampler(ShareClassifier):
@@ -85,7 +99,7 @@ class LabelSampler(ShareClassifier):
 
     def _learn(self, data: BagShares):
         self.draws_: list[np.ndarray] = []
-        super()._learn(data)
+        super()._learn(_repeated(data))
 
     def _chosen(self, data: BagShares) -> Any:
         return reference_shape(data.values) if isinstance(self.penalty, str) else as_penalty(self.penalty, data)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.share_classifier import WeightedShareClassifier, constant_start
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
 
-class MeanEmbeddingClassifier(WeightedShareClassifier):
+class MeanEmbeddingClassifier(ShareClassifier):
     """Logistic (softmax) regression of class shares on bag means, used for individuals (Sun et al. 2017).
 
     Parameters

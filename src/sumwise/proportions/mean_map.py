@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import log_softmax, logsumexp
 
 from sumwise import checks
@@ -63,23 +64,24 @@ def label_moments(data: BagShares, labels, weights=None) -> np.ndarray:
     the bags' own unless given.
     """
     if labels.ndim == 1 and weights is None:  # the other class is what is left of all
-        marks = labels * data.weights
+        marks = labels * data.row_weights
         one = np.append(data.rows.summed(marks), marks.sum())
         return np.stack([data.sums - one, one])
     labels = np.column_stack([1.0 - labels, labels]) if labels.ndim == 1 else labels
-    marks = labels * (data.weights if weights is None else weights)[:, None]
+    marks = labels * (data.row_weights if weights is None else weights)[:, None]
     return np.column_stack([data.rows.summed(marks), marks.sum(axis=0)])
 
 
 def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
     """The estimated sum over members of each class of their features, and their number: (n_classes, n_features + 1)."""
-    counts = data.counts
-    numbers = counts.sum(axis=0)
+    weights = data.bag_weights * data.sizes
+    numbers = data.bag_weights @ data.counts
     if laplacian:
         graph = data.once("similarity", lambda: bag_similarity(data.means / centre_and_scale(data.values)[1]))
-        sums = laplacian_class_sums(data.means, data.shares, data.sizes, graph, smoothness)
+        pairs = graph if data.importance is None else _pairs(graph, data.importance)
+        sums = laplacian_class_sums(data.means, data.shares, weights, pairs, smoothness)
     else:
-        found, rank = class_means(data.means, data.shares, data.sizes)
+        found, rank = class_means(data.means, data.shares, weights)
         if rank < data.n_classes:
             bags = "1 bag" if data.n_bags == 1 else f"{data.n_bags} bags"
             raise DataError(
@@ -89,6 +91,12 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
             )
         sums = numbers[:, None] * found
     return np.column_stack([sums, numbers])
+
+
+def _pairs(graph: Any, importance: np.ndarray) -> Any:
+    """Similarities of bags that stand for several each: as many pairs as there would be."""
+    scale = sparse.diags(importance)
+    return sparse.csc_matrix(scale @ graph @ scale)
 
 
 class MeanMap(ShareClassifier):
@@ -102,7 +110,7 @@ class MeanMap(ShareClassifier):
     ----------
     laplacian : bool, default False
         Whether class means may differ between bags, less between bags that are alike: up to 1,000 bags all pairs are
-        compared, beyond the 20 nearest.
+        compared, beyond the 20 nearest; a bag with a ``sample_weight`` is compared once and counts as many times.
     smoothness : float or "auto", default "auto"
         How much alike they are, where ``laplacian``: gamma of Patrini et al. times the mean over bags of their
         similarities' sum. "auto": 1, 100 or 10,000, whichever predicts the shares of held-out bags best.
@@ -170,5 +178,5 @@ class MeanMap(ShareClassifier):
         smoothness = self.__dict__.get("smoothness_", self._first_smoothness())
         key = ("mean map", self.laplacian, smoothness)
         moments = data.once(key, lambda: mean_map(data, self.laplacian, smoothness))
-        problem = MomentProblem(data.rows, data.weights, moments, penalty)
+        problem = MomentProblem(data.rows, data.row_weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

@@ -26,6 +26,7 @@ from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
+from sumwise.proportions.share_classifier import linear_logits
 
 STARTS = ("linear", "zero")
 MANY_STEPS, SLOW_RATE, FAST_RATE = 30, 1e-3, 4e-3  # steps of an epoch from which the rate is slow
@@ -202,7 +203,8 @@ class CardinalityNetwork(BagClassifier):
         rows = (np.asarray(bags.values, dtype=np.float64) - self.mean_) / self.scale_
         parts = []
         for kind in dict.fromkeys(self.member_starts_):  # each start counts alike
-            base = self.linear_.decision_function(bags) if kind == "linear" else _constant(self.shares_, len(rows))
+            linear = kind == "linear"
+            base = linear_logits(bags.values, self.linear_.theta_) if linear else _constant(self.shares_, len(rows))
             weights = [w for w, k in zip(self.members_, self.member_starts_) if k == kind]
             extra = np.mean([self._forward(w, rows, bags.offsets) for w in weights], axis=0)
             parts.append(base + (extra[:, 0] if base.ndim == 1 else extra))
@@ -309,7 +311,8 @@ class _Training:
 
     def _step(self, params, optimiser, bases, parts):
         """One step of all networks, each on its own bags, up the mean log-likelihood of these bags."""
-        optimiser.zero_grad()
+        for tensor in params:
+            tensor.grad = None
         out = self._outputs(params, parts)
         which = np.concatenate([bags for bags, _ in parts])
         rows = np.concatenate([own for _, own in parts])
@@ -337,6 +340,16 @@ class _Training:
         params = self._layers([torch.Generator().manual_seed(seed) for seed in seeds])
         return params, adamw(params, self.rate, owner.weight_decay, matrix_dimensions=3)
 
+    def _kept(self, params, optimiser, which):
+        """Some of the networks, and an optimiser that goes on with their moments."""
+        fewer = [p.detach()[which].clone().requires_grad_() for p in params]
+        other = adamw(fewer, self.rate, self.owner.weight_decay, matrix_dimensions=3)
+        for old, new in zip(params, fewer):
+            if state := optimiser.state.get(old):
+                moments = {key: state[key][which].clone() for key in ("exp_avg", "exp_avg_sq")}
+                other.state[new] = {"step": state["step"].clone(), **moments}
+        return fewer, other
+
     def _epoch(self, params, optimiser, bases, trains, rng):
         """One pass of every network over its own bags, all in step."""
         longest, shortest = max(map(len, trains)), min(map(len, trains))
@@ -351,8 +364,9 @@ class _Training:
         folds = rng.permutation(np.arange(n_bags) % min(max(owner.n_folds, 2), n_bags))
         lines = [self._logits_of(self._line(folds == fold)) for fold in range(folds.max() + 1)]
         if owner.start in STARTS or owner.n_members < 2:
-            return self._trial(folds, lines, owner.start if owner.start in STARTS else "linear", rng, progress)
-        line, zero = (self._trial(folds, lines, start, rng, progress) for start in STARTS)
+            start = owner.start if owner.start in STARTS else "linear"
+            return self._trials(folds, lines, (start,), rng, progress)[0]
+        line, zero = self._trials(folds, lines, STARTS, rng, progress)
         both = self._both(line, zero)
         return both if owner.start == "both" or both.gain > line.gain else line
 
@@ -371,48 +385,80 @@ class _Training:
     def _log_prob(self, part, logits):
         return part.evaluate(logits[:, 0] if self.n_logits == 1 else logits, self.scale).log_prob
 
-    def _trial(self, folds, lines, start, rng, progress) -> _Trial:
-        """Train without each part in turn, all in step; gains are over the linear part, without each part in lines."""
-        owner = self.owner
-        trains = [np.flatnonzero(folds != fold) for fold in range(len(lines))]
-        tests = [np.flatnonzero(folds == fold) for fold in range(len(lines))]
-        parts = [(which, self._rows_of(which)) for which in tests]
-        order = np.concatenate([rows for _, rows in parts])
-        line, now = (np.empty((len(self.values), self.n_logits)) for _ in range(2))
-        line[order] = np.concatenate([base[rows] for base, (_, rows) in zip(lines, parts)])
-        bases = lines if start == "linear" else [self._flat()] * len(lines)
-        begin = np.concatenate([base[rows] for base, (_, rows) in zip(bases, parts)])
-        params, optimiser = self._begin(rng, len(lines))
-        before = self._mean(self._log_prob(self.likelihood, line))
-        curve: list[float] = []
-        best = (line, np.zeros(len(folds)))
-        while len(curve) <= owner.max_epochs and len(curve) - int(np.argmax(curve or [0])) <= owner.patience:
-            if curve:
-                self._epoch(params, optimiser, bases, trains, rng)
+    def _trials(self, folds, lines, starts, rng, progress) -> list[_Trial]:
+        """Train from each start without each part in turn, all in step, until the held-out bags of each start are
+        predicted worse; gains are over the linear part, without each part in lines."""
+        owner, n = self.owner, len(lines)
+        trains = [np.flatnonzero(folds != fold) for fold in range(n)]
+        parts = [(which, self._rows_of(which)) for which in (np.flatnonzero(folds == fold) for fold in range(n))]
+        bases = {start: lines if start == "linear" else [self._flat()] * n for start in starts}
+        before = self._mean(self._log_prob(self.likelihood, self._held_out(lines, parts)))
+        curves: dict[str, list[float]] = {start: [] for start in starts}
+        best: dict[str, tuple] = {}
+        params, optimiser = self._begin(rng, n * len(starts))
+        active = list(starts)
+        while active:
+            if curves[active[0]]:
+                self._epoch(params, optimiser, [b for s in active for b in bases[s]], trains * len(active), rng)
             with self.torch.no_grad():
-                now[order] = begin + self._outputs(params, parts).cpu().numpy().astype(np.float64)
-            log_prob = self._log_prob(self.likelihood, now)
-            if self._mean(log_prob) > max(curve, default=-np.inf):
-                best = now.copy(), log_prob
-            curve.append(self._mean(log_prob))
-            progress.step(held_out=curve[-1])
-        epochs = {start: int(np.argmax(curve))}
-        stopped = len(curve) - epochs[start] > owner.patience
-        return _Trial(start, epochs, *best, max(curve) - before, np.array(curve) - before, stopped)
+                out = self._outputs(params, parts * len(active)).cpu().numpy().astype(np.float64)
+            for start, said in zip(active, np.split(out, len(active))):
+                now = self._held_out(bases[start], parts, said)
+                log_prob = self._log_prob(self.likelihood, now)
+                if self._mean(log_prob) > max(curves[start], default=-np.inf):
+                    best[start] = now, log_prob
+                curves[start].append(self._mean(log_prob))
+            progress.step(held_out=max(curves[active[0]]))
+            left = [s for s in active if len(curves[s]) <= owner.max_epochs and not self._turned(curves[s])]
+            if left and len(left) < len(active):
+                which = np.concatenate([n * active.index(s) + np.arange(n) for s in left])
+                params, optimiser = self._kept(params, optimiser, which)
+            active = left
+        return [
+            _Trial(
+                start,
+                {start: int(np.argmax(curve))},
+                *best[start],
+                max(curve) - before,
+                np.array(curve) - before,
+                self._turned(curve),
+            )
+            for start, curve in curves.items()
+        ]
+
+    def _turned(self, curve) -> bool:
+        """Whether held-out bags have been predicted worse for long enough."""
+        return len(curve) - int(np.argmax(curve)) > self.owner.patience
+
+    def _held_out(self, bases, parts, extra: Any = 0.0) -> np.ndarray:
+        """Logits of all rows, from the base of the part in which each was held out, and what a network adds."""
+        out = np.empty((len(self.values), self.n_logits))
+        out[np.concatenate([rows for _, rows in parts])] = (
+            np.concatenate([base[rows] for base, (_, rows) in zip(bases, parts)]) + extra
+        )
+        return out
 
     def members(self, kinds, epochs, rng, progress):
-        """Networks on all bags: the weights of each, those of one kind of start trained in step."""
+        """Networks on all bags: the weights of each, all trained in step and each for the epochs of its start."""
         found: dict[int, list] = {}
-        for kind in dict.fromkeys(kinds):
-            places = [k for k, other in enumerate(kinds) if other == kind]
-            params, optimiser = self._begin(rng, len(places))
-            base = self._logits_of(self.owner.linear_.theta_) if kind == "linear" else self._flat()
-            everything = [np.arange(len(self.bags))] * len(places)
-            for _ in range(epochs[kind]):
-                self._epoch(params, optimiser, [base] * len(places), everything, rng)
+        places = np.arange(len(kinds))
+        ends = np.array([epochs[kind] for kind in kinds])
+        bases = {
+            kind: self._logits_of(self.owner.linear_.theta_) if kind == "linear" else self._flat() for kind in epochs
+        }
+        params, optimiser = self._begin(rng, len(kinds))
+        everything = np.arange(len(self.bags))
+        for epoch in range(int(ends.max()) + 1):
+            if epoch:
+                own = [bases[kinds[k]] for k in places]
+                self._epoch(params, optimiser, own, [everything] * len(places), rng)
                 progress.step()
-            arrays = as_arrays(params)
-            found |= {place: [array[k] for array in arrays] for k, place in enumerate(places)}
+            done = ends[places] == epoch
+            if done.any():
+                arrays = as_arrays(params)
+                found |= {int(places[k]): [array[k] for array in arrays] for k in np.flatnonzero(done)}
+                params, optimiser = self._kept(params, optimiser, np.flatnonzero(~done))
+                places = places[~done]
         return [found[k] for k in range(len(kinds))]
 
     def _logits_of(self, line):

@@ -86,18 +86,23 @@ class Oracle(ShareClassifier):
         checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
         super()._check()
 
-    def fit(self, bags: Bags, labels: Any) -> Oracle:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def fit(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, bags: Bags, labels: Any, sample_weight: Any = None
+    ) -> Oracle:
         """Fit to rows and their labels.
 
         Parameters
         ----------
         bags : Bags
         labels : array of shape (n_rows,), or `label_bags`
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts: weight 2 is the same as giving the bag twice.
         """
         flat = _flat(bags, labels)
         self._check()
         n_classes = max(2, int(flat.max(initial=0)) + 1)
-        absent = np.flatnonzero(np.bincount(flat, weights=bags.weights, minlength=n_classes) <= 0)
+        weights = bags.weights * np.repeat(checks.bag_weights(bags, sample_weight), bags.sizes)
+        absent = np.flatnonzero(np.bincount(flat, weights=weights, minlength=n_classes) <= 0)
         if absent.size:
             listed = ", ".join(str(c) for c in absent[:3]) + (", ..." if absent.size > 3 else "")
             raise DataError(
@@ -106,7 +111,7 @@ class Oracle(ShareClassifier):
             )
         bags = self._training(bags, np.zeros((len(bags), n_classes)))[0]
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
-        rows = BagShares(values, np.arange(len(values) + 1), np.array(bags.weights), np.eye(n_classes)[flat])
+        rows = BagShares(values, np.arange(len(values) + 1), weights, np.eye(n_classes)[flat])
         self.fitted_columns_ = n_classes > 2
         self._learn(rows)
         return self

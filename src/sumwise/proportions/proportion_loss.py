@@ -9,7 +9,7 @@ import numpy as np
 from sumwise.proportions.likelihood import Value
 from sumwise.proportions.linear import LinearProblem, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.share_classifier import WeightedShareClassifier
+from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares, SumOverBags, class_probabilities
 
 
@@ -28,7 +28,7 @@ class ProportionLikelihood(SumOverBags):
         return Value(log_prob, slope, np.zeros_like(slope), np.zeros(len(log_prob)))
 
 
-class ProportionLossClassifier(WeightedShareClassifier):
+class ProportionLossClassifier(ShareClassifier):
     """Logistic (softmax) model that minimises the cross-entropy of bags' shares and their mean probabilities.
 
     The loss of DLLP (`ProportionLossNetwork`) for a linear model, by L-BFGS from the mean-embedding start.

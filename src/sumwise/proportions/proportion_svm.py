@@ -111,7 +111,7 @@ class ProportionSVM(ShareClassifier):
         while n_iter < self.max_iter and not settled:
             scores = data.rows.times(theta[None, :-1])[:, 0] + theta[-1]
             before, labels = labels, proportion_labels(scores, data, self.share_cost)
-            likelihood = HingeLikelihood(2.0 * labels - 1.0, weight * data.weights)
+            likelihood = HingeLikelihood(2.0 * labels - 1.0, weight * data.row_weights)
             found = maximise(LinearProblem(data.rows, likelihood, penalty), theta, self.tol, 100)
             theta = found.theta
             history.append(found.objective)
@@ -123,6 +123,6 @@ class ProportionSVM(ShareClassifier):
         """The margin times a slope plus an offset, those that give the bags' shares the least loss."""
         margin = (data.rows.times(theta[None, :-1])[:, 0] + theta[-1])[:, None]
         problem = LinearProblem(margin, ProportionLikelihood(data), 1e-3)
-        slope, offset = maximise(problem, np.array([2.0, 0.0]), 1e-2, 100).theta
+        slope, offset = maximise(problem, np.array([2.0, 0.0]), 1e-4, 100).theta
         slope = max(slope, 1e-3)  # a margin never speaks for the other class
         return np.append(slope * theta[:-1], slope * theta[-1] + offset)

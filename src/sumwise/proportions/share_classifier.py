@@ -74,15 +74,20 @@ class ShareClassifier(BagClassifier):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
 
-    def fit(self, bags: Bags, counts: Any) -> Any:
+    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> Any:
         """Fit to bags and their counts.
 
         Parameters
         ----------
         bags : Bags
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
+        sample_weight : array of shape (n_bags,), optional
+            How much each bag counts: weight 2 is the same as giving the bag twice, weight 0 leaves it out.
         """
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         data = self._shares(bags, counts)
+        if weights is not None:
+            data = replace(data, importance=weights)
         self._learn(data)
         warn_of_few_bags(data.n_bags, data.values.shape[1])
         return self
@@ -169,28 +174,6 @@ class ShareClassifier(BagClassifier):
 
     def _logits(self, bags: Bags) -> np.ndarray:
         return self._linear_logits(bags)
-
-
-class WeightedShareClassifier(ShareClassifier):
-    """Base of those methods whose objective is a sum over bags, so that each can count as much as it is said to."""
-
-    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> Any:
-        """Fit to bags and their counts.
-
-        Parameters
-        ----------
-        bags : Bags
-        counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes)
-        sample_weight : array of shape (n_bags,), optional
-            How much each bag counts: weight 2 is the same as giving the bag twice, weight 0 leaves it out.
-        """
-        weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
-        data = self._shares(bags, counts)
-        if weights is not None:
-            data = replace(data, importance=weights).take(np.flatnonzero(weights))
-        self._learn(data)
-        warn_of_few_bags(data.n_bags, data.values.shape[1])
-        return self
 
 
 def _parts(data: BagShares, folds) -> Callable[[int], tuple[BagShares, BagShares]]:

@@ -70,15 +70,25 @@ class BagShares:
         """How much each bag counts, 1 unless it was said."""
         return np.ones(self.n_bags) if self.importance is None else self.importance
 
+    @cached_property
+    def row_weights(self) -> np.ndarray:
+        """Members that each row stands for, times how much its bag counts, (n_rows,)."""
+        return self.weights if self.importance is None else self.weights * np.repeat(self.importance, self.sizes)
+
     @property
     def overall(self) -> np.ndarray:
         """Class shares over all bags, (n_classes,)."""
         return self.bag_weights @ self.counts / (self.bag_weights @ self.sizes)
 
+    @property
+    def mean_size(self) -> float:
+        """Mean number of rows of a bag."""
+        return float(np.average(self.sizes, weights=self.importance))
+
     @cached_property
     def sums(self) -> np.ndarray:
         """Weighted sum of all rows and of the weights, (n_features + 1,)."""
-        return np.append(self.rows.summed(self.weights), self.weights.sum())
+        return np.append(self.rows.summed(self.row_weights), self.row_weights.sum())
 
     @cached_property
     def means(self) -> np.ndarray:

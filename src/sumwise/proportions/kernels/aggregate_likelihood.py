@@ -39,11 +39,11 @@ def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarr
     return (scaled @ scaled.T).toarray()
 
 
-def _whiten(covariance: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarray], float]:
-    """L^-1 of arrays for covariance LL', and log|LL'|."""
+def _whiten(covariance: np.ndarray, weights: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarray], float]:
+    """L^-1 of arrays for covariance LL', and log|LL'|; bags that are independent count as much as weights say."""
     if covariance.ndim == 1:
-        root = np.sqrt(covariance)
-        return [(a.T / root).T for a in arrays], float(2.0 * np.log(root).sum())
+        root = np.sqrt(covariance / weights)
+        return [(a.T / root).T for a in arrays], float(weights @ np.log(covariance))
     factor = linalg.cholesky(covariance, lower=True)
     logs = 2.0 * float(np.log(np.diag(factor)).sum())
     return [np.asarray(linalg.solve_triangular(factor, a, lower=True)) for a in arrays], logs
@@ -67,6 +67,7 @@ def gaussian_sums(
     prior: np.ndarray,
     relative: np.ndarray,
     fixed: bool = False,
+    weights: np.ndarray | None = None,
 ) -> SumFit:
     """Responses y_i = x_i'w + b + e_i with normal errors, of which only sums over bags (plus noise) are observed.
 
@@ -87,7 +88,10 @@ def gaussian_sums(
         Variance of a row's response, times s^2: 1, or 1 / k for the mean of k people.
     fixed : bool
         Whether c is 1.
+    weights : (n_bags,) array, optional
+        Powers of the bags' likelihoods, where they share nobody.
     """
+    powers = np.ones(len(totals)) if weights is None else weights
     sums = np.asarray(members @ features)
     sizes = np.asarray(members.sum(axis=1)).ravel()
     shared = shared_members(members, relative)
@@ -95,7 +99,7 @@ def gaussian_sums(
 
     def parts(log_variance: float, log_multiple: float):
         covariance = _plus_noise(np.exp(log_variance) * shared, noise)
-        (a, n, y), logs = _whiten(covariance, sums, sizes, totals)
+        (a, n, y), logs = _whiten(covariance, powers, sums, sizes, totals)
         design = np.column_stack([a, n])
         inner = design.T @ design
         inner[np.diag_indices(len(prior))] += np.exp(log_multiple) * prior
@@ -130,6 +134,7 @@ def poisson_sums(
     relative: np.ndarray,
     start: np.ndarray | None = None,
     max_iter: int = 100,
+    weights: np.ndarray | None = None,
 ) -> SumFit:
     """Counts y_i ~ Poisson(exp(x_i'w + b)), of which only sums over bags (plus noise) are observed.
 
@@ -144,14 +149,15 @@ def poisson_sums(
         Precision of each coefficient.
     start : (d + 1,) array, optional
         Coefficients and intercept to begin with.
+    weights : as in `gaussian_sums`
     """
+    powers = np.ones(len(totals)) if weights is None else weights
     pull = np.append(prior, 0.0)
     design = np.column_stack([features, np.ones(len(features))])
     theta = np.zeros(design.shape[1]) if start is None else start.copy()
     if start is None:
         theta[-1] = np.log(max(float(totals.sum() / members.sum()), 1e-12))
-    apart = shared_members(members, relative).ndim == 1
-    exact = apart and not noise.any()
+    exact = shared_members(members, relative).ndim == 1 and not noise.any()
     scale = np.asarray(
         cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
     ).ravel()  # a sum's variance over mean
@@ -164,11 +170,11 @@ def poisson_sums(
             covariance = np.maximum(means, 1e-300)
         else:
             covariance = _plus_noise(shared_members(members, relative * rates), noise)
-        (d, off), _ = _whiten(covariance, slopes, totals - means)
+        (d, off), _ = _whiten(covariance, powers, slopes, totals - means)
         gradient, information = d.T @ off - pull * theta, d.T @ d + np.diag(pull)
         if exact:
             logs = totals * np.log(np.maximum(means, 1e-300)) - means
-            value = float((logs / scale).sum() - 0.5 * pull @ theta**2)
+            value = float(powers @ (logs / scale) - 0.5 * pull @ theta**2)
         else:
             value = -float(gradient @ _solved(information, gradient))
         return value, gradient, information, float(off @ off)
@@ -188,5 +194,5 @@ def poisson_sums(
         theta, now = theta + move, trial
     covariance: Any = linalg.pinvh(now[2])
     degrees = float(np.trace(covariance @ (now[2] - np.diag(pull))))
-    dispersion = max(now[3] / max(len(totals) - degrees, 1.0), 1.0)
+    dispersion = max(now[3] / max(powers.sum() - degrees, 1.0), 1.0)
     return SumFit(theta, dispersion * covariance, dispersion, 1.0, now[0], n_iter, size <= 1e-4, degrees)
