@@ -14,7 +14,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.memory import dense
 
-__all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "recode", "refuse_missing"]
+__all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "name_columns", "recode", "refuse_missing"]
 
 MISSING = "missing"  # the level, or the indicator, of what is not there
 OTHER = "(other)"  # the level that rare ones share
@@ -281,6 +281,26 @@ def report_unseen(name: Any, unseen: np.ndarray, given: Sequence, known: Sequenc
         listed = ", ".join(repr(x) for x in sorted(texts)[:5])
         raise DataError(message, hint=f"levels in training were {listed}: read the column as it was read there.")
     warnings.warn(f"{message} Such rows have no effect of this feature.", ModelWarning, stacklevel=3)
+
+
+def name_columns(estimator: Any, bags: Bags) -> None:
+    """Set scikit-learn's ``n_features_in_`` and, where columns have names of their own, ``feature_names_in_``.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from sumwise import Bags
+    >>> from sumwise.features import name_columns
+    >>> fitted = SimpleNamespace()
+    >>> name_columns(fitted, Bags.from_arrays([[1.0], [2.0]]))
+    >>> vars(fitted)
+    {'n_features_in_': 1}
+    """
+    estimator.n_features_in_ = bags.n_features
+    if _have_names(bags.features):
+        estimator.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
+    elif "feature_names_in_" in vars(estimator):
+        del estimator.feature_names_in_
 
 
 def _have_names(columns: tuple) -> bool:

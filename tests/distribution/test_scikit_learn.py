@@ -81,3 +81,13 @@ def test_grid_search_over_parts(data):
     bags, centre, _ = data
     search = GridSearchCV(BagRidge(MomentEmbedding()), {"embedding__order": [1, 2]}, cv=3).fit(bags, centre)
     assert search.best_score_ > 0.5
+
+
+def test_names_of_columns_are_kept(data):
+    bags, centre, classes = data
+    named = bags.with_values(bags.values, ("age", "income"), {})
+    for model in (BagRidge(MomentEmbedding(1)), BagLogistic(LinearEmbedding(), penalty=0.01), MomentEmbedding(1)):
+        y = classes if is_classifier(model) else centre
+        assert model.fit(named, y).feature_names_in_.tolist() == ["age", "income"]
+        assert model.fit(bags, y).n_features_in_ == 2
+        assert not hasattr(model, "feature_names_in_")

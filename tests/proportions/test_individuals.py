@@ -2,13 +2,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise import Bags
 from sumwise.errors import DataError
-from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier
+from sumwise.proportions import CardinalityClassifier, CardinalityNetwork, MeanEmbeddingClassifier
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +70,12 @@ def test_other_columns_are_refused_as_scikit_learn_does(fitted, people):
     plain = CardinalityClassifier(penalty=1.0).fit(Bags(np.arange(8.0)[:, None], [0, 2, 4, 8]), [0, 1, 3])
     with pytest.raises(ValueError, match="X has 2 features, but IndividualClassifier is expecting 1"):
         plain.individuals().predict(np.zeros((2, 2)))
+
+
+@pytest.mark.filterwarnings("ignore:Stopped after")
+def test_rows_of_a_network_are_calibrated(people):
+    bags = Bags.from_frame(people, bag="area", features=["age", "job"])
+    net = CardinalityNetwork((4,), penalty=1.0, max_epochs=2, patience=1, n_members=1, learning_rate=0.1)
+    rows = net.fit(bags, people.groupby("area")["vote"].sum()).individuals()
+    X, y = people[["age", "job"]], people["vote"]
+    assert CalibratedClassifierCV(FrozenEstimator(rows)).fit(X, y).score(X, y) > 0.7

@@ -16,6 +16,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.features import name_columns
 from sumwise.memory import check_fits
 
 __all__ = ["BagKernel", "EmbeddingKernel"]
@@ -141,6 +142,7 @@ class BagKernel(Estimator):
     def fit_represent(self, bags: Bags) -> Any:
         """Fit, and return what is kept of the training bags."""
         bags = check_bags(bags, least=2)
+        name_columns(self, bags)
         checks.choice(self.combine, "combine", ("sum", "product"))
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)

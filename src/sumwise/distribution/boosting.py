@@ -17,6 +17,7 @@ from sumwise.distribution.parts import fresh
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
 from sumwise.errors import DataError
+from sumwise.features import name_columns
 from sumwise.fit import Fit
 
 MOST_COLUMNS = 10  # up to which covariances and Fourier features are worth their number
@@ -106,6 +107,7 @@ class BagBoosting(BagRegressor):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
+        name_columns(self, bags)
         self.n_outputs_, self.flat_ = 1, True
         self._learn(bags, codes[:, None], None, weights)
         return self

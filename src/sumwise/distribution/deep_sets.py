@@ -28,7 +28,7 @@ from sumwise.distribution.set_training import (
 )
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.features import centre_and_scale
+from sumwise.features import centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
@@ -422,6 +422,7 @@ class DeepSets(BagRegressor):
 
     def _begin(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
+        name_columns(self, bags)
         learned = Columns.learn(bags)
         bags = learned.check(bags)
         centre, scale = centre_and_scale(bags.values, bags.weights if bags.weighted else None)

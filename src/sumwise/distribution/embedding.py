@@ -11,6 +11,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.features import name_columns
 
 __all__ = ["Embedding", "LinearEmbedding"]
 
@@ -62,6 +63,7 @@ class Embedding(TransformerMixin, Estimator):
         """
         del y
         bags = check_bags(bags)
+        name_columns(self, bags)
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)
         if self.columns_.dimension:

@@ -12,6 +12,7 @@ from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
+from sumwise.features import name_columns
 
 
 class KernelEmbedding(Embedding):
@@ -67,6 +68,7 @@ class KernelEmbedding(Embedding):
         kept = self.kernel_.fit_represent(bags)
         self.kernel_.gamma_ *= float(checks.positive(self.width, "width", ndim=0))
         self.columns_ = self.kernel_.columns_
+        name_columns(self, bags)
         n = len(bags)
         chosen = np.sort(rng.choice(n, self.n_landmarks, replace=False)) if n > self.n_landmarks else np.arange(n)
         self.landmarks_ = kept[chosen]

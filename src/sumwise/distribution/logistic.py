@@ -21,6 +21,7 @@ from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import accuracy, as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.features import name_columns
 from sumwise.fit import Fit, warn_not_converged
 
 __all__ = ["BagLogistic"]
@@ -128,6 +129,7 @@ class BagLogistic(Estimator):
         bags = check_bags(bags, least=3)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
+        name_columns(self, bags)
         shares = self._read(bags, y)
         bags, (shares,), weights = weighted_bags(bags, (shares,), sample_weight)
         if (shares.max(axis=0) == 0).any():

@@ -14,6 +14,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import check_bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
+from sumwise.features import name_columns
 
 
 def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
@@ -159,6 +160,7 @@ class BagRegressor(RegressorMixin, Estimator):
         """
         bags, response = check_response(bags, y)
         bags, (response, groups), weights = weighted_bags(bags, (response, groups), sample_weight)
+        name_columns(self, bags)
         self.n_outputs_ = response.shape[1]
         self.flat_ = np.ndim(y) == 1
         self._learn(bags, response, _codes(groups, len(bags)), weights)

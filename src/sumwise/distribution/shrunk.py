@@ -14,6 +14,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.shrinkage import Shrinkage, shrink, shrinkage
 from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
+from sumwise.features import name_columns
 
 __all__ = ["ShrunkEmbedding", "effective_sizes", "total_weights"]
 
@@ -66,6 +67,7 @@ class ShrunkEmbedding(Embedding):
         del y
         self.embedding_ = fresh(self.embedding, FourierEmbedding, self.random_state).fit(bags)
         self.columns_ = self.embedding_.columns_
+        name_columns(self, bags)
         several = np.flatnonzero(bags.sizes > 1)
         if len(several) < 2:
             raise DataError(

@@ -14,7 +14,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
-from sumwise.features import Features, centre_and_scale
+from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
 from sumwise.proportions.aggregate_network import SumData, SumNetworks, train_networks
@@ -120,9 +120,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         bags, y, weights = self._weighted(bags, y, members, sample_weight)
         bags, totals, noise = self._totals(bags, y)
         self.features_ = Features.learn(bags)
-        self.n_features_in_ = bags.n_features
-        if self.features_.named:
-            self.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
+        name_columns(self, bags)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
         people, matrix, relative = _people(values, bags, members)
         if self.likelihood == "gaussian":

@@ -13,7 +13,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
-from sumwise.features import Features
+from sumwise.features import Features, name_columns
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
 
@@ -75,11 +75,7 @@ class BagClassifier(Estimator):
             )
         bags, counts = drop_empty(bags, bags.align(counts))
         self.features_ = Features.learn(bags)
-        self.n_features_in_ = bags.n_features
-        if self.features_.named:
-            self.feature_names_in_ = np.array([str(name) for name in bags.features], dtype=object)
-        elif "feature_names_in_" in vars(self):
-            del self.feature_names_in_
+        name_columns(self, bags)
         self.fitted_columns_ = counts.ndim == 2
         return self.design(bags), counts
 
