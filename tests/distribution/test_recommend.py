@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from sumwise import Bags
-from sumwise.distribution import BagRidge, DeepSets, LinearEmbedding, MomentEmbedding, recommend
+from sumwise.distribution import (
+    BagRidge,
+    DeepSets,
+    LinearEmbedding,
+    MomentEmbedding,
+    recommend,
+)
 from sumwise.distribution.recommend import _first_within_one_error
 from sumwise.errors import DataError
 
@@ -106,3 +114,39 @@ def test_responses_that_no_candidate_could_learn_are_refused_once():
     for task, same in (("regression", np.ones(20)), ("classification", ["a"] * 20)):
         with pytest.raises(DataError, match="All 20 responses are the same"):
             recommend(bags, same, task=task, n_folds=2)
+
+
+class OneColumn(ClassifierMixin, BaseEstimator):
+    """Sees the mean of one column only."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, bags, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, bags):
+        one = expit([3.0 * rows[:, self.column].mean() for rows in bags])
+        return np.column_stack([1.0 - one, one])
+
+    def predict(self, bags):
+        return self.classes_[np.argmax(self.predict_proba(bags), axis=1)]
+
+
+def test_candidates_that_err_apart_are_averaged():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(60, 2))
+    bags, labels = Bags.from_arrays(list(centres[:, None, :] + rng.normal(0, 0.1, (60, 5, 2)))), centres.sum(axis=1) > 0
+    pair = {"first": OneColumn(0), "second": OneColumn(1)}
+    advice = recommend(bags, labels, task="classification", candidates=pair, n_folds=3)
+    assert advice.best in ("average of first and second", "average of second and first")
+    assert advice.frame()["method"][0] == advice.best
+    assert advice.frame()["log-likelihood"].is_monotonic_decreasing
+    model = advice.estimator.fit(bags, labels)
+    mean = np.mean([one.predict_proba(bags) for one in pair.values()], axis=0)
+    np.testing.assert_allclose(model.predict_proba(bags), mean)
+    assert advice.log_likelihoods[advice.best] == pytest.approx(np.log(mean[np.arange(60), labels.astype(int)]).mean())
+    alone = recommend(bags, labels, task="classification", candidates={"first": pair["first"]}, n_folds=3)
+    assert alone.best == "first"
+    assert isinstance(alone.estimator, OneColumn)

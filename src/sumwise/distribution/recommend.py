@@ -37,9 +37,9 @@ class Recommendation:
     Attributes
     ----------
     best : str
-        Name of the candidate to use.
+        Name of the candidate to use, or which to average.
     estimator : Estimator
-        That candidate, not fitted.
+        That candidate, or a soft vote of several, not fitted.
     scores : dict of str to array (n_folds,)
         R squared (accuracy) of each candidate on each fold.
     seconds : dict of str to float
@@ -127,8 +127,9 @@ def recommend(
     Recommendation
         Of a regression, the first candidate whose score is within one standard error of the best one's: that of their
         difference, fold by fold, and that of the best score. Of a classification, the one whose probabilities of
-        held-out bags' classes have the greatest likelihood, which says more than how many are right; where a
-        candidate gives no probabilities, the first within one standard error in accuracy.
+        held-out bags' classes have the greatest likelihood, which says more than how many are right, or the mean of the
+        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); where a candidate gives
+        no probabilities, the first within one standard error in accuracy.
 
     Examples
     --------
@@ -156,18 +157,27 @@ def recommend(
     if not candidates:
         raise DataError("There are no candidates.", hint="give a dict of name to estimator.")
     tried = _tried(candidates, bags, truth, folds, verbose)
-    scores, likelihoods = tried.scores, tried.log_likelihoods if task == "classification" else {}
-    if likelihoods and len(likelihoods) == len(scores):
+    scores, likelihoods = tried.scores, {}
+    members = {name: [name] for name in scores}
+    if task == "classification" and len(tried.chances) == len(scores):
+        members |= _average(tried, truth, folds)
+        likelihoods = {name: _log_likelihood(chances, truth) for name, chances in tried.chances.items()}
         best = max(likelihoods, key=lambda name: likelihoods[name])
         why = [_likeliest(best, likelihoods)]
     else:
-        likelihoods, best = {}, _first_within_one_error(scores)
+        best = _first_within_one_error(scores)
         why = [_within(best, scores, SCORES[task])]
     reasons_given = [*why, *_about(bags), *reasons, *tried.failed]
     if places is not None:
         reasons_given.append(f"Folds are {n_folds} blocks of the map: neighbours of a bag don't predict it.")
     return Recommendation(
-        best, clone(candidates[best]), scores, tried.seconds, tuple(reasons_given), SCORES[task], likelihoods
+        best,
+        _together({name: clone(candidates[name]) for name in members[best]}),
+        scores,
+        tried.seconds,
+        tuple(reasons_given),
+        SCORES[task],
+        likelihoods,
     )
 
 
@@ -186,17 +196,17 @@ def _check_responses(truth: np.ndarray, task: str) -> None:
 
 @dataclass(frozen=True)
 class _Tried:
-    """Scores, CPU seconds and held-out log-likelihoods of the candidates, and what was left out."""
+    """Scores, CPU seconds and chances of held-out bags' classes of the candidates, and what was left out."""
 
     scores: dict
     seconds: dict
-    log_likelihoods: dict
+    chances: dict  # (n_bags, n_classes) each, of those that give probabilities
     failed: list
 
 
 def _tried(candidates, bags, truth, folds, verbose) -> _Tried:
     """Score every candidate on every fold; one that can't be fitted is left out, and said."""
-    scores, seconds, likelihoods, failed = {}, {}, {}, []
+    scores, seconds, chances, failed = {}, {}, {}, []
     with Progress("Candidates", len(candidates), verbose=verbose) as progress:
         for name, candidate in candidates.items():
             begin = time.process_time()
@@ -207,8 +217,7 @@ def _tried(candidates, bags, truth, folds, verbose) -> _Tried:
                     models = [clone(candidate).fit(bags[a], truth[a]) for a, _ in folds]
                     found = np.array([model.score(bags[b], truth[b]) for model, (_, b) in zip(models, folds)])
                     if all(hasattr(model, "predict_proba") and hasattr(model, "classes_") for model in models):
-                        each = [_log_probabilities(model, bags[b], truth[b]) for model, (_, b) in zip(models, folds)]
-                        likelihoods[name] = float(np.mean(np.concatenate(each)))
+                        chances[name] = _held_out(models, bags, truth, folds)
                 scores[name] = found
                 seconds[name] = time.process_time() - begin
             except (DataError, MissingExtra) as error:
@@ -216,16 +225,47 @@ def _tried(candidates, bags, truth, folds, verbose) -> _Tried:
             progress.step()
     if not scores:
         raise DataError("No candidate could be fitted.", hint="; ".join(failed))
-    return _Tried(scores, seconds, likelihoods, failed)
+    return _Tried(scores, seconds, chances, failed)
 
 
-def _log_probabilities(model: Any, bags: Bags, truth: np.ndarray) -> np.ndarray:
-    """Log-probability of each bag's class; a class that the model has not seen, or rules out, counts as 1 in 1,000."""
-    chances = np.zeros(len(truth))
-    probabilities, classes = model.predict_proba(bags), np.asarray(model.classes_)
-    for k, name in enumerate(classes):
-        chances[truth == name] = probabilities[truth == name, k]
-    return np.log(np.clip(chances, LEAST_CHANCE, 1.0))
+def _held_out(models: list, bags: Bags, truth: np.ndarray, folds: list) -> np.ndarray:
+    """Chances of all classes, (n_bags, n_classes), of bags that the model has not seen; 0 of a class it has not."""
+    classes = np.unique(truth)
+    out = np.zeros((len(truth), len(classes)))
+    for model, (_, b) in zip(models, folds):
+        out[np.ix_(b, np.searchsorted(classes, model.classes_))] = model.predict_proba(bags[b])
+    return out
+
+
+def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
+    """Mean log-probability of a bag's class; one that is ruled out counts as 1 in 1,000."""
+    own = chances[np.arange(len(truth)), np.searchsorted(np.unique(truth), truth)]
+    return float(np.log(np.clip(own, LEAST_CHANCE, 1.0)).mean())
+
+
+def _average(tried: _Tried, truth: np.ndarray, folds: list) -> dict[str, list[str]]:
+    """Add the mean of the likeliest two or three candidates to what was tried, where it is likelier than they are."""
+    order = sorted(tried.chances, key=lambda name: -_log_likelihood(tried.chances[name], truth))
+    means = {k: np.mean([tried.chances[name] for name in order[:k]], axis=0) for k in range(1, min(3, len(order)) + 1)}
+    best = max(means, key=lambda k: _log_likelihood(means[k], truth))
+    if best == 1:
+        return {}
+    own, classes = order[:best], np.unique(truth)
+    name = f"average of {', '.join(own[:-1])} and {own[-1]}"
+    said = classes[np.argmax(means[best], axis=1)]
+    tried.chances[name] = means[best]
+    tried.scores[name] = np.array([np.mean(said[b] == truth[b]) for _, b in folds])
+    tried.seconds[name] = sum(tried.seconds[member] for member in own)
+    return {name: own}
+
+
+def _together(members: dict[str, Any]) -> Any:
+    """The one candidate, or the mean of the probabilities of several."""
+    if len(members) == 1:
+        return next(iter(members.values()))
+    from sklearn.ensemble import VotingClassifier
+
+    return VotingClassifier(list(members.items()), voting="soft")
 
 
 def _first_within_one_error(scores: Mapping[str, np.ndarray]) -> str:
