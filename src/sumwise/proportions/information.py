@@ -271,9 +271,10 @@ class Part:
         """Coefficients as the counts alone suggest them, and their covariance: infinite along unknown directions.
 
         The covariance comes from the information at these coefficients: at the shrunk ones probabilities are nearer to
-        one half, and counts look more informative than they are. It is widened by n / (n - p) for n units and p
-        coefficients, since fits to few units are too close to them. See
-        benchmarks/results/proportions_coverage.json for how often such intervals hold.
+        one half, and counts look more informative than they are. Of a softmax, and of groups of bags, it is widened by
+        n / (n - p) for n units and p coefficients, since fits to few units are too close to them; of two classes that
+        would be too much: on ten settings with 25 to 150 bags, 200 simulations each, 90% intervals held 88 to 92% of
+        coefficients without, 90 to 95% with it. See benchmarks/results/proportions_coverage.json.
         """
         middle = self._unpenalised_step()
         there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)
@@ -290,6 +291,8 @@ class Part:
         unknown = np.abs(there.out(lost)).sum(axis=1) > 1e-6 * np.abs(there.out(np.eye(self.size))).sum(axis=1)
         n_params = self.problem.width * max(self.problem.n_logits - 1, 1)
         wide = self.n_units / (self.n_units - n_params) if self.n_units > n_params else np.inf
+        if np.isfinite(wide) and self.problem.n_logits == 1 and not self.robust:
+            wide = 1.0
         covariance = covariance * min(wide, 1e6)
         covariance[np.diag_indices(self.size)] += np.where(unknown | np.isinf(wide), np.inf, 0.0)
         return middle[: self.size], covariance
