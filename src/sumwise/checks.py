@@ -314,7 +314,7 @@ def bag_weights(bags: Any, given: Any) -> np.ndarray:
     weights = counts(bags.align(given, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
     same_length(bags=bags, sample_weight=weights)
     if not weights.any():
-        raise DataError("All bags have sample_weight 0.", hint="give one bag at least some weight.")
+        raise DataError("All bags have sample_weight 0.", hint="give at least one bag some weight.")
     return weights
 
 

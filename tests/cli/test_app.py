@@ -37,10 +37,12 @@ def test_first_session_names_commands_that_exist():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_and_speaks_json(capsys, command):
+def test_every_command_explains_itself_speaks_json_and_can_be_quiet(capsys, command):
     assert main([command, "--help"]) == 0
     page = capsys.readouterr().out
     assert "--json" in page
+    assert "--quiet" in page
+    assert not re.search(r"\$ sumwise .*\$ sumwise", page)  # examples stand on lines of their own
     assert "<bool>" not in page
 
 

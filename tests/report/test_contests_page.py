@@ -10,11 +10,14 @@ from sumwise.report import contests_overview
 def test_one_table_has_every_contest_and_group():
     made = {k: synthetic.precincts(30, 2, 2, random_state=k).margins for k in range(2)}
     fits = {f"contest <{k}>": EcologicalEM(n_groups=3).fit(m) for k, m in made.items()}
-    found = contests_overview(fits, "Two", folders={"contest <0>": "a"})
+    own = {name: est.report(m).summary["findings"] for (name, est), m in zip(fits.items(), made.values())}
+    found = contests_overview(fits, "Two", folders={"contest <0>": "a"}, findings=own)
+    cards = found.summary["findings"]
+    assert all(card["trust"] and card["lower_bound"] <= card["value"] <= card["upper_bound"] for card in cards)
     frame = found.frames["contests"]
     assert len(frame) == 4
     assert frame["people"].iloc[0] == made[0].totals.sum()
-    assert "2 contests with 60 units in all. None borrows from another." in found.summary["lead"][0]
+    assert "2 contests, 30 units each. None borrows from another." in found.summary["lead"][0]
     page = found.html()
     assert "contest &lt;1&gt;" in page
     assert "contest <1>" not in page

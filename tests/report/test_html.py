@@ -164,7 +164,7 @@ def test_tables_link_to_files_that_lie_beside_the_page():
     assert "estimates.csv" not in page(summary.to_dict())
     linked = page(summary.to_dict(), files_beside=["estimates.csv"])
     assert '<a href="estimates.csv">' in linked
-    assert "x: a &lt;number&gt;." in linked
+    assert "<b>x</b>: a &lt;number&gt;." in linked
     assert linked.count('class="xlsx"') == linked.count('class="csv"') == 1
 
 

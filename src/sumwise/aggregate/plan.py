@@ -245,7 +245,7 @@ def _names(given: Any, what: str) -> tuple[str, ...]:
         raise DataError(f"{what} is {given!r}.", hint="give a list of names.")
     names = tuple(given)
     if not names:
-        raise DataError(f"{what} is empty.", hint="name one column at least.")
+        raise DataError(f"{what} is empty.", hint="name at least one column.")
     for name in names:
         if not isinstance(name, str) or not name:
             raise DataError(f"{what} holds {name!r}.", hint="columns are named by text.")

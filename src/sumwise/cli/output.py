@@ -11,12 +11,17 @@ import typer
 
 from sumwise.errors import readable
 
-__all__ = ["Json", "complain", "one_line", "warn", "write", "write_json", "write_table"]
+__all__ = ["Json", "Quiet", "complain", "one_line", "warn", "write", "write_json", "write_table"]
 
 MOST = 10_000  # characters of a table's line outside of a terminal
 
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for scripts.", show_default=False)]
 """The option ``--json`` that every command takes."""
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.", show_default=False)
+]
+"""The option ``--quiet`` that every command takes."""
 
 
 def one_line(text: object) -> str:

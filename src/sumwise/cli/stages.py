@@ -22,7 +22,8 @@ def _left() -> str:
     for work in list(active):
         seconds = work.seconds_left()
         if seconds is not None:
-            return f", {work.label.lower()} {work.done:,} of at most {work.total:,}, about {seconds:.0f} s left"
+            what = work.label.lower() if work.label[1:].islower() else "steps"  # MaxEntClassifier is no noun to count
+            return f", {what} {work.done:,} of at most {work.total:,}, about {seconds:.0f} s left"
     return ""
 
 

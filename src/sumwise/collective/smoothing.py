@@ -204,7 +204,7 @@ def _read(counts: Any, positions: Any, times: Any):
         where = np.argwhere(y < 0)[0]
         raise DataError(f"counts are negative: {y[tuple(where)]:g} at time {where[0]}, cell {where[1]}.")
     if len(y) < 2:
-        raise DataError(f"There are counts of {len(y)} time.", hint="moves need two times at least.")
+        raise DataError(f"There are counts of {len(y)} time.", hint="moves need at least two times.")
     empty = np.flatnonzero(np.isnan(y).all(axis=0))
     if len(empty):
         raise DataError(

@@ -83,7 +83,7 @@ class King(EcologicalEstimator):
     -----
     The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal, truncated
     to the rows' simplices, with a mean and a standard deviation each, one correlation between rows and one between
-    outcomes (``covariance="equal"``) or one for every two shares (``"full"``). The mode of the margins' posterior is
+    outcomes (``covariance="equal"``) or one per pair of shares (``"full"``). The mode of the margins' posterior is
     found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters are then drawn from the
     normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
     held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].

@@ -155,7 +155,7 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng,
 
 
 def _refuse_few_units(units: Margins) -> None:
-    """A full covariance has a correlation for every two shares, and units have to show them."""
+    """Refuse a full covariance, a correlation for every pair of shares, where units are too few to estimate it."""
     size = units.n_rows * (units.n_cols - 1)
     n = 2 * size + size * (size - 1) // 2
     if units.n_units < FEWEST * n:

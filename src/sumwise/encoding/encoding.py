@@ -76,7 +76,7 @@ class Encoding:
 
     def __post_init__(self):
         if not isinstance(self.rules, Mapping) or not self.rules:
-            raise DataError("An encoding needs a rule for one attribute at least.", hint="see Encoding.fit.")
+            raise DataError("An encoding needs a rule for at least one attribute.", hint="see Encoding.fit.")
         object.__setattr__(self, "rules", dict(self.rules))
         object.__setattr__(self, "releases", tuple(dict(r) for r in self.releases))
         for name, rule in self.rules.items():

@@ -165,9 +165,13 @@ def legend_above(ax: Any, **options: Any) -> Any:
     """
     import matplotlib as mpl
 
-    names = ax.get_legend_handles_labels()[1]
+    handles, names = ax.get_legend_handles_labels()
     size = mpl.rcParams["font.size"]
     entry = (0.52 * max(map(len, names), default=1) + 3.6) * size  # handle, gap and letters, in points
     columns = max(1, min(len(names), int(0.9 * 72 * ax.figure.get_size_inches()[0] / entry)))
+    lines = -(-len(names) // columns)
+    columns = -(-len(names) // lines)  # as even as can be
     place = ("lower center", 0.5) if columns > 1 else ("lower left", 0.0)
-    return ax.legend(ncols=columns, columnspacing=1.5, loc=place[0], bbox_to_anchor=(place[1], 1.0), **options)
+    order = [k for first in range(columns) for k in range(first, len(names), columns)]  # read line by line
+    shown = [[found[k] for k in order] for found in (handles, names)]
+    return ax.legend(*shown, ncols=columns, columnspacing=1.5, loc=place[0], bbox_to_anchor=(place[1], 1.0), **options)

@@ -52,4 +52,7 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.set(xlim=ends, ylim=ends, xlabel=across, ylabel=up)
     if numbers.get("share"):
         percent_axes(ax.xaxis, ax.yaxis)
+    elif max(map(abs, ends)) >= 10_000:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda v, _=None: f"{v:,.0f}".replace("-", "\u2212"))
     return ax

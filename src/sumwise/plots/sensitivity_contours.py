@@ -26,21 +26,27 @@ def plot_sensitivity_contours(numbers: Mapping[str, Any], ax: Any = None) -> Any
     >>> from sumwise.plots import plot_sensitivity_contours
     >>> numbers = {"first_slope": [0, 1], "second_slope": [0, 1], "gap": [[0.5, 0], [0, -0.5]], "group": "young"}
     >>> plot_sensitivity_contours(numbers | {"first": "yes", "second": "no"}).get_xlabel()
-    'points more for yes where young live'
+    'points more for yes in units of young alone'
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import percent, short
+    from sumwise.plots.labels import short
 
-    gap = np.asarray(numbers["gap"], dtype=float)
+    gap = 100 * np.asarray(numbers["gap"], dtype=float)
     ax = plt.subplots(figsize=(5.5, 4.2))[1] if ax is None else ax
     x, y = (100 * np.asarray(numbers[key], dtype=float) for key in ("first_slope", "second_slope"))
-    reach = max(float(np.abs(gap).max()), 1e-6)
-    filled = ax.contourf(x, y, gap.T, cmap="RdBu", levels=np.linspace(-reach, reach, 13))
+    reach = max(float(np.abs(gap).max()), 1e-4)
+    step = next((s for s in (0.5, 1, 2, 5, 10, 20) if 7 * s >= reach), 40)  # of round numbers, at most 14 colours
+    ends = step * np.ceil(reach / step)
+    levels = np.arange(-ends, ends + step / 2, step)
+    filled = ax.contourf(x, y, gap.T, cmap="RdBu", levels=levels)
     if gap.min() < 0 < gap.max():
         line = ax.contour(x, y, gap.T, levels=[0], colors="#111111", linewidths=1.5)
-        ax.clabel(line, fmt="overturned beyond", fontsize="small")
+        ax.clabel(line, fmt="overturned beyond", fontsize=11)
     group, first, second = (short(str(numbers[key]), 18) for key in ("group", "first", "second"))
-    ax.set(xlabel=f"points more for {first} where {group} live", ylabel=f"points less for {second} there")
-    ax.figure.colorbar(filled, ax=ax, label=f"lead of {first}", format=lambda v, _: percent(v))
+    ax.set(xlabel=f"points more for {first} in units of {group} alone", ylabel=f"points less for {second} there")
+    ticks = levels[len(levels) // 2 % 2 :: 2]  # every second one, zero among them
+    label = f"lead of {first} (points)"
+    bar = ax.figure.colorbar(filled, ax=ax, label=label, ticks=ticks)
+    bar.set_ticklabels([f"{v:+g}".replace("-", "\u2212") if v else "0" for v in ticks.round(6)])
     return ax

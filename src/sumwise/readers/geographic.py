@@ -91,7 +91,7 @@ def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:
         checks.known(table, names, "table")
     name = names[0] if table is None else table
     if not PLAIN_NAME.fullmatch(name):
-        raise DataError(f"{shown}: the table {name!r} has signs in its name that aren't read.", hint="rename it.")
+        raise DataError(f"{shown}: the name of table {name!r} has characters that can't be read.", hint="rename it.")
     return name
 
 

@@ -26,6 +26,7 @@ def contests_overview(
     level: float = 0.95,
     random_state: Any = 0,
     folders: Mapping[Any, str] | None = None,
+    findings: Mapping[Any, list[dict[str, Any]]] | None = None,
 ) -> Report:
     """Return a report on many contests with one table: polarised voting, and how each contest was estimated.
 
@@ -37,6 +38,8 @@ def contests_overview(
     random_state : int, Generator or None, default 0
     folders : mapping of contest to str, optional
         Where the report of each contest is, for the table.
+    findings : mapping of contest to list of dict, optional
+        Findings of each contest's own report: what the data alone imply and how far to trust a share are theirs.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def contests_overview(
     if voting:
         found = pd.concat(voting, ignore_index=True)
         together = facts[["contest", "units", "people"]].merge(found, on="contest", how="right")
-        summary.findings = _findings(found, level)
+        summary.findings = _findings(found, level, findings or {})
         summary.add(
             "found", _figure(found, level), table(found, "All contests", kinds, "contests.csv", about=POLARISED)
         )
@@ -89,22 +92,31 @@ def contests_overview(
     return Report(summary.to_dict(), {"contests": together})
 
 
-def _findings(found: pd.DataFrame, level: float) -> list[dict[str, Any]]:
+def _findings(found: pd.DataFrame, level: float, own: Mapping[Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The groups whose choice differs most from that of all others, a card each."""
     clear = found.sort_values("gap", ascending=False, kind="stable").head(MOST_CARDS)
-    return [
-        finding(
-            f"{row['contest']}: {row['group']} who chose {row['candidate of choice']}",
-            float(row["cohesion"]),
-            low=float(row["cohesion low"]),
-            high=float(row["cohesion high"]),
-            level=level,
-            because=f"Of all others, {100 * row['crossover']:.0f}% chose the same. Voting was polarised: "
-            f"{row['polarised']}.",
-        )
-        for row in clear.to_dict("records")
-        if row["gap"] > 0
-    ]
+    return [_card(row, level, own.get(row["contest"], [])) for row in clear.to_dict("records") if row["gap"] > 0]
+
+
+POLARISED_WORDS = {"yes": "Voting was polarised.", "no": "Voting was not polarised."}
+
+
+def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[str, Any]:
+    """One group in one contest, with bounds and confidence of the contest's own finding on the same share."""
+    what, share = f"{row['group']} who chose {row['candidate of choice']}", float(row["cohesion"])
+    same = (f for f in own if f["what"] == what and f["value"] is not None and abs(f["value"] - share) < 1e-6)
+    known = next(same, {})
+    verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")
+    words = [f"Of all others, {100 * row['crossover']:.0f}% chose the same.", verdict, known.get("because") or ""]
+    return finding(
+        f"{row['contest']}: {what}",
+        share,
+        low=float(row["cohesion low"]),
+        high=float(row["cohesion high"]),
+        level=level,
+        because=" ".join(words).strip(),
+        **{key: known[key] for key in ("lower_bound", "upper_bound", "trust") if key in known},
+    )
 
 
 def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
@@ -139,8 +151,11 @@ def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
 
 def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
     pooled = sum(word != "alone" for word in facts["pooling"])
-    words = f"{plural(len(facts), 'contest')} with {plural(sum(facts['units']), 'unit')} in all."
-    words += f" {pooled} of them borrow from others." if pooled else " None borrows from another."
+    sizes = sorted(set(facts["units"]))
+    units = plural(sizes[0], "unit") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} units"
+    words = f"{plural(len(facts), 'contest')}, {units} each." if len(facts) > 1 else f"One contest, {units}."
+    if len(facts) > 1:
+        words += f" {pooled} of them borrow from others." if pooled else " None borrows from another."
     if voting:
         found = pd.concat(voting, ignore_index=True)
         polarised = found.loc[found["polarised"] == "yes", "contest"].nunique()

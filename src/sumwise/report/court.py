@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.report.exports import likely, tables_of
-from sumwise.report.html import template_text, templates
+from sumwise.report.html import defined, template_text, templates, typographic
 from sumwise.report.rounding import cell
 from sumwise.report.summary import plain, table
 
@@ -82,15 +83,17 @@ class Pages:
     def say(self, *lines: str, items: Any = (), warning: bool = False) -> None:
         self.counts["paragraph"] += 1
         number = self.counts["paragraph"]
-        self.add(kind="paragraph", number=number, lines=list(lines), items=list(items), warning=warning)
+        signed = typographic(str)
+        said = {"lines": list(map(signed, lines)), "items": list(map(signed, items))}
+        self.add(kind="paragraph", number=number, **said, warning=warning)
 
     def label(self, what: str) -> str:
         self.counts[what] += 1
         return f"{what} {self.counts[what]}"
 
-    def table(self, title: str, columns: Any, rows: Any) -> None:
-        short = len(rows) <= SHORT
-        self.add(kind="table", label=self.label("Table"), title=title, columns=columns, rows=rows, short=short)
+    def table(self, title: str, columns: Any, rows: Any, about: str | None = None) -> None:
+        short, label = len(rows) <= SHORT, self.label("Table")
+        self.add(kind="table", label=label, title=title, columns=columns, rows=rows, short=short, about=about)
 
     def figure(self, block: Mapping[str, Any]) -> None:
         from markupsafe import Markup
@@ -142,6 +145,7 @@ def court_edition(
     pages = Pages()
     pages.section("I. Findings")
     opinions(pages, report, model)
+    reservation(pages)
     pages.section("II. Data")
     data(pages, report, provenance)
     methods(pages, report, title="III. Methods and definitions")
@@ -159,7 +163,8 @@ def edition_page(pages: Pages, case: Mapping[str, Any] | None, title: str) -> st
     for key in given:
         checks.known(key, list(CASE), "key of the court edition")
     environment = templates()
-    environment.filters["shown"] = cell
+    environment.filters["shown"] = typographic(cell)
+    environment.filters["defined"] = defined
     cover = [(key.capitalize(), given[key]) for key in CASE if key not in ("court", "case", "number") and given[key]]
     return environment.get_template("court.html").render(
         title=f"Voting patterns: {given['contest']}" if given["contest"] else title,
@@ -193,6 +198,10 @@ def opinions(pages: Pages, report: Any, model: Any) -> None:
             patterns = ""  # one candidate, or one group: no patterns
         for line in patterns.splitlines():
             pages.say(line)
+
+
+def reservation(pages: Pages) -> None:
+    """What all findings rest on."""
     pages.say("Every finding rests on what is stated under assumptions and limits; the bounds beside it do not.")
 
 
@@ -205,7 +214,7 @@ def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> Non
         f"{', '.join(record['groups'])}. The outcomes are {', '.join(record['outcomes'])}."
     )
     for source in (provenance or {}).get("data", []):
-        pages.say(f"File {source['file']}: {source['bytes']:,} bytes, SHA-256 {source['sha256']}.")
+        pages.say(f"File {Path(source['file']).name}: {source['bytes']:,} bytes, SHA-256 {source['sha256']}.")
     for block in _blocks(report, "provenance"):
         if block["kind"] == "bullets":
             pages.say(f"{block['title'] or 'Preparation'}:", items=block["items"])
@@ -242,7 +251,7 @@ def results(pages: Pages, report: Any, model: Any, title: str) -> None:
             key = (block["title"], len(block["rows"]))
             if key not in seen:
                 seen.append(key)
-                pages.table(block["title"], *likely(block["columns"], block["rows"]))
+                pages.table(block["title"], *likely(block["columns"], block["rows"]), about=block.get("about"))
         else:
             _shown_block(pages, block)
 

@@ -67,6 +67,7 @@ def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[
     for name, (report, model, _) in contests.items():
         pages.add(kind="heading", text=titles[name])
         court.opinions(pages, report, model)
+    court.reservation(pages)
     pages.section("III. Data")
     for name, (report, _, provenance) in contests.items():
         pages.add(kind="heading", text=titles[name])

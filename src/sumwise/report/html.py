@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from importlib.resources import files
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from sumwise.progress import Progress
 from sumwise.report.rounding import NUMERIC, cell, column_digits, finding_digits, span
 
-__all__ = ["page"]
+__all__ = ["defined", "page", "typographic"]
 
 FAMILIES = {
     "ecological": "Ecological inference",
@@ -64,11 +64,11 @@ def page(
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
     drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"])
     environment = templates()
-    environment.filters["cell"] = _typographic(cell)
+    environment.filters |= {"cell": typographic(cell), "defined": defined, "minus": typographic(str)}
     environment.globals |= {
         "draw": drawings.draw,
         "strip": strip,
-        "span": _typographic(span),
+        "span": typographic(span),
         "digits": finding_digits,
         "column_digits": column_digits,
         "numeric": NUMERIC,
@@ -137,9 +137,36 @@ class _Drawings:
         return out
 
 
-def _typographic(write: Callable[..., str]) -> Callable[..., str]:
-    """Numbers with a minus sign instead of a hyphen."""
-    return lambda *args: re.sub(r"(?<!\w)-(?=\d)", "\u2212", write(*args))
+def typographic(write: Callable[..., str]) -> Callable[..., str]:
+    """The same function, its numbers with a minus sign instead of a hyphen.
+
+    Examples
+    --------
+    >>> from sumwise.report.html import typographic
+    >>> typographic(str)("-24 points, on 2026-11-16")
+    '−24 points, on 2026-11-16'
+    """
+    return lambda *args: re.sub(r"(?<![\w-])-(?=\d)", "\u2212", write(*args))
+
+
+def defined(text: str, columns: Iterable[Mapping[str, Any]]) -> Any:
+    """Text on a table with the names of columns that it defines ("low, high: the interval.") in bold.
+
+    Examples
+    --------
+    >>> from sumwise.report.html import defined
+    >>> str(defined("low, high: the <interval>. Note: none.", [{"name": "low"}, {"name": "high"}]))
+    '<b>low, high</b>: the &lt;interval&gt;. Note: none.'
+    """
+    from markupsafe import Markup, escape
+
+    names = {str(column["name"]) for column in columns}
+    out, place = Markup(""), 0
+    for found in re.finditer(r"(?:^|(?<=[.?!] ))[^.:?!]{1,80}(?=:)", text):
+        if all(part in names for part in found[0].split(", ")):
+            out += escape(text[place : found.start()]) + Markup("<b>{}</b>").format(found[0])
+            place = found.end()
+    return out + escape(text[place:])
 
 
 STRIP = 260.0  # units across

@@ -26,6 +26,7 @@ SECTIONS = {
     "appendix": "Appendix: full tables",
     "provenance": "Data and reproducibility",
 }
+FEW_ROWS = 40  # of a table that is neither folded nor cut on paper
 MOST_ROWS = 400  # of a table on the page; the files hold all
 
 

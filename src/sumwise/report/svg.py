@@ -13,7 +13,7 @@ import numpy as np
 
 from sumwise import plots
 from sumwise.errors import DataError
-from sumwise.plots.labels import short_names
+from sumwise.plots.labels import short, short_names
 
 __all__ = ["draw"]
 
@@ -116,7 +116,11 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
     across = WIDTHS[width][0]
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
-        return across, (1.5 if width == "wide" else 2.0) + 0.36 * lines
+        names = numbers.get("names") or numbers.get("labels")
+        names = names or [f"{g}: {o}" for g in numbers.get("groups", []) for o in numbers.get("outcomes", [])]
+        tall = max([short(name).count("\n") + 1 for name in names], default=1)  # where names are wrapped
+        head, line = (1.5, 0.36) if width == "wide" else (2.0, 0.32)
+        return across, head + max(line, 0.24 * tall) * lines
     if plot == "share_heatmap":
         rows, columns = np.shape(np.array(numbers["share"], dtype=float))
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)

@@ -25,7 +25,7 @@ def check(estimator: Any, where: str) -> None:
 
 
 def _check_trees(estimator: Any, where: str) -> None:
-    """Trees are asked for columns by number: they have to be grown on as many as the estimator lets in."""
+    """Trees refer to columns by number, so they must have been grown on as many as the estimator accepts."""
     n_features = getattr(estimator, "n_features_in_", None)
     widths = {int(tree.n_features_in_) for tree in np.ravel(getattr(estimator, "estimators_", []))}
     if hasattr(estimator, "tree_"):

@@ -122,7 +122,7 @@ def fit_contests(
     summary = _summary(problem, folder, results)
     summary["warnings"] = [*work.warnings, *summary["warnings"]]
     if problem.family == "ecological":
-        summary |= _overview(problem, folder, places, summary)
+        summary |= _overview(problem, folder, places, summary, {name: r["findings"] for name, r in results.items()})
     summary["files"] = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
     return summary
 
@@ -197,13 +197,20 @@ def _comparable(groups: Mapping[str, set[str]], elections: Mapping[str, Any]) ->
     return kept
 
 
-def _overview(problem: Problem, folder: Path, places: dict[str, str], summary: dict[str, Any]) -> dict[str, Any]:
+def _overview(
+    problem: Problem,
+    folder: Path,
+    places: dict[str, str],
+    summary: dict[str, Any],
+    findings: dict[str, list[dict[str, Any]]],
+) -> dict[str, Any]:
     """One table and one page over all contests."""
     from sumwise.readers.write import harmless, write_frame
     from sumwise.report.contests_page import contests_overview
 
     models = {name: load(folder / place / "model.sumwise") for name, place in places.items()}
-    made = contests_overview(models, problem.title or summary["title"], problem.level, problem.seed, places)
+    title = problem.title or summary["title"]
+    made = contests_overview(models, title, problem.level, problem.seed, places, findings)
     write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
     made.save(folder / "report.html")
     if len(models) > MOST_COMPARED:

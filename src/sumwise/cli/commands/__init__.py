@@ -15,6 +15,7 @@ The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscor
 
     def command(
         path: Annotated[str, typer.Argument(help="The file to count.")],
+        quiet: output.Quiet = False,
         json: output.Json = False,
     ) -> None:
         \"\"\"Count the rows of a file.
@@ -27,7 +28,7 @@ The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscor
         if json:
             output.write_json(result)
         else:
-            output.write(f"{result['rows']:,} rows")
+            output.write(str(result["rows"]) if quiet else f"{result['rows']:,} rows")
 
 Results go to standard output by ``output.write``, ``output.write_table`` or, with ``--json``,
 ``output.write_json``; progress and warnings go to standard error. A command raises ``DataError`` where the input

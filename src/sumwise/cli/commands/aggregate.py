@@ -52,6 +52,7 @@ def command(
     threads: Annotated[int | None, typer.Option(help="Threads of DuckDB and of the counting.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="The most memory of DuckDB, as 2GB.")] = None,
     cells: Annotated[bool, typer.Option("--cells", help="Also write cells.parquet, one row per cell.")] = False,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Count rows of individuals into tables, with label sums, in one pass.
@@ -82,12 +83,14 @@ def command(
         source, attributes, label, order, weight, rules, engine,
         where=conditions, suppress_below=suppress_below, table=table, person=person, max_rows=max_rows,
         max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only, amount=amount,
-        amount_range=ends, verbose=1, **options,
+        amount_range=ends, verbose=int(not quiet), **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
     facts = {**tables.describe(), "folder": out}
     if json:
         output.write_json(facts)
+    elif quiet:
+        output.write(out)
     else:
         n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
         output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")

@@ -14,6 +14,7 @@ ORDER = 18
 def command(
     results: Annotated[list[str], typer.Argument(help="Folders that sumwise fit wrote, two or more.")],
     out: Annotated[str, typer.Option(help="The folder to write.")] = "comparison",
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Compare results: two methods, two elections, before and after.
@@ -28,6 +29,9 @@ def command(
     if json:
         kept = ("title", "lead", "findings")
         output.write_json({**{key: summary[key] for key in kept}, "folder": str(folder)})
+        return
+    if quiet:
+        output.write(str(folder / "report.html"))
         return
     output.write(output.one_line(summary["title"]), style="bold")
     for line in summary["lead"]:

@@ -14,6 +14,7 @@ ORDER = 80
 def command(
     name: Annotated[str | None, typer.Argument(help="Show this set only, with its files.", show_default=False)] = None,
     family: Annotated[str | None, typer.Option(help="List the sets of this family.", show_default=False)] = None,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """List the public data sets that sumwise loads by name.
@@ -27,10 +28,10 @@ def command(
 
     records = catalogue().to_dict("records")
     if name is not None:
-        show(pick(records, "name", name, "data set")[0], json)
+        show(pick(records, "name", name, "data set")[0], json)  # nothing but the result in any case
     else:
         chosen = records if family is None else pick(records, "family", family, "family")
-        show_all(chosen, json)
+        show_all(chosen, json, quiet)
 
 
 def pick(records: list[dict], field: str, value: str, what: str) -> list[dict]:
@@ -54,10 +55,13 @@ def show(record: dict, json: bool) -> None:
     output.write(f"  {'here':<8} {'yes' if record['present'] else 'no: get the original, then set SUMWISE_DATA'}")
 
 
-def show_all(records: list[dict], json: bool) -> None:
-    """A table of sets, and how to go on."""
+def show_all(records: list[dict], json: bool, quiet: bool = False) -> None:
+    """A table of sets, and how to go on; their names alone where that is asked for."""
     if json:
         output.write_json(records)
+        return
+    if quiet:
+        output.write("\n".join(record["name"] for record in records))
         return
     rows = [
         [record["name"], record["family"], record["shape"], "yes" if record["present"] else "no"] for record in records

@@ -16,6 +16,7 @@ def command(
         list[str] | None, typer.Argument(help="Tell these families' stories only.", show_default=False)
     ] = None,
     out: Annotated[str, typer.Option(help="The folder for report.html, with every story and its figures.")] = "demo",
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Tell one small story per family, on generated data with known truth.
@@ -29,14 +30,17 @@ def command(
 
     begin, shown = time.perf_counter(), []
     for story in choose(stories(), families or []):
-        if not json:
+        if not json and not quiet:
             output.write(f"{story.name} ({story.family})", style="bold")
-        shown.append(tell(story, json))
+        shown.append(tell(story, json or quiet))
     path = write_report(shown, out)
     if json:
         for story in shown:
             del story["figure"]  # on the page
         output.write_json({"stories": shown, "report": str(path), "seconds": round(time.perf_counter() - begin, 1)})
+        return
+    if quiet:
+        output.write(str(path))
         return
     output.write(f"{len(shown)} {'story' if len(shown) == 1 else 'stories'} in {time.perf_counter() - begin:.0f} s.")
     output.write(f"All of it as a page: {path}")
@@ -60,21 +64,21 @@ def write_report(stories: list[dict], out: str):
     return path
 
 
-def tell(story, json: bool) -> dict:
-    """Run one story, writing as it goes, and give back its record."""
+def tell(story, silent: bool) -> dict:
+    """Run one story, writing as it goes unless it is to be silent, and give back its record."""
     import time
 
     lines: list[str] = []
 
     def say(line: str) -> None:
         lines.append(line)
-        if not json:
+        if not silent:
             output.write(f"  {line}")
 
     begin = time.perf_counter()
     findings = story.run(say)
     seconds = time.perf_counter() - begin
-    if not json:
+    if not silent:
         for finding in findings:
             output.write(f"  {finding.line()}", style="green" if finding.covers is not False else "yellow")
         output.write(f"  {seconds:.1f} s\n", style="dim")

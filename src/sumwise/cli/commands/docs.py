@@ -18,6 +18,7 @@ def command(
     page: Annotated[str | None, typer.Argument(help="The page to open; without it, the first.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List all pages instead.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Print the page's text instead.")] = False,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Open the documentation in the browser: tutorials, guides, explanations, reference. No network is needed.
@@ -39,6 +40,8 @@ def command(
         rows = found.items() if list_ else [(name, found[name])]
         shown = [{"page": n, "title": title_of(file), **places(file)} for n, file in rows]
         output.write_json(shown if list_ else {**shown[0], "text": found[name].read_text("utf-8")})
+    elif list_ and quiet:
+        output.write("\n".join(found))
     elif list_:
         output.write_table(["page", "title"], [(n, title_of(file)) for n, file in found.items()])
     else:

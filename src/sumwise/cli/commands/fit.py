@@ -19,7 +19,7 @@ def command(
     restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
     edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures too.")] = "plain",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.")] = False,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Fit what a problem file asks for, and write a report.

@@ -42,6 +42,7 @@ def command(
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier problem file.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Recognise the form of a file, show how it is read, and write a commented problem file.
@@ -66,12 +67,15 @@ def command(
         found.write()
         output.write_json(found.to_dict())
         return
-    show(found)
+    if quiet:
+        _ask(found)
+    else:
+        show(found)
     if not yes and _terminal() and not typer.confirm(f"Write {found.path}?", default=True):
         output.write("Nothing was written.")
         raise typer.Exit(1)
     found.write()
-    output.write(f"Written: {found.path}. Next: sumwise fit {found.path} --out result")
+    output.write(str(found.path) if quiet else f"Written: {found.path}. Next: sumwise fit {found.path} --out result")
 
 
 def _terminal() -> bool:
@@ -102,7 +106,11 @@ def show(found: Any) -> None:
             output.write(f"  {output.one_line(remark)}")
     for column, why in guess.unused.items():
         output.write(f"not used: {output.one_line(_short(column))}: {why}")
-    for line in guess.ask:
+    _ask(found)
+
+
+def _ask(found: Any) -> None:
+    for line in found.guess.ask:
         output.warn(f"please check: {readable(line)}")
 
 

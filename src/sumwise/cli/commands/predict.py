@@ -17,6 +17,7 @@ def command(
     out: Annotated[
         str | None, typer.Option(help="The file to write: .csv, .parquet, .arrow. Default: the screen.")
     ] = None,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Apply the model of a result folder to another file.
@@ -38,6 +39,6 @@ def command(
     if json:
         output.write_json({"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")})
     elif out is not None:
-        output.write(f"{len(frame):,} rows: {out}")
+        output.write(out if quiet else f"{len(frame):,} rows: {out}")
     else:
         harmless(frame).to_csv(sys.stdout, index=False)

@@ -56,6 +56,7 @@ def command(
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show sensitivity and noise; spend and write nothing.")] = False,
     cells: Annotated[bool, typer.Option("--cells", help="Also write cells.parquet, one row per cell.")] = False,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Add noise to tables so that they reveal little about any one person.
@@ -86,7 +87,8 @@ def command(
         raise DataError("Give a folder of tables, or --rows.", hint="sumwise release --help shows both.")
     if plan and rows is not None:
         raise DataError("--plan needs tables.", hint="cut points and levels are learned first, and that costs.")
-    options = Release(epsilon, delta, mechanism, rows_per_person, max_weight, replace, public_levels, select)
+    most = rows_per_person, max_weight
+    options = Release(epsilon, delta, mechanism, *most, replace, public_levels, select, int(not quiet))
     if rows is None:
         exact = read_tables_folder(tables or "")
         arithmetic, facts = options.planned(exact)
@@ -94,7 +96,7 @@ def command(
             with new_folder(out, reserve=2**20 + 64 * sum(arithmetic.cells)) as building:  # before anything is spent
                 ledger = _ledger(Path(tables or "") / "budget.json", budget, total_epsilon, epsilon, delta)
                 options.write(exact, ledger, building, out, facts, cells)
-        _show(arithmetic, facts, out if not plan else None, json)
+        _show(arithmetic, facts, out if not plan else None, json, quiet)
         return
     with new_folder(out or "", reserve=2**24) as building:
         ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
@@ -104,10 +106,10 @@ def command(
         encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
         bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
         attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
-        exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=1)
+        exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=int(not quiet))
         arithmetic, facts = rest.planned(exact)
         rest.write(exact, ledger, building, out or "", facts, cells)
-    _show(arithmetic, facts, out, json)
+    _show(arithmetic, facts, out, json, quiet)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class Release:
     replace: bool
     public_levels: bool
     select: str | None
+    verbose: int = 1
 
     def split(self, share: float) -> tuple[Any, Release]:
         """The loss of levels and cut points, by their share of the budget, and the release that has the rest.
@@ -165,7 +168,7 @@ class Release:
         from sumwise.readers.tables_folder import free_reserve, write_into
 
         bounds = _bounds(exact, self.rows, self.weight, self.replace)
-        more = {"public_levels": self.public_levels, "what": f"release to {out}", "verbose": 1}
+        more = {"public_levels": self.public_levels, "what": f"release to {out}", "verbose": self.verbose}
         if self.select is None:
             noisy = release(exact, self.epsilon, self.delta, self.mechanism, bounds, ledger, **more)
         else:
@@ -242,10 +245,13 @@ def _ledger(default: Path, budget: str | None, total: float | None, epsilon: flo
     return Budget(epsilon if total is None else total, delta, path)
 
 
-def _show(plan: Any, facts: dict[str, Any], out: str | None, json: bool) -> None:
+def _show(plan: Any, facts: dict[str, Any], out: str | None, json: bool, quiet: bool) -> None:
     frame = plan.to_frame()
     if json:
         output.write_json({**facts, "tables": frame.to_dict("records"), "folder": out})
+        return
+    if quiet and out is not None:
+        output.write(out)
         return
     facts_of_plan = plan.describe()
     output.write(f"{plan.mechanism.name} noise, epsilon {plan.epsilon:g}, delta {plan.delta:g}")

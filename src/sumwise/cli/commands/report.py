@@ -17,13 +17,17 @@ def command(
     pdf: Annotated[bool, typer.Option("--pdf", help="Print to PDF (needs Chromium or WeasyPrint).")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every row of long tables on paper.")] = False,
     edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures.")] = "plain",
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Make the report of a result folder again, from its summary.json; nothing is fitted.
 
-    $ sumwise report result/
-    $ sumwise report result/ --pdf
-    $ sumwise report result/ --edition court --pdf
+    With --pdf it is printed, and page numbers are added. The court edition has numbered paragraphs, citations and
+    every unit.
+
+      $ sumwise report result/
+      $ sumwise report result/ --pdf
+      $ sumwise report result/ --edition court --pdf
     """
     import tempfile
     from pathlib import Path
@@ -34,7 +38,7 @@ def command(
 
     checks.choice(edition, "edition", EDITIONS)
     if edition != "plain":
-        _edition(write_edition(result, edition), out, pdf, json)
+        _edition(write_edition(result, edition), out, pdf, json, quiet)
         return
     if pdf:
         from sumwise.report.pdf import write_pdf
@@ -47,10 +51,10 @@ def command(
     if json:
         output.write_json({"report": str(path), "bytes": path.stat().st_size})
     else:
-        output.write(f"The report: {path}")
+        output.write(str(path) if quiet else f"The report: {path}")
 
 
-def _edition(made: list, out: str | None, pdf: bool, json: bool) -> None:
+def _edition(made: list, out: str | None, pdf: bool, json: bool, quiet: bool) -> None:
     """Say what an edition consists of; print its page to PDF where that is asked for."""
     pages = [path for path in made if path.name == "court.html"]
     if pdf:
@@ -59,6 +63,9 @@ def _edition(made: list, out: str | None, pdf: bool, json: bool) -> None:
         made = [*made, *(write_pdf(page, page.with_suffix(".pdf") if out is None else out) for page in pages)]
     if json:
         output.write_json({"report": str(pages[0]), "files": [str(path) for path in made]})
+        return
+    if quiet:
+        output.write("\n".join(map(str, pages)))
         return
     output.write(f"The report: {', '.join(map(str, pages))}")
     output.write(f"All files:  {', '.join(path.name for path in made)}")

@@ -16,6 +16,7 @@ def command(
         str, typer.Argument(help="Where studies are kept, or a folder that sumwise fit wrote.")
     ] = "sumwise-studies",
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8765,
+    quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
     """Open the app in the browser: choose a file, check how it is read, run, read the report. Ctrl-C ends it.
@@ -34,7 +35,7 @@ def command(
         if json:
             output.write_json({"url": address})
         else:
-            output.write(f"{address}  (Ctrl-C ends it)")
+            output.write(address if quiet else f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()
 
     serve(folder, port, ready)

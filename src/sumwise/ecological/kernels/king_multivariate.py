@@ -29,7 +29,7 @@ STEP = 1e-4  # of central differences
 class TableData(NamedTuple):
     """Row shares x (n, R), column shares t (n, C), weights (n,), points in the unit cube; erho, esigma, ebeta.
 
-    With `full`, every two shares have a correlation of their own.
+    With `full`, every pair of shares has its own correlation.
     """
 
     x: np.ndarray

@@ -12,7 +12,7 @@ from sumwise.collective import FlowModel
 from sumwise.errors import DataError
 from sumwise.plots.maps import rings
 from sumwise.report.context import Context, plural
-from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
+from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 MOST_FRAMES = 24  # steps that are drawn
 MOST_ROWS = 2000  # flows that are listed: the largest
@@ -67,10 +67,11 @@ def write(context: Context) -> Summary:
     summary.add("found", _flow_figure(context, flows), _route_figure(context), _connectivity_figure(context))
     found, why = intervals
     largest = f"The largest flows between places, with {context.percent} intervals"
-    summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS))
+    summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS, about=EXCHANGE))
     moves = _moving(flows).head(MOST_ROWS)
-    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", about=EXCHANGE)
-    summary.add("estimates", listed)
+    few = len(moves) <= FEW_ROWS
+    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", not few, EXCHANGE)
+    summary.add("estimates" if few else "appendix", listed)
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
         _truth(context, summary)
@@ -80,7 +81,8 @@ def write(context: Context) -> Summary:
     _agreement(context, summary)
     _uncertainty(context, summary)
     context.convergence(summary)
-    given = {k: str(v) for k, v in model.get_params(deep=False).items() if v is not None and k != "places"}
+    given = {k: v if isinstance(v, bool) else str(v) for k, v in model.get_params(deep=False).items() if v is not None}
+    given.pop("places", None)
     more = {"noise": str(model.noise_), "weight of movement": model.weight_, "places": str(model.places_)}
     summary.add("certainty", facts({**given, **more}, "Settings"))
     assumed = bullets(_assumed(model), f"{context.method} assumes")
@@ -92,11 +94,12 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
     model = context.model
     seasons = "" if model.seasons_ is None else f" in {plural(len(model.seasons_), 'season')}"
     if model.relative_:
-        unit = f"as relative abundance (flows are in a unit of {model.n_:,.0f} individuals at the largest total)"
+        unit = f"as relative abundance (scaled so that the largest total is {model.n_:,.0f} individuals)"
     else:
         unit = f"about {model.n_:,.0f} in all"
+    within = "at" if context.time_name == "time" else "in"
     out = [
-        f"Individuals were counted at {plural(len(model.places_), 'place')} and "
+        f"Individuals were counted at {plural(len(model.places_), 'place')} {within} "
         f"{plural(len(model.times_), context.time_name)}{seasons}, {unit}; who went where was not "
         "observed. In the most likely movements, "
         f"{100 * stay.mean():.0f}% of them stay where they are from one {context.time_name} to the next.",
@@ -149,6 +152,10 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     because += "; the range is over the movements that predict left-out times about equally well." if spread else "."
     what = "Individuals that stay where they are, per step"
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
+    known = model.places_.distances is None or model.places is not None
+    because = f"The interval {_leaves_out(model)}; counts do not show swaps."
+    if not known:
+        because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
     for row in rows:
         ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
@@ -162,8 +169,8 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
                 "count",
                 lower_bound=lower,
                 upper_bound=upper,
-                trust="moderate" if ends and row["low"] > 0.5 * row["count"] else "low",
-                because=f"The interval {_leaves_out(model)}; counts do not show swaps.",
+                trust="moderate" if known and ends and row["low"] > 0.5 * row["count"] else "low",
+                because=because,
                 **ends,
             )
         )
@@ -322,7 +329,11 @@ def _check(context: Context, summary: Summary) -> None:
             summary.lead.append(
                 "The model predicts left-out times less well than the mean of the times before and after."
             )
-        line = f"{words}: divergence {ours:.3g} by the model, {simple:.3g} by {rule} ({plural(len(part), 'time')})."
+            for found_ in summary.findings:
+                found_["trust"] = "low"
+                found_["line"] = found_["line"].replace("Confidence: moderate.", "Confidence: low.")
+        shown, other = (f"{v:#.2g}" for v in (ours, simple))
+        line = f"{words}: divergence {shown} by the model, {other} by {rule} ({plural(len(part), 'time')})."
         summary.add("certainty", note(line, "good" if ours <= simple else "warning"))
 
 

@@ -11,7 +11,7 @@ from sumwise import diagnostics
 from sumwise.errors import DataError
 from sumwise.metrics import conformal_half_width, wilson_interval
 from sumwise.report.context import Context, listed, plural
-from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
+from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
 ASSUMED = {
@@ -58,9 +58,13 @@ def write(context: Context) -> Summary:
     title = context.titled(f"Predicting {response} from samples in {plural(len(bags), 'bag')}")
     summary = Summary(title, "distribution", context.method)
     if classes is None:
-        _regression(context, summary, y, predicted)
+        about = _regression(context, summary, y, predicted)
     else:
-        _classification(context, summary, y, predicted, classes)
+        about = _classification(context, summary, y, predicted, classes)
+    frame = context.frames["estimates"]
+    title, few = "Every bag, predicted by a fit that has not seen it", len(frame) <= FEW_ROWS
+    listed_bags = table(frame, title, {"samples": "count"}, "estimates.csv", not few, about)
+    summary.add("estimates" if few else "appendix", listed_bags)
     summary.lead = [
         f"The data are {plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} in all, "
         f"{plural(bags.n_features, 'feature')} per sample and one {response} per bag. {_verdict(summary.record)}",
@@ -106,7 +110,8 @@ def _verdict(record: dict[str, Any]) -> str:
     )
 
 
-def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np.ndarray) -> None:
+def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np.ndarray) -> str:
+    """Add scores and figure of a regression; returns what the columns of the predictions mean."""
     actual, found = y.reshape(len(y), -1)[:, 0], predicted.reshape(len(y), -1)[:, 0]
     error = found - actual
     score = 1 - float((error**2).sum()) / float(((actual - actual.mean()) ** 2).sum())
@@ -153,18 +158,11 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     )
     data = table(frame, "Every bag", {"samples": "count"})
     summary.add("found", figure("predicted", numbers, caption, data))
-    summary.add(
-        "estimates",
-        table(
-            frame,
-            "Every bag, predicted by a fit that has not seen it",
-            {"samples": "count"},
-            "estimates.csv",
-            about="low, high: a conformal interval, whose width is a quantile of the held-out errors. It is the same "
-            "for all bags, so that small bags are covered less often and large bags more often than stated."
-            + (" The model's own predict_interval depends on the bag." if own else ""),
-        ),
+    about = (
+        "low, high: a conformal interval, whose width is a quantile of the held-out errors. It is the same for all "
+        "bags, so that small bags are covered less often and large bags more often than stated."
     )
+    return about + (" The model's own predict_interval depends on the bag." if own else "")
 
 
 def _bags(context: Context) -> pd.DataFrame:
@@ -174,7 +172,8 @@ def _bags(context: Context) -> pd.DataFrame:
 
 def _classification(
     context: Context, summary: Summary, y: np.ndarray, predicted: np.ndarray, classes: list[str]
-) -> None:
+) -> str:
+    """Add scores and figure of a classification; returns what the columns of the predictions mean."""
     score = np.column_stack([1 - predicted, predicted]) if predicted.ndim == 1 else predicted
     names = list(getattr(context.model, "classes_", range(len(classes))))
     actual = y.argmax(axis=1) if y.ndim == 2 else np.array([names.index(v) for v in y.tolist()])
@@ -224,9 +223,7 @@ def _classification(
     caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit that has not seen it."
     data = table(shown, "Bags", dict.fromkeys(shown.columns[1:], "count"))
     summary.add("found", figure("confusion", numbers, caption, data))
-    title = "Every bag, predicted by a fit that has not seen it"
-    about = "score: the fitted value of each class, not a probability; the class with the largest is predicted."
-    summary.add("estimates", table(frame, title, {"samples": "count"}, "estimates.csv", about=about))
+    return "score: the fitted value of each class, not a probability; the class with the largest is predicted."
 
 
 def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
@@ -255,7 +252,7 @@ def _certainty(context: Context, summary: Summary, bags: Any) -> None:
                 about="The simplest method within one standard error of the best was selected. Because it was selected "
                 "and scored on the same bags, its score is slightly optimistic.",
             ),
-            bullets(list(chosen.reasons)) if chosen.reasons else None,
+            bullets(list(chosen.reasons), f"Why {chosen.best} was selected") if chosen.reasons else None,
         )
     _other_methods(context, summary, bags)
     if context.not_compared:

@@ -26,6 +26,7 @@ POOLING = {
         "contests look like those; EcologicalEM(correction=False) leaves this out."
     ),
 }
+BOUNDS = {"lower_bound": "lower bound", "upper_bound": "upper bound"}
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_MAPPED = 3000  # units of a map on the page
@@ -115,15 +116,15 @@ def write(context: Context) -> Summary:
 
 def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     m = context.data
-    size, totals, people = "size", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
+    sizes, totals, people = "sizes", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
     if not context.head_counts:
-        size, totals, people = "shares", "shares", ""
+        sizes, totals, people = "shares", "shares", ""
     chosen = [name for name in m.col_names if not diagnostics.is_abstention(name)]
     everyone = 0 < len(chosen) < m.n_cols
-    outcomes = f"{listed(chosen)}, and for not voting," if everyone else listed(m.col_names)
+    outcomes = f"{listed(chosen)}; not voting" if everyone else listed(m.col_names)
     known = (
-        f"The data give the {size} of {listed(m.row_names)} and the {totals} for {outcomes} in "
-        f"{plural(m.n_units, 'unit')}{people}, but not who chose what."
+        f"The data give the {sizes} of the groups ({listed(m.row_names)}) and the {totals} of the outcomes "
+        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}, but not who chose what."
     )
     if context.method == "Bounds":
         return f"{known} This report shows what the totals imply without any model: a range for every share."
@@ -253,7 +254,7 @@ def _impossible(context: Context, frame: pd.DataFrame) -> list[str]:
 
 def _main_figure(context: Context, summary: Summary) -> None:
     numbers = diagnostics.interval_numbers(context.model, context.level)
-    frame = _named(context.frames["estimates"])
+    frame = context.frames["estimates"].rename(columns=BOUNDS)
     data = table(frame, "Shares of every group", SHARES)
     if numbers["share"].size > MOST_LINES:
         caption = "Estimated share of each group (row) for each outcome (column). Darker cells are larger shares."
@@ -266,16 +267,12 @@ def _main_figure(context: Context, summary: Summary) -> None:
     summary.add("found", figure("intervals", numbers, caption, data))
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"lower_bound": "lower bound", "upper_bound": "upper bound"})
-
-
 def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
     est = context.model
     summary.add(
         "estimates",
         table(
-            _named(frame),
+            frame.rename(columns=BOUNDS),
             "Shares of every group",
             SHARES,
             "estimates.csv",
@@ -299,7 +296,7 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
         )
         _polarisation(context, summary)
         _turnout(context, summary)
-    units = _named(context.frames["units"])
+    units = context.frames["units"].rename(columns=BOUNDS)
     summary.add("appendix", table(units, "Every unit", SHARES, "units.csv", folded=True))
 
 
@@ -347,10 +344,12 @@ def _certainty(context: Context, summary: Summary) -> None:
     if context.method == "Bounds":
         words = f"The bounds are {100 * width.mean():.0f} percentage points wide on average."
     else:
+        narrow = int((width < 0.1).sum())
         words = (
             f"The bounds are {100 * width.mean():.0f} percentage points wide on average, the {context.percent} "
             f"intervals {100 * (high - low).mean():.0f}. The difference comes from the method's assumptions, not from "
-            f"the data. {int((width < 0.1).sum())} of {width.size} bounds are narrower than 10 points."
+            f"the data. {narrow or 'None'} of the {width.size} bounds {'is' if narrow == 1 else 'are'} narrower than "
+            "10 points."
         )
     summary.add("certainty", text(words))
     if est.interval_kind == "model only":
@@ -409,9 +408,9 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     group = max(open_["group"], key=lambda name: sizes[name])
     numbers = sensitivity_contours(context.model, context.data, group)
     caption = (
-        f"How much aggregation bias would overturn the first choice of {group}, {numbers['first']}? Colours show its "
-        f"lead over {numbers['second']} if support for the two differed by so many points between units made up of "
-        "the group and units without it. The lead vanishes at the black line."
+        f"How much aggregation bias would it take for {group} to prefer another outcome than {numbers['first']}? "
+        f"Colours show its lead over {numbers['second']} if support for the two differed by so many points between "
+        "units made up of the group and units without it. The lead vanishes at the black line."
     )
     axes = np.meshgrid(numbers["first_slope"], numbers["second_slope"], indexing="ij")
     grid = pd.DataFrame(
@@ -439,11 +438,12 @@ def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray
 def _other_methods(context: Context, summary: Summary) -> None:
     fits = {context.method: context.model, **{n: m for n, m in context.compare.items() if hasattr(m, "shares_")}}
     if len(fits) > 1:
-        rows = diagnostics.share_differences(fits, context.level)
-        kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
-        kinds |= {"inside the intervals": "share"}
-        numbers = diagnostics.method_numbers(fits, context.level)
         own = context.model
+        rows = pd.DataFrame(diagnostics.share_differences(fits, context.level)[1:])
+        inside = [f"{round(share * own.shares_.size)} of {own.shares_.size}" for share in rows["inside the intervals"]]
+        rows["inside the intervals"] = inside
+        kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
+        numbers = diagnostics.method_numbers(fits, context.level)
         changed = [
             f"{name}: the largest share of {own.row_names_[r]} is {own.col_names_[int(est.shares_[r].argmax())]}, not "
             f"{own.col_names_[int(own.shares_[r].argmax())]}."
@@ -458,7 +458,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
         summary.add(
             "certainty",
             table(
-                pd.DataFrame(rows)[1:],
+                rows,
                 "Other methods on the same data",
                 kinds,
                 about=f"How far their shares are from those of {context.method}, and how many lie inside its "

@@ -70,7 +70,8 @@ def write(context: Context) -> Summary:
     about = "count: people at the level; share: the part of them in the class."
     if "share by model" in frame:
         about += " By the model: what the fitted distribution implies for the same."
-    summary.add("estimates", table(frame, title, KINDS, "estimates.csv", about=about))
+    shown = frame.assign(level=frame["level"].map(_level))
+    summary.add("estimates", table(shown, title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))

@@ -11,7 +11,7 @@ from sumwise import diagnostics
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.report.context import Context, listed, plural
-from sumwise.report.summary import Summary, bullets, figure, finding, note, table, text
+from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
 
 KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
 MOST_LINES = 24
@@ -215,6 +215,7 @@ def _coefficients(context: Context, summary: Summary, classes: list[str]) -> Non
             "Coefficients",
             about="The change of the log-odds per unit of the feature, as it was given to the model. The penalty "
             "shrinks coefficients towards zero.",
+            folded=len(frame) > FEW_ROWS,
         ),
     )
 
@@ -267,6 +268,7 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
             "where they do not determine it. between bags: the part of the feature's variance that lies between bags, "
             "the only part that counts reflect. relative efficiency: compared with knowing every individual's label. "
             "answerable: whether these bags can estimate the effect.",
+            folded=len(shown) > FEW_ROWS,
         ),
     )
     return found

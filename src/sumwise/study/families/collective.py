@@ -220,7 +220,7 @@ class Collective(Study):
 
     def choose(self) -> tuple[str, str]:
         """The one model of flows that needs nothing but counts."""
-        return "FlowModel", "counts alone do not show how individuals move; near moves are preferred"
+        return "FlowModel", "it needs nothing but counts by time and place"
 
     def make(self, method: str) -> Any:
         """A model of flows between the places of the file, with its defaults."""

@@ -247,7 +247,7 @@ class Ecological(Study):
 
     def _note_data(self) -> None:
         m = self.margins
-        self.notes.append(f"The population of each unit is: {m.denominator}.")
+        self.notes.append(f"The population of each unit is taken from {m.denominator}.")
         empty = int((m.totals == 0).sum())
         if empty:
             self.notes.append(f"{empty} of {m.n_units} units are empty and carry no information.")

@@ -174,8 +174,6 @@ class MaxEnt(Study):
         from sumwise import maxent
 
         made = getattr(maxent, method)()
-        if method == "MaxEntClassifier":
-            made.set_params(verbose=1)
         if method == "MaxEntRegressor" and "family" not in self.problem.options:
             low = (self.tables.provenance.amount or (0.0,))[0] if hasattr(self, "tables") else 0.0
             made.set_params(family="poisson" if low >= 0 else "gaussian")
@@ -199,7 +197,7 @@ class MaxEnt(Study):
             estimator.set_params(checkpoint=self.work.path(f"fit {type(estimator).__name__}"))
         estimator.fit(self.tables)
         if own:
-            estimator.set_params(checkpoint=None, verbose=0)  # of this run, not of the model
+            estimator.set_params(checkpoint=None)  # of this run, not of the model
         return estimator
 
     # --- out
