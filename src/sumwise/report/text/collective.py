@@ -52,7 +52,8 @@ def write(context: Context) -> Summary:
     model.check_data(context.data)
     flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
-    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {_all_times(context)}")
+    times = f"{_called(model.times_[0], context.time_name)} to {model.times_[-1]}"
+    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
     summary = Summary(title, "collective", context.method)
     stay = model.staying()
     summary.record = {
@@ -153,7 +154,12 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     what = "Individuals that stay where they are, per step"
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
     known = model.places_.distances is None or model.places is not None
-    because = f"The interval {_leaves_out(model)}; counts do not show swaps."
+    spans = not model.adapted_ and model.scores_ is not None and "plausible" in model.scores_
+    because = "The interval takes the kind of movement as known; counts do not show swaps."
+    if spans:
+        because = (
+            "The interval spans the movements that predict left-out times about equally well; counts do not show swaps."
+        )
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
@@ -177,13 +183,6 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     return out
 
 
-def _leaves_out(model: FlowModel) -> str:
-    """What an interval is about, beside the noise of the counts."""
-    if not model.adapted_ and model.scores_ is not None and "plausible" in model.scores_:
-        return "spans the movements that predict left-out times about equally well"
-    return "takes the kind of movement as known"
-
-
 def _called(name: Any, word: str) -> str:
     """A name, with its word before it where it is a number; 2024 is a year."""
     number = str(name).isdigit() and (word == "place" or len(str(name)) < 4)
@@ -195,10 +194,6 @@ def _drawn(context: Context) -> dict[str, Any]:
     places = context.model.places_
     more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
     return {"positions": places.positions, "lonlat": places.lon is not None, **more}
-
-
-def _all_times(context: Context) -> str:
-    return f"{_called(context.model.times_[0], context.time_name)} to {context.model.times_[-1]}"
 
 
 def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any] | None:
@@ -235,7 +230,8 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    numbers |= {"title": f"{n} routes, {_all_times(context)}", "time_name": context.time_name, **_drawn(context)}
+    times = f"{_called(model.times_[0], context.time_name)} to {model.times_[-1]}"
+    numbers |= {"title": f"{n} routes, {times}", "time_name": context.time_name, **_drawn(context)}
     return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
 
