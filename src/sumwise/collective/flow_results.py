@@ -332,8 +332,8 @@ class FlowResults(Estimator):
             weighted_intervals(problem.model(m), tables, asked, level=level, weight=problem.weight)
             for m in (self._best(), *self._other_movements())
         ]
-        low, high = np.min([f.low for f in found], axis=0), np.max([f.high for f in found], axis=0)
-        return replace(found[0], low=low, high=high)
+        lows, highs = ([np.asarray(getattr(f, end)) for f in found] for end in ("low", "high"))
+        return replace(found[0], low=np.min(lows, axis=0), high=np.max(highs, axis=0))
 
     def _other_movements(self) -> list[Movement]:
         """The movement with the most moves among those that predict left-out times about as well as the chosen one."""

@@ -5,7 +5,7 @@ import pytest
 
 from sumwise import Domain, Table, Tables
 from sumwise.collective import TreeModel
-from sumwise.collective.kernels.batched_dual import Sweeps, covariance_product, evaluate, gather_batch
+from sumwise.collective.kernels.batched_dual import ConjugateGradients, Passes, Sweeps, evaluate, gather_batch
 from sumwise.collective.observations import observe
 from sumwise.noise import Gaussian, Laplace, Poisson
 
@@ -30,7 +30,7 @@ def dense_hessian(batch, point):
     for k in range(size):
         unit = point.g.new_zeros(point.g.shape)
         unit.reshape(len(unit), -1)[:, k] = 1.0
-        columns.append(covariance_product(batch, point, unit).reshape(len(unit), -1).numpy())
+        columns.append(Passes(batch).covariance(point, unit).reshape(len(unit), -1).numpy())
     return np.stack(columns, axis=-1)
 
 
@@ -42,7 +42,7 @@ def test_pass_and_products_equal_those_of_single_problems():
     g = g.clamp(min=0.9 * batch.low.clamp(min=-1e9), max=0.9 * batch.high.clamp(max=1e9))
     point = evaluate(batch, g)
     direction = batch.first.new_tensor(rng.normal(size=batch.first.shape))
-    moved = covariance_product(batch, point, direction)
+    moved = Passes(batch).covariance(point, direction)
     for b, problem in enumerate(given):
         order = problem.paths[0][0]
         tilt = np.zeros((4, 3))
@@ -65,7 +65,8 @@ def test_sweeps_solve_the_system():
     curvature = batch.seen * 2.0
     rhs = batch.seen * batch.first.new_tensor(np.random.default_rng(2).normal(size=batch.first.shape))
     every = batch.total > 0
-    x = Sweeps(batch, point, curvature, batch.seen).solve(rhs, batch.total * 0 + 1e-9, every)
+    system = Sweeps(batch, point, curvature, batch.seen)
+    x = ConjugateGradients().solve(system, rhs, batch.total * 0 + 1e-9, every)
     for b, covariance in enumerate(dense_hessian(batch, point)):
         free = batch.seen[b].flatten().numpy()
         full = np.diag(curvature[b].flatten().numpy()) + covariance

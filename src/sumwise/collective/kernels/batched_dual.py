@@ -167,21 +167,20 @@ def _sum(x: Any):
     return x.flatten(1).sum(1)
 
 
-def covariance_product(batch: Any, point: Any, direction: Any):
+def covariance_product(batch: Any, direction: Any, cells: Any, weights: Any, inverse_sums: Any):
     """``total * Cov(indicators) @ direction`` of every chain, by one pass of derivatives, both ways at once."""
-    moved = point.weights * both_ways(direction)[:-1]
-    passed = point.weights[1:] * point.inverse_sums[:-1]
+    moved = weights * both_ways(direction)[:-1]
+    passed = weights[1:] * inverse_sums[:-1]
     received = moved.new_empty(moved.shape)
     received[0] = product(batch.links[0], moved[0])
     for k in range(1, len(batch.links)):
         received[k] = product(batch.links[k], moved[k].addcmul(passed[k - 1], received[k - 1]))
-    received *= point.inverse_sums
+    received *= inverse_sums
     total = direction.clone()
     total[:, 1:] += received[:, 0].transpose(0, 1)
     total[:, :-1] += received[:, 1].flip(0).transpose(0, 1)
-    n = point.cells
-    moved = _where(n > 0, n * total, 0.0)
-    return moved - n * (moved.sum(-1, keepdim=True) / batch.total[:, None, None])
+    moved = _where(cells > 0, cells * total, 0.0)
+    return moved - cells * (moved.sum(-1, keepdim=True) / batch.total[:, None, None])
 
 
 class Sweeps:
@@ -199,10 +198,15 @@ class Sweeps:
         mean = point.cells / total[..., None] * (1.0 + part.sum(-1, keepdim=True) / left) - part / left
         self.ways = [self._way(batch, point, mean, way) for way in (0, 1)]
 
+    def tensors(self) -> list[Any]:
+        """What depends on the point; kernels don't."""
+        own = [self.diagonal, self.inverse, self.n, self.u, self.whole, self.rest]
+        return own + [v for way in self.ways for name, v in way.items() if name != "kernels"]
+
     def _way(self, batch: Any, point: Any, mean: Any, way: int) -> dict[str, Any]:
         """What the substitution of one way needs of every time, in its order (N, B, L)."""
         u, mean = (_ordered(v, way) for v in (self.u, mean))
-        weights, over = point.weights[:, way], point.inverse_sums[:, way]
+        weights, over = (v[:, way].clone() for v in (point.weights, point.inverse_sums))
         alike = all(link is batch.links[0] for link in batch.links)
         kernels = [link[way] for link in batch.links[: 1 if alike else None]]
         return {
@@ -238,34 +242,95 @@ class Sweeps:
         own[1:].addcmul_(way["u"][1:], shift - received * way["over"])
         return (own.flip(0) if down else own).transpose(0, 1)
 
-    def solve(self, rhs: Any, forcing: Any, active: Any):
+
+class Recorded:
+    """A function of tensors; on a GPU its second call is recorded and later ones played: one launch for hundreds.
+
+    What a played call returns is overwritten by the next one.
+    """
+
+    def __init__(self, function: Any):
+        self.function = function
+        self.given: Any = None
+        self.graph: Any = None
+        self.out: Any = None
+
+    def __call__(self, *args: Any):
+        import torch
+
+        if not args[0].is_cuda:
+            return self.function(*args)
+        if self.given is None:  # the first call loads what can't be loaded while recording
+            self.given = [a.clone() for a in args]
+            return self.function(*args)
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.out = self.function(*self.given)
+        for held, a in zip(self.given, args):
+            held.copy_(a)
+        self.graph.replay()
+        return self.out
+
+
+class ConjugateGradients:
+    """Solves the systems of all Newton steps of a batch; its steps are recorded once."""
+
+    def __init__(self):
+        held: list[Any] = []  # the system, known to what is recorded without a reference to this object
+        self.held = held
+        self.begin = Recorded(lambda rhs: held[0].substitute(rhs, down=False))
+        self.step = Recorded(lambda *state: ConjugateGradients._step(held[0], *state))
+
+    @staticmethod
+    def _step(system: Any, x: Any, residual: Any, p: Any, size: Any, active: Any):
+        t = system.substitute(p, down=True)
+        w = t + system.substitute(p - system.block(t), down=False)
+        steep = _sum(p * w)
+        active = active & (steep > 0)
+        length = _where(active, size / _where(steep > 0, steep, 1.0), 0.0)[:, None, None]
+        x = x + length * t
+        residual = residual - length * w
+        moved = system.block(residual)
+        new = _sum(residual * moved)
+        p = moved + p * _where(active, new / _where(size > 0, size, 1.0), 0.0)[:, None, None]
+        return x, residual, p, size.where(~active, new), active
+
+    def solve(self, system: Any, rhs: Any, forcing: Any, active: Any):
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
-        x = rhs.new_zeros(rhs.shape)
-        residual = self.substitute(rhs, down=False)
-        p = self.block(residual)
-        size = _sum(residual * p)
-        first = size
+        if self.held and rhs.is_cuda:  # what was recorded reads the tensors of the first system
+            for old, new in zip(self.held[0].tensors(), system.tensors()):
+                old.copy_(new)
+        else:
+            self.held[:] = [system]
+        residual = self.begin(rhs).clone()
+        p = system.block(residual)
+        x, size = rhs.new_zeros(rhs.shape), _sum(residual * p)
+        first = size.clone()
         for _ in range(PRODUCTS):
             active = active & (size > forcing**2 * first) & (size > 0)
             if not bool(active.any()):
                 break
-            t = self.substitute(p, down=True)
-            w = t + self.substitute(p - self.block(t), down=False)
-            steep = _sum(p * w)
-            active = active & (steep > 0)
-            length = _where(active, size / _where(steep > 0, steep, 1.0), 0.0)[:, None, None]
-            x = x + length * t
-            residual = residual - length * w
-            moved = self.block(residual)
-            new = _sum(residual * moved)
-            p = moved + p * _where(active, new / _where(size > 0, size, 1.0), 0.0)[:, None, None]
-            size = size.where(~active, new)
+            x, residual, p, size, active = self.step(x, residual, p, size, active)
         return x
+
+
+class Passes:
+    """Passes, products with the covariance and Newton systems of one batch, each recorded on a GPU."""
+
+    def __init__(self, batch: Batch):
+        self.batch, self.gradients = batch, ConjugateGradients()
+        self.at = Recorded(lambda g: evaluate(batch, g))
+        self.moved = Recorded(lambda *given: covariance_product(batch, *given))
+
+    def covariance(self, point: Point, direction: Any):
+        return self.moved(direction, point.cells, point.weights, point.inverse_sums)
 
 
 def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any, Any]:
     """Newton's method on all chains; the best points, which of them are certified to `tol`, and steps of each."""
-    point = evaluate(batch, batch.first)
+    passes = Passes(batch)
+    point = passes.at(batch.first)
     start = point.dual + point.gap
     reach, last = batch.total.new_full(batch.total.shape, 10.0), None
     done = _enough(point, start, tol, batch.total)
@@ -275,8 +340,8 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
         if not bool(active.any()):
             break
         steps += active
-        step, promised, last = _newton(batch, point, reach, last, active)
-        new = evaluate(batch, point.g + step)
+        step, promised, last = _newton(passes, point, reach, last, active)
+        new = passes.at(point.g + step)
         noise = 1e-14 * point.dual.abs()
         ratio = (new.dual - point.dual + noise) / (promised + noise)
         ratio = _where(new.dual.isfinite() & (promised >= 0), ratio, -1.0).nan_to_num(nan=-1.0)
@@ -306,8 +371,9 @@ def _choose(mask: Any, new: Any, old: Any):
     return Point(**made)
 
 
-def _newton(batch: Any, point: Any, reach: Any, last: Any, active: Any):
+def _newton(passes: Passes, point: Any, reach: Any, last: Any, active: Any):
     """A step inside the box of every chain, what it promises, and the size of the preconditioned gradient."""
+    batch = passes.batch
     foot, top = batch.low - point.g, batch.high - point.g
     top = top.where(~batch.poisson, 0.99 * top)
     room = (batch.high - batch.low).minimum(reach[:, None, None])
@@ -320,11 +386,11 @@ def _newton(batch: Any, point: Any, reach: Any, last: Any, active: Any):
     forcing = first.new_full(first.shape, 0.5)
     if last is not None:
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
-    x = system.solve(rhs, forcing, active)
+    x = passes.gradients.solve(system, rhs, forcing, active)
 
     def promise(v: Any):
         v = _where(batch.seen, v, 0.0)
-        curved = curvature * v + _where(batch.seen, covariance_product(batch, point, v), 0.0)
+        curved = curvature * v + _where(batch.seen, passes.covariance(point, v), 0.0)
         return -_sum(v * (point.gradient + 0.5 * curved))
 
     wanted = promise(x)
@@ -423,32 +489,23 @@ def _links(problems: list[Any], steps: list[Any], device: str) -> dict[str, Any]
     import torch
 
     held: dict[Any, Any] = {}
-    sides: list[list[Any]] = [[], []]  # by way, in its order: operators of all chains (or one), and whether to turn
+    forth = []
     for k in steps:
         each = [(p.forest.edges[p.forest.steps[k][2]][2], p.forest.steps[k][3]) for p in problems]
         some = each if len({id(op.theta) for op, _ in each}) > 1 else each[:1]
-        sides[0].append(some)
-        sides[1].append([(op, not back) for op, back in some])
-    sides[1].reverse()
-    links, into, out = [], [], []
-    for pair in zip(*sides):
-        key = tuple((id(op.theta), back) for some in pair for op, back in some)
+        key = tuple((id(op.theta), back) for op, back in some)
         if key not in held:
-            most = max(len(some) for some in pair)
-            turned = [_turned(some * (most // len(some))) for some in pair]
-            kernel, *factors = (torch.as_tensor(np.stack(part), device=device) for part in zip(*turned))
-            held[key] = (kernel[:, 0] if most == 1 else kernel, *factors)
-        for found, part in zip((links, into, out), held[key]):
-            found.append(part)
-    width = max(v.shape[1] for v in into)
-    joined = {
-        name: torch.stack([v.expand(2, width, -1) for v in parts]) for name, parts in (("into", into), ("out", out))
-    }
-    return {"links": links, **joined}
-
-
-def _turned(operators: list[Any]) -> tuple[np.ndarray, ...]:
-    """Kernels and log factors of what goes in and comes out, over chains."""
-    each = [(op.scaled.T, op.cols, op.rows) if back else (op.scaled, op.rows, op.cols) for op, back in operators]
-    kernels, into, out = zip(*each)
-    return np.stack(kernels), np.stack(into), np.stack(out)
+            turned = [(op.scaled.T, op.cols, op.rows) if back else (op.scaled, op.rows, op.cols) for op, back in some]
+            held[key] = tuple(torch.as_tensor(np.stack(part), device=device) for part in zip(*turned))
+        forth.append(held[key])
+    width = max(len(kernel) for kernel, _, _ in forth)
+    pairs: dict[Any, Any] = {}
+    links, into, out = [], [], []
+    for (kernel, sent, received), (other, to, of) in zip(forth, reversed(forth)):
+        if (id(kernel), id(other)) not in pairs:
+            both = torch.stack(torch.broadcast_tensors(kernel, other.transpose(-1, -2)))
+            pairs[id(kernel), id(other)] = both[:, 0] if both.shape[1] == 1 else both
+        links.append(pairs[id(kernel), id(other)])
+        into.append(torch.stack([v.expand(width, -1) for v in (sent, of)]))
+        out.append(torch.stack([v.expand(width, -1) for v in (received, to)]))
+    return {"links": links, "into": torch.stack(into), "out": torch.stack(out)}
