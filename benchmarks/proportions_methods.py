@@ -37,6 +37,7 @@ from sumwise import proportions as p
 from sumwise.errors import DataError, NotConverged
 
 RESULTS = Path(__file__).parent / "results" / "proportions_methods.json"  # unless --results says otherwise
+COMMAND = "python benchmarks/proportions_methods.py"
 OURS, OUR_NETWORK = "cardinality", "network"
 METHODS = {  # cheap ones first
     "oracle": p.Oracle(),
@@ -255,7 +256,19 @@ def markdown(done):
 
 
 def load():
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    """What was run, by cell, method and seed."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return {key: found for key, found in kept.items() if "|" in key}
+
+
+def summary(done):
+    """Mean score, its standard error and the number of draws, by cell and method."""
+    out: dict[str, dict] = {}
+    for cell in dict.fromkeys(key.split("|")[0] for key in done):
+        for method, found in scores(done, cell).items():
+            mean, error = mean_and_error(found.values())
+            out.setdefault(cell, {})[method] = {"mean": round(mean, 4), "error": round(error, 4), "draws": len(found)}
+    return out
 
 
 def keep(key, found):
@@ -265,7 +278,8 @@ def keep(key, found):
     near = RESULTS.with_suffix(".part")
     with RESULTS.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        near.write_text(json.dumps(load() | {key: found}, indent=1))
+        done = load() | {key: found}
+        near.write_text(json.dumps({"command": COMMAND, "summary": summary(done)} | done, indent=1))
         near.replace(RESULTS)
 
 

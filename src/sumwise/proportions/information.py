@@ -273,8 +273,7 @@ class Part:
         The covariance comes from the information at these coefficients: at the shrunk ones probabilities are nearer to
         one half, and counts look more informative than they are. Of a softmax, and of groups of bags, it is widened by
         n / (n - p) for n units and p coefficients, since fits to few units are too close to them; of two classes that
-        would be too much: on ten settings with 25 to 150 bags, 200 simulations each, 90% intervals held 88 to 92% of
-        coefficients without, 90 to 95% with it. See benchmarks/results/proportions_coverage.json.
+        makes intervals too wide. See benchmarks/results/proportions_coverage.json for how often they hold.
         """
         middle = self._unpenalised_step()
         there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)
