@@ -73,8 +73,7 @@ def standing_rows(model: LogLinearModel, codes: np.ndarray) -> tuple[np.ndarray,
     sizes = model.layout.sizes
     if np.prod(sizes, dtype=float) > ROWS:
         return codes[:ROWS], np.full(min(ROWS, len(codes)), 1.0 / min(ROWS, len(codes)))
-    shares = model.joint().sum(axis=0).ravel()
-    return model.layout.with_crossed(np.indices(sizes).reshape(len(sizes), -1).T), shares
+    return model.all_cells()
 
 
 def _in_parts(answers: Callable[[slice], Moves], n: int, stats: SufficientStatistics) -> Moves:

@@ -172,7 +172,7 @@ def by_steps(
 def _step(engine: DeviceGibbs, options: StepOptions, state: DeviceState, t: int) -> Any:
     tensors, problem = state.tensors, state.problem
     halves = engine.halves(steps.spread(problem.layout, tensors.params), tensors.offsets)
-    share = weight_of_last(t + 1, state.agreed) if options.average else 1.0
+    share = weight_of_last(t + 1, state.agreed, options.recent) if options.average else 1.0
     pace = steps.Pace(
         options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.precondition, options.rescale,
         keep=MEMORY, first=t == 0, share=share,

@@ -120,6 +120,12 @@ class LogLinearModel:
             joint += np.stack([full_table(lay, c, w) for w in part]).reshape(-1, *shape)
         return np.exp(joint - log_sum(joint))
 
+    def all_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Level codes (m, D) of all cells of x, and their shares (m,)."""
+        sizes = self.layout.sizes
+        cells = np.indices(sizes).reshape(len(sizes), -1).T
+        return self.layout.with_crossed(cells), self.joint().sum(axis=0).ravel()
+
     def draw(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Level codes (n, D) and class codes (n,) of individuals drawn from the model."""
         if self.enumerable:

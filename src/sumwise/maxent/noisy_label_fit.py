@@ -77,8 +77,10 @@ def observed_sums(stats: SufficientStatistics, here: np.ndarray | None) -> Noisy
     return NoisySums(stats.data.sums, variance, ratio, stats.n, stats.shares, lambda v: centred(stats, v))
 
 
-def centred(stats: SufficientStatistics, values: np.ndarray) -> np.ndarray:
+def centred(stats: SufficientStatistics, values: np.ndarray, seen: np.ndarray | None = None) -> np.ndarray:
     """Values (C, P) with, of every table, what its smaller tables determine taken out; tables with unseen cells stay.
+
+    seen (C, P): which cells are; those of the label sums by default.
 
     Examples
     --------
@@ -92,13 +94,13 @@ def centred(stats: SufficientStatistics, values: np.ndarray) -> np.ndarray:
     array([[ 0.5, -0.5, -0.5,  0.5,  1. , -1. ,  1. , -1. ]])
     """
     lay, out = stats.layout, values.copy()
-    there = set(lay.terms)
+    there, seen = set(lay.terms), stats.seen.sums if seen is None else seen
     for t, term in enumerate(lay.terms):
         at, shape = stats.part(t), lay.shape(term)
         if at.stop - at.start != math.prod(shape) or any(s and s not in there for s in subsets(term)):
             continue
         for k in range(len(values)):
-            if stats.seen.sums[k, at].all():
+            if seen[k, at].all():
                 out[k, at] = effect(values[k, at].reshape(shape)).ravel()
     return out
 

@@ -21,6 +21,8 @@ PER_OTHER = 3.0  # penalty of pairs, for each attribute that one is paired with
 LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
 LEAST_OWN = 1e-3  # of a cell's counts are informative about its theta
 MOST_RAISE = 8.0  # times that the penalty of a table's mu is raised at most
+FREE = 1e-3  # penalty of mu for tables of one attribute, which noise hardly touches
+OWN_RANGE = 1.0, 10.0  # of penalties of mu that are estimated from a table itself; survey and latent classes, odd seeds
 ROUNDS = 50  # of weighing the moments anew
 EDGE = 0.01  # rates of labels are kept this far from 0 and 1
 LARGE = 100  # levels beyond which an attribute is large
@@ -169,15 +171,46 @@ def association_penalty(stats: SufficientStatistics) -> np.ndarray:
         at = stats.part(t)
         if len(term) < 2 or not stats.noise.counts[at].any() or lay.sparse_cells(t) is not None:
             continue
-        even = _independent(margins, term, n)
-        chance = (stats.noise.counts[at] + even) / even**2
-        far, size = ((stats.data.counts[at] - even) / even) ** 2, 0.5
-        for _ in range(ROUNDS):
-            weight = stats.seen.counts[at] / (chance + size) ** 2
-            size = max(float(np.sum(weight * (far - chance)) / max(np.sum(weight), 1e-300)), 1e-6)
-        mostly = max(0.0, 1.0 - float(even.sum() / stats.noise.counts[at].sum()))
+        size = _association_variance(stats, at, _independent(margins, term, n))
+        mostly = max(0.0, 1.0 - float(n / stats.noise.counts[at].sum()))
         out[at] = 1.0 + mostly * (np.clip(0.5 / size, 1.0, MOST_RAISE) - 1.0)
     return out
+
+
+def interaction_penalty(stats: SufficientStatistics) -> np.ndarray:
+    """Penalty (P,) of mu for a fit that weighs noise by itself: 1 / (2 tau^2) of each table, as in
+    `association_penalty`; next to none for tables of one attribute.
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
+    >>> from sumwise.maxent.penalties import interaction_penalty
+    >>> from sumwise.noise import Gaussian
+    >>> half = [[400.0, 100.0], [100.0, 400.0]]
+    >>> table = Table(["a", "b"], [[800.0, 200.0], [200.0, 800.0]], half, noise=Gaussian(60.0))
+    >>> interaction_penalty(sufficient_statistics(Tables([table], Domain({"a": 2, "b": 2}), n=2000))).round(3)[[0, -1]]
+    array([1.43 , 0.001])
+    """
+    lay, out = stats.layout, np.full(stats.layout.n_params, FREE)
+    margins = _margins(stats)
+    for t, term in enumerate(lay.terms):
+        if len(term) > 1 and lay.sparse_cells(t) is None:
+            size = _association_variance(stats, stats.part(t), _independent(margins, term, stats.n))
+            out[stats.part(t)] = np.clip(0.5 / size, *OWN_RANGE)
+        elif len(term) > 1:
+            out[stats.part(t)] = 1.0
+    return out
+
+
+def _association_variance(stats: SufficientStatistics, at: slice, even: np.ndarray) -> float:
+    """tau^2 of one table, given the counts of its cells under independence."""
+    chance = (stats.noise.counts[at] + even) / even**2
+    far, size = ((stats.data.counts[at] - even) / even) ** 2, 0.5
+    for _ in range(ROUNDS):
+        weight = stats.seen.counts[at] / (chance + size) ** 2
+        size = max(float(np.sum(weight * (far - chance)) / max(np.sum(weight), 1e-300)), 1e-6)
+    return size
 
 
 def _margins(stats: SufficientStatistics) -> list[np.ndarray]:

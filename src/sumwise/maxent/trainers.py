@@ -23,9 +23,10 @@ from sumwise.maxent.fitted_model import LogLinearModel, Schema
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import class_scores
+from sumwise.maxent.noisy_count_fit import noisy_count_fit
 from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
-from sumwise.maxent.penalties import noise_ratio, penalties_of
+from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, start
 from sumwise.memory import check_fits
@@ -37,7 +38,8 @@ from sumwise.tables import Tables
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 HALF = 0.5  # of theta comes from training at most, where tables have noise
-FOLLOW = 40  # steps for the model of x to follow a theta that was fitted apart
+FOLLOW = 40, 200  # steps at least and at most for the model of x to follow what was fitted apart
+CALMING = 0.02  # decay of those steps
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
 BASE = 40 * 2**20  # bytes of chains and scores, whatever the tables
@@ -274,12 +276,34 @@ def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalt
     kept = trained_share(stats, problem.engine in SAMPLING)
     both = zip((now.theta, now.offsets), (theta, offsets))
     mean = Parameters(now.mu, *(kept * trained + (1.0 - kept) * refitted for trained, refitted in both))
-    state = start(stats)
-    state.parameters, state.mean = mean.copy(), mean.copy()
-    how = replace(step_options(problem, settings.options), step_theta=0.0, tol=0.0)
-    with closing(_engine(problem, settings, model.chains, fewer=False)) as engine:
-        state, _ = _run(stats, engine, how, state, Checkpoint(None, key=None), settings, FOLLOW)
+    mu, counts = noisy_count_fit(stats, model, codes, mean)
+    return _followed(problem, settings, model, Parameters(mu, mean.theta, mean.offsets), counts)
+
+
+def _followed(
+    problem: Problem, settings: Settings, model: LogLinearModel, now: Parameters, counts: np.ndarray
+) -> LogLinearModel:
+    """The model at these parameters, with mu moved to where expected counts are those given: rows that stood for x have
+    Monte Carlo errors, which many steps average out."""
+    stats = problem.stats
+    known = replace(
+        stats, data=Moments(counts, stats.data.sums), noise=Moments(np.zeros_like(counts), stats.noise.sums)
+    )
+    near = problem._replace(stats=known, penalties=Moments(np.full_like(counts, FREE), problem.penalties.sums))
+    state = start(known)
+    state.parameters, state.mean = now.copy(), now.copy()
+    how = step_options(near, settings.options)
+    how = replace(how, step_theta=0.0, step_mu=how.step_mu / 2, decay=CALMING, tol=0.0, recent=1.0)
+    with closing(_engine(near, settings, model.chains, fewer=False)) as engine:
+        state, _ = _run(known, engine, how, state, Checkpoint(None, key=None), settings, _n_follow(stats, settings))
         return replace(_model(problem, state.mean, engine), fit=model.fit)
+
+
+def _n_follow(stats: SufficientStatistics, settings: Settings) -> int:
+    """Steps until the error of sampled moments is small beside the noise of counts."""
+    sampled = stats.n**2 / settings.n_chains(stats)
+    noise = np.mean([stats.noise.counts[stats.part(t)].sum() for t in range(len(stats.layout.terms))])
+    return int(np.clip(FOLLOW[0] * sampled / max(float(noise), 1e-9), *FOLLOW))
 
 
 def trained_share(stats: SufficientStatistics, sampled: bool) -> float:

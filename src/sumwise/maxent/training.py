@@ -44,6 +44,7 @@ class StepOptions:
     average: bool = True
     tol: float = 0.1
     settled: int = SETTLED
+    recent: float = RECENT
 
 
 @dataclass
@@ -211,14 +212,14 @@ def _scaled(stats, lines, step: np.ndarray, weight: np.ndarray, penalty: np.ndar
 def _remember(options: StepOptions, state: TrainingState, model: Moments) -> None:
     """Count the step, and update the means of late iterates and of the moments."""
     state.n_iter += 1
-    share = weight_of_last(state.n_iter, state.agreed) if options.average else 1.0
+    share = weight_of_last(state.n_iter, state.agreed, options.recent) if options.average else 1.0
     state.mean = Parameters(*(m + share * (now - m) for m, now in zip(state.mean, state.parameters)))
     state.usual = Moments(*(MEMORY * u + (1 - MEMORY) * m for u, m in zip(state.usual, model)))
 
 
-def weight_of_last(n_iter: int, agreed: int) -> float:
+def weight_of_last(n_iter: int, agreed: int, recent: float = RECENT) -> float:
     """Weight of the last iterate in the mean: of all since moments agreed alike, before that mostly of late ones."""
-    return 1.0 / (n_iter - agreed) if agreed else (RECENT + 1) / (RECENT + n_iter)
+    return 1.0 / (n_iter - agreed) if agreed else (recent + 1) / (recent + n_iter)
 
 
 def _move_offsets(stats: SufficientStatistics, offsets: np.ndarray, model: Moments, size: float) -> None:
