@@ -85,7 +85,7 @@ def cell(name, kind, size, seeds):
             if method == "central limit" and counts.shape[1] > 2:
                 continue  # for two classes
             _record(method, make().fit(bags, given), test_values, truth, found, losses)
-        _record("oracle", p.Oracle().fit(bags, p.label_bags(bags, own)), test_values, truth, found, losses)
+        _record("oracle", p.Oracle(penalty=1.0).fit(bags, p.label_bags(bags, own)), test_values, truth, found, losses)
     return {"data": name, "bags": kind, "size": size, "scores": found, "losses": losses}
 
 

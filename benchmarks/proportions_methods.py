@@ -40,7 +40,7 @@ RESULTS = Path(__file__).parent / "results" / "proportions_methods.json"  # unle
 COMMAND = "python benchmarks/proportions_methods.py"
 OURS, OUR_NETWORK = "cardinality", "network"
 METHODS = {  # cheap ones first
-    "oracle": p.Oracle(),
+    "oracle": p.Oracle(penalty=1.0),
     "mean embedding": p.MeanEmbeddingClassifier(),
     "inverse calibration": p.InverseCalibration(),
     OURS: p.CardinalityClassifier(),

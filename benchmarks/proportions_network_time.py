@@ -62,7 +62,8 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     CardinalityNetwork(max_epochs=1, patience=1).fit(*_counted(*data(5, 0)))  # compiles
-    cells = {c["members"]: c for c in json.loads(RESULTS.read_text())["cells"]} if RESULTS.exists() else {}
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    cells = {c["members"]: c for c in kept["cells"] if "draws" in c}
     for size in args.sizes:
         cells[size] = measured(size, args.draws)
         print({k: v for k, v in cells[size].items() if k not in ("seconds", "auc")}, flush=True)

@@ -42,8 +42,17 @@ def test_weights_count_rows_more_than_once(sample):
     twice = np.concatenate([np.arange(120), np.arange(6)])
     weighted = Bags(bags.values, bags.offsets, np.r_[np.full(6, 2.0), np.ones(114)])
     theirs = LogisticRegression(C=1.0, tol=1e-10).fit(bags.values[twice], labels[twice])
-    clf = Oracle(tol=1e-8).fit(weighted, labels)
+    clf = Oracle(penalty=1.0, tol=1e-8).fit(weighted, labels)
     np.testing.assert_allclose(clf.predict_proba(bags.values), theirs.predict_proba(bags.values), atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_change_nothing(sample, unit):
+    bags, labels = sample
+    other = Bags(bags.values * [unit, 1.0], bags.offsets)
+    np.testing.assert_allclose(
+        Oracle().fit(other, labels).predict_proba(other), Oracle().fit(bags, labels).predict_proba(bags), atol=1e-9
+    )
 
 
 def test_labels_that_do_not_fit_are_refused(sample):

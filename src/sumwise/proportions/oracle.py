@@ -9,8 +9,9 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.features import centre_and_scale
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.share_classifier import ShareClassifier, constant_start
+from sumwise.proportions.share_classifier import ShareClassifier, as_penalty, constant_start
 from sumwise.proportions.shares import BagShares
 
 
@@ -53,8 +54,9 @@ class Oracle(ShareClassifier):
 
     Parameters
     ----------
-    penalty : float >= 0, default 1.0
+    penalty : float >= 0 or "auto", default "auto"
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
+        ``"auto"`` is 1 for columns in standard deviations, whatever their units.
     max_iter : int >= 1, default 300
     tol : float > 0, default 1e-4
 
@@ -77,14 +79,15 @@ class Oracle(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(self, *, penalty: float = 1.0, max_iter=300, tol=1e-4):
+    def __init__(self, *, penalty: float | str = "auto", max_iter=300, tol=1e-4):
         self.penalty = penalty
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check(self):
-        checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
-        super()._check()
+    def _chosen(self, data: BagShares) -> Any:
+        return (
+            centre_and_scale(data.values)[1] ** 2 if isinstance(self.penalty, str) else as_penalty(self.penalty, data)
+        )
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, bags: Bags, labels: Any, sample_weight: Any = None
@@ -99,6 +102,7 @@ class Oracle(ShareClassifier):
             How much each bag counts: weight 2 is the same as giving the bag twice.
         """
         flat = _flat(bags, labels)
+        self._check_penalty()
         self._check()
         n_classes = max(2, int(flat.max(initial=0)) + 1)
         weights = bags.weights * np.repeat(checks.bag_weights(bags, sample_weight), bags.sizes)
