@@ -67,6 +67,7 @@ def main():
     parser.add_argument("--limit", type=float, default=400.0, help="seconds that a cell of the statistics may take")
     parser.add_argument("--cells", type=Path, default=RESULTS / "distribution" / "cells.jsonl", help="where they lie")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files of cells from other machines")
+    parser.add_argument("--clouds", type=Path, help="a reduced copy of ModelNet10 (.npz)")
     parser.add_argument("--show", action="store_true", help="measure nothing")
     parser.add_argument("--measure", action="store_true", help="no tables, no figures")
     options = parser.parse_args()

@@ -322,7 +322,7 @@ def main():
     parser.add_argument("--first", type=int, default=100, help="seed of the first training set")
     parser.add_argument("--draws", type=int, default=5, help="elections that are generated")
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first election")
-    parser.add_argument("--merge", type=Path, nargs="*", default=[])
+    parser.add_argument("--merge", type=Path, nargs="+", default=[])
     parser.add_argument("--regions", type=int, default=979)
     parser.add_argument("--individuals", type=int, default=1000)
     args = parser.parse_args()
@@ -339,7 +339,7 @@ def main():
             seeds = range(args.first_draw, args.first_draw + args.draws)
             election(args.regions, args.individuals, seeds, args.methods)
     if "elections" in kept():
-        keep("election", election_rows())
+        RESULTS.write_text(json.dumps(kept() | {"election": election_rows()}, indent=1) + "\n", "utf-8")
         table("Table III on generated votes", list(kept()["election"].values()))
     rows = [{k: v for k, v in row.items() if k != "scores"} for row in kept().get("accuracy", {}).values()]
     if rows:

@@ -63,7 +63,9 @@ def keep(fits):
         results["fits"] = [*others, fit]
     results["fits"].sort(key=lambda f: [str(f[k]) for k in SAME])
     results |= {"command": "python benchmarks/places_moves.py", "rows": rows(results["fits"])}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))  # one line each
+    text = json.dumps(results, indent=1)[:-2] + f',\n "fits": [\n{lines}\n]\n}}\n'
+    RESULTS.write_text(text, "utf-8")
 
 
 def rows(fits):
@@ -140,7 +142,7 @@ def main():
     parser.add_argument("--iterations", type=int, default=2000)
     parser.add_argument("--plain", type=int, default=0, help="iterations of EM as in the paper; 0: to convergence")
     parser.add_argument("--plain-step", choices=["dual", "nlbp"], default="dual")
-    parser.add_argument("--merge", type=Path, nargs="*", default=[])
+    parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     for path in given.merge:

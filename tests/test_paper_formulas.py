@@ -198,7 +198,7 @@ def test_kings_likelihood_is_the_density_of_t_under_the_truncated_normal():
     inside = quad(lambda b: quad(lambda w: joint.pdf([b, w]), 0, 1, epsabs=1e-8)[0], 0, 1, epsabs=1e-8)[0]
     for x, t in ((0.3, 0.5), (0.8, 0.65)):
         low, high = max(0.0, (t - 1 + x) / x), min(1.0, t / x)
-        line = quad(lambda b: joint.pdf([b, (t - x * b) / (1 - x)]), low, high)[0] / (1 - x)
+        line = quad(lambda b, x=x, t=t: joint.pdf([b, (t - x * b) / (1 - x)]), low, high)[0] / (1 - x)
         found = units_log_likelihood(
             np.array([x]), np.array([t]), np.ones(1), mean[:1], mean[1:], *sd, rho, NODES, WEIGHTS
         )

@@ -31,16 +31,21 @@ KERNELISED = "Fisher, Gaussian kernel"
 
 
 def clouds_cells(options: Any) -> Iterator[Cell]:
-    """Accuracy by data, points per cloud and method: generated shapes, and ModelNet10 where it is at hand."""
+    """Accuracy by data, points per cloud and method: generated shapes, and ModelNet10 where it is at hand.
+
+    With ``options.clouds``, a reduced copy of ModelNet10 is read in its place: the first points of every cloud.
+    """
     shapes = (2000, 500) if options.full else (320, 160)
-    sizes = [("shapes", n) for n in (100, 1000, 5000)] + [("ModelNet10", n) for n in (100, 1000)]
+    sizes = [("shapes", n) for n in (100, 1000, 5000)] + [("ModelNet10", n) for n in (100, 256, 1000)]
     for data, points in sizes:
-        if data == "ModelNet10" and not _there("modelnet10"):
+        reduced = str(options.clouds or "")
+        if data == "ModelNet10" and (points > 256 if reduced else not _there("modelnet10")):
             continue
         bags = shapes[0] if data == "shapes" else len(range(0, 3991, 1 if options.full else 8))
         for name in ("Fourier", "BOW", "Fisher", KERNELISED, "DeepSets"):
             key = {"data": data, "points": points, "bags": bags, "method": name}
-            yield Cell("clouds", key, lambda k=key: _classify(k, shapes, options.device), name == "DeepSets")
+            work = lambda k=key, r=reduced: _classify(k, shapes, options.device, r)  # noqa: E731
+            yield Cell("clouds", key, work, name == "DeepSets")
 
 
 def instances_cells(options: Any) -> Iterator[Cell]:
@@ -71,11 +76,18 @@ def _shapes(n: int) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _parts(data: str, points: int, bags: int, shapes: tuple[int, int]) -> tuple[tuple, tuple]:
+def _parts(data: str, points: int, bags: int, shapes: tuple[int, int], reduced: str) -> tuple[tuple, tuple]:
     if data == "shapes":
         drawn = _shapes(sum(shapes))
         kept = _first_rows(drawn.bags, points)
         return (kept[:bags], drawn.labels[:bags]), (kept[bags:], drawn.labels[bags:])
+    if reduced:
+        with np.load(reduced) as kept:
+            train, test = (
+                (Bags.from_arrays(list(kept[f"X_{part}"][:, :points].astype(np.float32))), kept[f"y_{part}"])
+                for part in ("train", "test")
+            )
+        return train, test
     real = datasets.modelnet10()
     some = slice(0, None, max(1, len(real.bags) // bags))
     train = _first_rows(real.bags, points)[some], real.y[some]
@@ -87,8 +99,8 @@ def _first_rows(bags: Bags, n: int) -> Bags:
     return bags.subset(within < n)
 
 
-def _classify(key: dict, shapes: tuple[int, int], device: str) -> dict:
-    train, test = _parts(key["data"], key["points"], key["bags"], shapes)
+def _classify(key: dict, shapes: tuple[int, int], device: str, reduced: str) -> dict:
+    train, test = _parts(key["data"], key["points"], key["bags"], shapes, reduced)
     if key["method"] == "DeepSets":
         rows = 256 if device == "cpu" else 1024
         net = DeepSets.preset("pointnet", max_rows=rows, batch_bags=32, max_epochs=40, device=device)
