@@ -213,6 +213,17 @@ def test_convergence_is_judged_by_the_gradient_and_standard_errors_cover():
     assert held.fit_.history["after_e_step"][0] - em.fit_.objective > 0.5
 
 
+def test_a_learned_first_week_stays_normalised_and_starts_end_at_the_same_weights():
+    seasons = [synthetic.birds(3, 5, 500, weights=(0.5, 1, 1, 1), random_state=year) for year in range(2)]
+    kind, tables = LogLinear([s.features for s in seasons]), [s.tables for s in seasons]
+    one = fitted(kind, tables=tables)
+    other = fitted(kind, tables=tables, start=np.concatenate([[3.0, -1.0, 2.0, 0.0], np.zeros(9)]))
+    for em in (one, other):
+        assert np.exp(em.theta_[4:]).sum() == pytest.approx(1.0)
+        assert em.decrement_ <= 1e-3
+    np.testing.assert_allclose(one.weights_, other.weights_, atol=0.1 * one.standard_errors_.max())
+
+
 @pytest.mark.check
 def test_weights_that_counts_hardly_determine_are_followed_to_the_optimum():
     seasons = [synthetic.birds(3, 6, 1000, weights=(6, 4, -1, 1), random_state=year) for year in range(2)]

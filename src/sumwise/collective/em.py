@@ -32,7 +32,7 @@ E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
 FINEST = 1e-11
 NEWTON_STEPS = 20
-FEW = 100  # parameters of free tables, an E step for each of which takes seconds
+FEW = 100  # parameters, an E step for each of which takes seconds
 DECREMENT = 1e-3  # of F, in nats: far below what data can distinguish
 SHARE = 1e-3  # of what the last iteration gained is a fine enough gap (tables are then off by the root of it)
 
@@ -69,7 +69,8 @@ class CollectiveEM(Estimator):
         Parameters to begin the first start from, such as ``theta_`` of an earlier fit.
     standard_errors : bool or "auto", default "auto"
         Whether to compute the observed information, by one E step for every parameter (with the ``"dual"`` E step).
-        ``"auto"``: for the weights of `LogLinear`, and for up to 100 parameters of `FreeTables`.
+        ``"auto"``: for the weights of `LogLinear` with its start given, else for up to 100 parameters. Without it,
+        convergence is judged by how much F falls alone, and starts may end at different parameters.
     draws : int >= 4, default 200
         Draws per E step of ``"gibbs"``.
     checkpoint : path, optional
@@ -157,6 +158,8 @@ class CollectiveEM(Estimator):
         runs = _Runs(self, kind, data, rng, self.baseline_)
         best = runs.run()
         self.covariance_, self.decrement_ = runs.newton(best) if self._wants_errors(kind, data) else (None, None)
+        if self.covariance_ is not None and isinstance(kind, LogLinear):
+            self.covariance_ = self.covariance_[: kind.n_weights, : kind.n_weights]
         spread = None if self.covariance_ is None else np.maximum(np.diag(self.covariance_), 0.0)
         self.standard_errors_ = None if spread is None else np.sqrt(spread)
         self.domain_ = data.domain
@@ -211,7 +214,7 @@ class CollectiveEM(Estimator):
         if covariance is None:
             raise DataError(
                 "This fit has no standard errors.",
-                hint="set standard_errors=True, with e_step='dual'; a LogLinear model needs its start given.",
+                hint="set standard_errors=True, with e_step='dual'.",
             )
         edges = self.model(realisation).edges
 
@@ -229,16 +232,14 @@ class CollectiveEM(Estimator):
 
     def _wants_errors(self, kind, data) -> bool:
         """Whether standard errors are asked for and can be had."""
-        free = isinstance(kind, FreeTables)
-        possible = self.e_step == "dual" and (free or kind.start is not None)
         if self.standard_errors != "auto":
-            if self.standard_errors and not possible:
+            if self.standard_errors and self.e_step != "dual":
                 raise DataError(
-                    "Standard errors need the E step 'dual', and LogLinear its start.",
-                    hint="set standard_errors='auto', e_step='dual', or LogLinear(..., start=...).",
+                    "Standard errors need the E step 'dual'.", hint="set standard_errors='auto', or e_step='dual'."
                 )
             return bool(self.standard_errors)
-        return possible and (not free or len(kind.first(data, None)) <= FEW)
+        few = len(kind.first(data, None)) <= FEW or (isinstance(kind, LogLinear) and kind.start is not None)
+        return self.e_step == "dual" and few
 
     def _check(self):
         checks.choice(self.standard_errors, "standard_errors", (True, False, "auto"))
@@ -350,7 +351,8 @@ class _Runs:
                 length *= 0.5
             else:
                 break
-            state.theta, slope, value = state.theta + length * step, moved, lower
+            state.theta = self.kind.normalised(state.theta + length * step, self.data)
+            slope, value = moved, lower
             self._record(state, value, value, False)
         if isinstance(self.kind, LogLinear):
             state.converged = state.converged and decrement <= 10 * DECREMENT
@@ -399,7 +401,7 @@ class _Runs:
         course = state.history["objective"]
         enough = max(0.0, SHARE * (course[-2] - course[-1])) if len(course) > 1 else 0.0
         if self.em.accelerate and self.guarded and len(state.recent) == 3:
-            theta = _extrapolated(*state.recent)
+            theta = self.kind.normalised(_extrapolated(*state.recent), self.data)
             fits = self._e_step(theta, state, enough)
             value = self._value(theta, fits)
             if value <= last:

@@ -146,13 +146,16 @@ class LogLinear:
         return np.concatenate([weights, first - np.logaddexp.reduce(first)])
 
     def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
-        """The gradient of F in the weights, at tables that are most likely under `theta`."""
-        weights = theta[: self.n_weights]
+        """The gradient of F in all parameters, at tables that are most likely under `theta`."""
+        weights, first = np.split(theta, [self.n_weights])
         out = self.ridge * weights
         for r, fit in enumerate(counts):
             flown = np.stack([self._picked(fit.edges[e]) for e in data.edges])
             out = out + loss_and_slope(self._features(r), flown, weights, self._allowed)[1]
-        return out
+        if self.start is not None:
+            return out
+        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST
+        return np.concatenate([out, begin.sum() * np.exp(first) - begin])
 
     def ignoring_noise(self, data: Realisations) -> None:
         """There is no such fit: flights aren't observed."""
