@@ -42,3 +42,26 @@ def test_other_texts_have_no_scale():
     assert time_scale(["early", "late"]) is None
     assert time_scale(["a1", "b2"]) is None
     assert time_scale([]) is None
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2020-W53", "2021-W01", "2021-W02"],
+        ["2020 Q4", "2021 Q1"],
+        ["9 AM", "10 AM", "12 PM", "1 PM"],
+        ["Januar", "Februar", "März", "Dezember"],
+        ["enero", "febrero", "agosto"],
+        ["lundi", "mardi", "dimanche"],
+    ],
+)
+def test_weeks_quarters_hours_and_months_of_other_languages_have_their_order(texts):
+    position = time_scale(texts).position
+    assert position == sorted(position)
+    assert len(set(position)) == len(texts)
+
+
+def test_weeks_and_quarters_between_are_called_as_the_others_are():
+    weeks = time_scale(["2020-W52", "2021-W01"])
+    assert weeks.called(weeks.position[0] + 1) == "2020-W53"
+    assert time_scale(["2020-Q3", "2021-Q1"]).called(2020 * 4 + 3) == "2020-Q4"

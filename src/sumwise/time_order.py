@@ -32,6 +32,10 @@ FORMATS = (
     "%Y-%m-%dT%H:%M:%S",
     "%H:%M",
     "%H:%M:%S",
+    "%I %p",
+    "%I%p",
+    "%I:%M %p",
+    "%I:%M%p",
 )
 NAMES = tuple(
     [name.lower() for name in listed]
@@ -41,6 +45,20 @@ NAMES = tuple(
         calendar.day_name,
         calendar.day_abbr,
         ("january", "february", "march", "april", "may", "june", "july", "aug", "sept", "oct", "nov", "dec"),
+    )
+)
+NAMES += tuple(
+    listed.split()
+    for listed in (
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "jan feb mär apr mai jun jul aug sep okt nov dez",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "lunes martes miércoles jueves viernes sábado domingo",
     )
 )
 START = datetime(1900, 1, 1)
@@ -55,7 +73,7 @@ class TimeScale(NamedTuple):
 
 
 def time_scale(texts: Sequence[str]) -> TimeScale | None:
-    """Positions of times that are texts, or None where they are no dates, hours, months, days or numbered words.
+    """Positions of times that are texts, or None where they are no dates, weeks, hours, months, days or numbered words.
 
     Dates that may be day and month, or month and day, are refused where the two differ in order.
 
@@ -67,7 +85,7 @@ def time_scale(texts: Sequence[str]) -> TimeScale | None:
     >>> time_scale(["week9", "week10"]).called(11)
     'week11'
     """
-    return _numbered(texts) or _named(texts) or _dated(texts)
+    return _numbered(texts) or _named(texts) or _weeks(texts) or _quarters(texts) or _dated(texts)
 
 
 def _numbered(texts: Sequence[str]) -> TimeScale | None:
@@ -85,6 +103,27 @@ def _named(texts: Sequence[str]) -> TimeScale | None:
         if texts and all(text in names for text in low):
             return TimeScale([float(names.index(t)) for t in low], lambda at, n=names: n[round(at) % len(n)].title())
     return None
+
+
+def _weeks(texts: Sequence[str]) -> TimeScale | None:
+    """ISO weeks, such as 2021-W07."""
+    found = [re.fullmatch(r"\d{4}-?W\d{2}", text) for text in texts]
+    monday = [_parsed(f"{t[:4]}-{t[-2:]}-1", "%G-%V-%u") if m else None for t, m in zip(texts, found)]
+    if not texts or None in monday:
+        return None
+    form = "%G-W%V" if "-" in texts[0] else "%GW%V"
+    at = [(day - START) / timedelta(weeks=1) for day in monday if day is not None]
+    return TimeScale(at, lambda week: (START + timedelta(weeks=week)).strftime(form), recurs=False)
+
+
+def _quarters(texts: Sequence[str]) -> TimeScale | None:
+    """Quarters of a year, such as 2021-Q3 or 2021 Q3."""
+    found = [re.fullmatch(r"(\d{4})([- ]?Q)([1-4])", text) for text in texts]
+    if not texts or None in found or len({m[2] for m in found if m}) > 1:
+        return None
+    sign = next(m[2] for m in found if m)
+    at = [4.0 * int(m[1]) + int(m[3]) - 1 for m in found if m]
+    return TimeScale(at, lambda k: f"{round(k) // 4}{sign}{round(k) % 4 + 1}", recurs=False)
 
 
 def _dated(texts: Sequence[str]) -> TimeScale | None:

@@ -116,3 +116,10 @@ def test_a_grid_of_an_array_is_read_without_its_empty_cells():
         FlowModel(movement=NEAR).fit(grid, time="month")
     with pytest.raises(DataError, match="call them lon and lat"):
         FlowModel(movement=NEAR).fit(grid.rename(lat="row", lon="column"), time="week")
+
+
+def test_two_rows_of_one_pair_are_refused_and_not_added():
+    first, second = TOWNS.names[:2]
+    given = {"origin": [first, first], "destination": [second, second], "flow": [3, 1]}
+    with pytest.raises(DataError, match=f"1 of 2 rows repeat a pair of origin and destination. First: {first!r} to"):
+        od_table(given, TOWNS)

@@ -97,3 +97,25 @@ def test_features_without_a_shape_are_refused():
 def test_bad_places_are_refused(given, words):
     with pytest.raises(DataError, match=words):
         Places(**given)
+
+
+def test_longitudes_of_0_to_360_become_western_ones_with_a_warning():
+    wall = ((285.5, 39.0), (285.5, 45.0))
+    with pytest.warns(UserWarning, match=r"above 180 are read as west \(287 as -73\)"):
+        made = Places(lon=[286.0, 285.0, 287.0], lat=[40.0, 40.0, 41.0], barriers=[wall])
+    np.testing.assert_array_equal(made.lon, [-74.0, -75.0, -73.0])
+    plain = Places(lon=[-74.0, -75.0, -73.0], lat=[40.0, 40.0, 41.0], barriers=[((-74.5, 39.0), (-74.5, 45.0))])
+    np.testing.assert_array_equal(made.moves(), plain.moves())
+
+
+def test_longitudes_across_the_180th_meridian_are_kept():
+    np.testing.assert_array_equal(Places(lon=[170.0, 187.0], lat=[0.0, 0.0]).lon, [170.0, 187.0])
+
+
+@pytest.mark.parametrize(
+    ("lon", "lat", "words"),
+    [([40.0, 41.0], [-100.0, -101.0], "are longitude and latitude swapped"), ([4e5, 5.0], [1.0, 2.0], "longitude is")],
+)
+def test_degrees_that_no_place_has_are_refused(lon, lat, words):
+    with pytest.raises(DataError, match=words):
+        Places(lon=lon, lat=lat)

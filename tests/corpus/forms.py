@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from corpus.made import Case, Refused, csv, mutation
+from corpus.totals import flawed_flocks, write_padded
 from study_cases import flocks, people
 
 
@@ -294,7 +295,7 @@ def other_cases() -> list[Case]:
         "header_only": ("precinct,young,old,yes,no\n", "no rows"),
         "words": ("name,remark\nAnn,hello\nBob,bye\n", "no form that is known"),
         "prices": (prices, "no form that is known"),
-        "groups_alone": (only_groups, "no form that is known"),
+        "groups_alone": (only_groups, "nearest form is margins: 'white', 'black' .* missing: columns that count what"),
         "binary": (bytes(range(128, 160)) * 20, "neither UTF-8 nor Latin-1|mixes encodings|no form|can't be read"),
     }
     birds = flocks(3, 2)
@@ -304,6 +305,7 @@ def other_cases() -> list[Case]:
         "withheld_count": (birds.assign(birds=["*", *birds["birds"][1:]]), "is withheld in 1 of 12 rows"),
         "negative_clicks": (cells.assign(clicks=[-1, 2, 3, 4]), "'clicks' is negative in 1 of 4 rows. First: row 2"),
     }
+    refused |= flawed_flocks(flocks(5, 3))
     found = [Case(name, csv(content), Refused(pattern)) for name, (content, pattern) in refused.items()]
     individuals = people(12, 20)
     results = pd.crosstab(individuals["area"], individuals["vote"]).reset_index()
@@ -315,4 +317,10 @@ def other_cases() -> list[Case]:
             *csv(results, "results.csv")(folder),
         ]
 
-    return [*found, Case("negative_result_of_a_bag", write, Refused("'no' is negative in 1 of 12 rows. First: row 2"))]
+    negative = Refused("'no' is negative in 1 of 12 rows. First: row 2")
+    zeros = Refused("write 10 of 12 bags with other zeros in front: '00' in 'area' and '0' in 'area'")
+    return [
+        *found,
+        Case("negative_result_of_a_bag", write, negative),
+        Case("bags_with_zeros_in_front", write_padded(individuals), zeros),
+    ]

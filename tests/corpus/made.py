@@ -104,13 +104,13 @@ def csv(content: Any, name: str = "votes.csv", **options: Any) -> Callable[[Path
 
 def cases() -> list[Case]:
     """All cases: every mutation of every election that it can be made of."""
-    from corpus import forms, layouts, mutations  # noqa: F401  they register themselves
+    from corpus import forms, layouts, mutations, totals  # noqa: F401  they register themselves
 
     found = []
     for k, (name, function) in enumerate(MUTATIONS.items()):
         # how a file is written hardly depends on what is in it: one election; of all else two in turn, at times three
         some = [ELECTIONS[k % 3], ELECTIONS[k % 3 - 1]] if k % 4 else ELECTIONS
-        once = function.__module__ in (forms.__name__, layouts.__name__)
+        once = function.__module__ in (forms.__name__, layouts.__name__, totals.__name__)
         made = [
             (election, function(election)) for election in (ELECTIONS[k % 2 :] + ELECTIONS[: k % 2] if once else some)
         ]

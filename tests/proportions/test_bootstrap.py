@@ -92,3 +92,12 @@ def test_bad_numbers_are_refused():
         bootstrap(clf, bags, counts, n=1)
     with pytest.raises(DataError, match="Lengths differ"):
         bootstrap(clf, bags, counts[:5])
+
+
+def test_a_gap_that_few_bags_have_is_in_every_draw():
+    bags, counts = people(12)
+    values = bags.values.copy()
+    values[3, 1] = np.nan
+    bags = Bags(values, bags.offsets)
+    clf = CardinalityClassifier(penalty=np.ones(3)).fit(bags, counts)
+    assert all(np.size(m.coef_) == 3 for m in bootstrap(clf, bags, counts, n=6).fitted)

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from sumwise.errors import DataError
-from sumwise.readers.text import as_utf8, inspect_text
+from sumwise.readers.text import as_utf8, encoding_remark, inspect_text
 
 
 def found(tmp_path, body, **options):
@@ -138,3 +138,20 @@ def test_names_that_are_alike_get_the_heading_above_them(tmp_path):
 def test_zero_bytes_are_refused_by_row(tmp_path):
     with pytest.raises(DataError, match="holds zero bytes, as no text does: row 2 has the first"):
         found(tmp_path, b"a,b\n1,\x00\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["O’Neil", "men’s", "“North” 2", "2 – 3", "Smith–Jones", "€5 fee", "d’Étage – œuvre’s"]
+)
+def test_windows_1252_is_read_where_its_signs_show_it(tmp_path, name):
+    file = found(tmp_path, f"unit,n\n{name},1\nPeña,2\n".encode("cp1252"))
+    assert file.encoding == "cp1252"
+    assert encoding_remark(file)[0].endswith(f"was read as Windows-1252 (cp1252): row 2 has {name!r}.")
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"), [("García", "mac_roman"), ("Peña", "mac_roman"), ("Malmö", "cp850"), ("Łódź’s", "cp1250")]
+)
+def test_other_encodings_are_not_taken_for_windows_1252(tmp_path, name, encoding):
+    with pytest.raises(DataError, match="neither UTF-8 nor Latin-1"):
+        found(tmp_path, f"unit,n\n{name},1\n".encode(encoding))

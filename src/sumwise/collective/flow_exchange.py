@@ -32,8 +32,8 @@ def od_table(given: Any, places: Places) -> np.ndarray:
     Parameters
     ----------
     given : (L, L) array or frame
-        A frame has the columns origin, destination and flow (a `FlowDataFrame` of scikit-mobility has), or one row and
-        one column per place, named alike.
+        A frame has the columns origin, destination and flow (a `FlowDataFrame` of scikit-mobility has) with one row per
+        pair, or one row and one column per place, named alike.
     places : Places
 
     Examples
@@ -52,7 +52,15 @@ def od_table(given: Any, places: Places) -> np.ndarray:
         data = to_pandas(given, list(FLOW_COLUMNS), "the frame of flows")
         out = np.zeros((n, n))
         flow = checks.counts(data["flow"].to_numpy(dtype=float), "flow")
-        np.add.at(out, (places.index(data["origin"]), places.index(data["destination"])), flow)
+        again = data.duplicated(["origin", "destination"]).to_numpy()
+        if again.any():
+            pair = data.loc[again, ["origin", "destination"]].iloc[0].tolist()
+            raise DataError(
+                f"{int(again.sum()):,} of {len(data):,} rows repeat a pair of origin and destination. First: "
+                f"{pair[0]!r} to {pair[1]!r}.",
+                hint="add such rows up, or keep the rows of one time.",
+            )
+        out[places.index(data["origin"]), places.index(data["destination"])] = flow
         return out
     data = given if isinstance(given, pd.DataFrame) else None
     if data is None or data.shape != (n, n):

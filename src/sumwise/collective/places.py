@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -24,6 +25,18 @@ __all__ = ["Places"]
 EARTH = 6371.0088  # km, mean radius
 
 
+def western_longitudes(lon: np.ndarray) -> tuple[np.ndarray, str] | None:
+    """Longitudes from 0 to 360 as -180 to 180, and words on it; None where none is above 180.
+
+    Places on both sides of the 180th meridian keep theirs, so that neighbours stay together on a map.
+    """
+    turned = np.where(lon > 180, lon - 360, lon)
+    if not ((lon > 180) & (lon <= 360)).any() or np.ptp(turned) > np.ptp(lon):
+        return None
+    most = float(lon.max())
+    return turned, f"Longitudes go from 0 to 360: those above 180 are read as west ({most:g} as {most - 360:g})."
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Places:
     """Places on a map (or with any distances between them), for `FlowModel`.
@@ -33,7 +46,8 @@ class Places:
     Parameters
     ----------
     lon, lat : (L,) arrays, optional
-        Degrees; distances are great-circle distances in km.
+        Degrees; distances are great-circle distances in km. Longitudes from 0 to 360 become -180 to 180, with a
+        warning, unless the places lie on both sides of the 180th meridian.
     x, y : (L,) arrays, optional
         Projected coordinates; distances are Euclidean, in their unit.
     distances : (L, L) array, optional
@@ -104,6 +118,10 @@ class Places:
         set_(self, "barriers", tuple(_segment(s, k) for k, s in enumerate(self.barriers)))
         if self.barriers and not pairs:
             raise DataError("Barriers need coordinates.", hint="give lon and lat, or x and y.")
+        if self.lon is not None and (west := western_longitudes(self.lon)) is not None:
+            warnings.warn(west[1] + " Hint: give degrees from -180 to 180.", UserWarning, stacklevel=3)
+            set_(self, "lon", checks.frozen(west[0]))
+            set_(self, "barriers", tuple(tuple((a - 360 * (a > 180), b) for a, b in s) for s in self.barriers))
 
     def _check_lengths(self, pairs) -> None:
         n = len(self)
@@ -111,8 +129,15 @@ class Places:
             if len(getattr(self, b)) != n:
                 raise DataError(f"{a} has {n} entries, {b} {len(getattr(self, b))}.")
         if self.lat is not None and (np.abs(self.lat) > 90).any():
+            swapped = self.lon is not None and (np.abs(self.lon) <= 90).all() and (np.abs(self.lat) <= 180).all()
             raise DataError(
-                f"A latitude is {self.lat[np.argmax(np.abs(self.lat))]:g}.", hint="give degrees, -90 to 90."
+                f"A latitude is {self.lat[np.argmax(np.abs(self.lat))]:g}.",
+                hint="are longitude and latitude swapped?" if swapped else "give degrees, -90 to 90.",
+            )
+        if self.lon is not None and ((self.lon < -180) | (self.lon > 360)).any():
+            raise DataError(
+                f"A longitude is {self.lon[np.argmax(np.abs(self.lon))]:g}.",
+                hint="give degrees, -180 to 180; projected coordinates are x and y.",
             )
         names = [checks.plain(a) for a in self.names] if len(self.names) else list(range(n))
         object.__setattr__(self, "names", checks.unique(names, "Places"))

@@ -155,7 +155,7 @@ def _prepared(model: Any) -> Any:
 def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, bool]:
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(bags), size=len(bags))
-    while _lacks_class(counts, chosen):
+    while _lacks_class(counts, chosen) or _lacks_gap(bags, chosen):
         chosen = rng.integers(len(bags), size=len(bags))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -165,6 +165,17 @@ def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, 
         if not issubclass(w.category, NotConverged):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return fitted, stopped
+
+
+def _lacks_gap(bags: Bags, chosen: np.ndarray) -> bool:
+    """Whether a feature that is missing in some bags is missing in none of those drawn: it has one column less then."""
+    gone = np.isnan(bags.values)
+    if not gone.any():
+        return False
+    row, feature = np.nonzero(gone)
+    inside = np.zeros((len(bags), gone.shape[1]), dtype=bool)
+    inside[bags.bag_index[row], feature] = True
+    return bool((inside.any(axis=0) & ~inside[chosen].any(axis=0)).any())
 
 
 def _lacks_class(counts: np.ndarray, chosen: np.ndarray) -> bool:

@@ -114,6 +114,8 @@ def _check_size(path: Path, shown: str) -> None:
         with zipfile.ZipFile(path) as packed:
             size = sum(part.file_size for part in packed.infolist())
     except (zipfile.BadZipFile, OSError) as error:
+        if isinstance(error, zipfile.BadZipFile) and _is_text(path):
+            raise DataError(f"{shown} is text, and no workbook.", hint="call it .csv.") from error
         raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
     if size > max(FREE_SIZE, EXPANSION * path.stat().st_size):
         raise DataError(
@@ -134,3 +136,10 @@ def _page(book: Any, shown: str, sheet: str | int | None) -> Any:
         return _page(book, shown, int(sheet))
     checks.known(str(sheet), names, "sheet")
     return book[str(sheet)]
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file begins with lines of printable text."""
+    with path.open("rb") as file:
+        head = file.read(4096).decode("utf-8", errors="replace")
+    return "\n" in head and "\ufffd" not in head[:-1] and all(c.isprintable() or c in "\r\n\t" for c in head)

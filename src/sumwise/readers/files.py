@@ -24,7 +24,7 @@ from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit
 from sumwise.readers.statistical import STATISTICAL, open_statistical
-from sumwise.readers.text import TextFile, as_utf8, inspect_text, is_gzip
+from sumwise.readers.text import TextFile, as_utf8, encoding_remark, inspect_text, is_gzip
 from sumwise.storage.remote import RemoteFile, is_remote
 
 __all__ = ["Opening", "open_sheet"]
@@ -168,11 +168,12 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
     with as_utf8(file) as readable:
         frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
     decimal = opening.get("decimal") or ("." if point else None)
-    name, row, remarks = repr(str(path)), lambda i: f"row {file.line(i)}", ()
+    name, row = repr(str(path)), lambda i: f"row {file.line(i)}"
+    remarks = encoding_remark(file) if opening.get("encoding") is None else ()
     if len(wanted) == len(file.columns) > 1 and (blank := _blank_rows(frame)).any():
         kept, first = np.flatnonzero(~blank), file.line(int(np.argmax(blank)))
         frame, row = frame.iloc[kept].reset_index(drop=True), lambda i: f"row {file.line(int(kept[i]))}"
-        remarks = (blank_remark(path, int(blank.sum()), first),)
+        remarks += (blank_remark(path, int(blank.sum()), first),)
     return Sheet(name, file.columns, frame, row, file.separator, decimal, remarks)
 
 

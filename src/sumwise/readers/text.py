@@ -31,6 +31,15 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+CP1252 = re.compile(  # as no other encoding has them in a Western text: O’Neil, men’s, “North”, 2 – 3, A–B, €5
+    rb"[A-Za-z]\x92(?=[A-Z]|s\b)|\x93[A-Za-z0-9][^\x93\n]*\x94|(?<=[ \d])[\x96\x97](?=[ \d])"
+    rb"|[A-Za-z][\x96\x97](?=[A-Z])|\x80(?= ?\d)|(?<=\d)\x80"
+)
+NOT_CP1252 = re.compile(  # bytes that it lacks, and what stands in no word: a sign between letters, Caf\x8e
+    rb"[\x81\x8d\x8f\x90\x9d]|[a-z][\x80\x82-\x89\x8b\x91\x93-\x99\x9b\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z])"
+    rb"|[a-z][\x8a\x8c\x8e\x9f]|[\xa0-\xff]{4}"
+)
+WESTERN = {"latin-1": "Latin-1", "cp1252": "Windows-1252 (cp1252)"}
 BROKEN = (EOFError, OSError, zlib.error, gzip.BadGzipFile)
 
 
@@ -106,7 +115,8 @@ def inspect_text(
     path : path
         Plain or gzip.
     encoding : str, optional
-        Default: by its byte-order mark; else UTF-8; else Latin-1, where no byte speaks against it.
+        Default: by its byte-order mark; else UTF-8; else Latin-1, where no byte speaks against it; else Windows-1252
+        (cp1252), where quotes or dashes show it.
     separator : str, optional
         Default: the one of comma, semicolon, tab and bar that the header shows.
     header : bool, default True
@@ -238,6 +248,8 @@ def _encoding(path: Path, head: bytes) -> str:
     # Latin-1 keeps the first for control characters, and no word of its languages has four letters with signs in a row
     line = _first_line(path, rb"[\x80-\x9f]|[\xa0-\xff]{4}")
     if line is not None:
+        if _first_line(path, CP1252) is not None and _first_line(path, NOT_CP1252) is None:
+            return "cp1252"
         raise DataError(
             f"{str(path)!r} is neither UTF-8 nor Latin-1: see row {line}.",
             hint="give its encoding, such as encoding='cp1252', 'cp1251' or 'gb18030' (sumwise init --encoding).",
@@ -281,7 +293,17 @@ def _decodes(path: Path) -> bool:
     return True
 
 
-def _first_line(path: Path, pattern: bytes) -> int | None:
+def encoding_remark(file: TextFile) -> tuple[str, ...]:
+    """Words on an encoding that nothing but its bytes showed, with the first text that depends on it."""
+    if file.encoding not in WESTERN:
+        return ()
+    line = _first_line(file.path, rb"[\x80-\xff]")
+    fields = next((fields for start, fields in file.records() if line is not None and start >= line), [])
+    shown = next((f": row {line} has {text[:40]!r}" for text in fields if not text.isascii()), "")
+    return (f"{file.path.name} is not UTF-8 and was read as {WESTERN[file.encoding]}{shown}.",)
+
+
+def _first_line(path: Path, pattern: bytes | re.Pattern[bytes]) -> int | None:
     """The line with the first bytes that fit a pattern."""
     before = 1
     with _opened(path) as stream:

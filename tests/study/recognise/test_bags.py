@@ -123,3 +123,12 @@ def test_scores_of_every_method_on_every_data_set_are_no_individuals(tmp_path):
     frame["seconds"] = rng.random(len(frame)).round(3)
     with pytest.raises(DataError, match="has no form that is known"):
         guessed(tmp_path, frame)
+
+
+def test_an_index_that_pandas_wrote_is_no_key_and_no_class(tmp_path):
+    frame = people()
+    frame["hours"] = np.arange(len(frame)) % 24
+    counts = pd.crosstab(frame["area"], frame["vote"]).reset_index()
+    counts.insert(0, "Unnamed: 0", range(len(counts)))
+    found = guessed(tmp_path, frame.drop(columns="vote"), counts)
+    assert (found.columns["bag"], found.columns["counts"]) == ("area", ["no", "yes"])

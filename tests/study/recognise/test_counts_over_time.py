@@ -129,3 +129,17 @@ def test_a_row_that_lacks_among_large_counts_was_not_observed(tmp_path):
     assert any("no row: they are taken to mean that nobody looked" in line for line in found.ask)
     frame.loc[3, "Anzahl"] = 1
     assert guessed(tmp_path, frame.drop(7)).data["absent"] == "zero"
+
+
+def test_times_in_columns_leave_out_totals_and_name_what_is_not_used(tmp_path):
+    wide = flocks().pivot_table(index="site", columns="week", values="birds").add_prefix("week").reset_index()
+    sums = wide.iloc[:, 1:].sum()
+    wide = pd.concat([wide, pd.DataFrame([{"site": "Total", **sums}])], ignore_index=True)
+    wide.insert(0, "Unnamed: 0", range(len(wide)))
+    found = guessed(tmp_path, wide.assign(all=wide.iloc[:, 2:].sum(axis=1)))
+    assert found.columns["place"] == "site"
+    assert found.data["without"] == {"site": "Total"}
+    assert set(found.unused) == {"Unnamed: 0", "all"}
+    wide.loc[len(wide) - 1, "week2"] += 50
+    with pytest.raises(DataError, match="'Total' reads like a total, and isn't the sum"):
+        guessed(tmp_path, wide)

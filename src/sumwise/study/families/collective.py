@@ -14,6 +14,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.collective.flow_data import times_in_order
+from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 from sumwise.plots.maps import rings
@@ -173,7 +174,11 @@ class Collective(Study):
             self.notes.append("No coordinates are given: all moves other than staying are equally likely a priori.")
             return None
         columns = {k: str(p.column(k)) for k in (*pair, *(("area",) if p.column("area") else ()))}
-        return Places(names=listed, reach=reach, **_positions(sheet, names, listed, columns))
+        where = _positions(sheet, names, listed, columns)
+        if "lon" in where and (west := western_longitudes(where["lon"])) is not None:
+            where["lon"], said = west
+            p.remarks.extend([] if said in p.remarks else [said])
+        return Places(names=listed, reach=reach, **where)
 
     def _distances(self, listed: list[str]) -> np.ndarray:
         sheet = open_source(self.problem, self.problem.file("distances_file"), None, ["origin", "destination"])
@@ -185,6 +190,8 @@ class Collective(Study):
             sheet.refuse(
                 unknown, f"column {column!r} names a place without counts", "name the places as the counts do."
             )
+        again = pd.DataFrame({k: names.to_numpy() for k, names in enumerate(ends)}).duplicated().to_numpy()
+        sheet.refuse(again, "a pair of places has a second distance", "give each pair one row.")
         far = np.full((len(listed), len(listed)), np.inf)
         np.fill_diagonal(far, 0.0)
         far[ends[0].map(at).to_numpy(), ends[1].map(at).to_numpy()] = sheet.numbers(["distance"])[:, 0]

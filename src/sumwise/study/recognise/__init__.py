@@ -1,6 +1,7 @@
 """What a file is: margins, bags, tables or counts over time; one file per form, and the nearest wins.
 
-The file ``recognise/NAME.py`` defines ``guess(profiles)``, which returns a `Guess` or None.
+The file ``recognise/NAME.py`` defines ``guess(profiles)``, which returns a `Guess` or None. Where none does, `nearest`
+says which form the files come nearest to.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sumwise.errors import DataError
 from sumwise.study.recognise import tables
 from sumwise.study.recognise.guess import Guess
 from sumwise.study.recognise.margins import words as names
+from sumwise.study.recognise.nearest import nearest_form
 
 __all__ = ["Guess", "recognise"]
 
@@ -42,7 +44,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     >>> recognise([profile_file(path)]).columns["groups"]
     ['young', 'old']
     """
-    forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name != "guess"]
+    forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name not in ("guess", "nearest")]
     found = [_named(profiles, importlib.import_module(f"sumwise.study.recognise.{name}").guess) for name in forms]
     guesses = [g for group in found for g in (group if isinstance(group, list) else [group]) if g is not None]
     if family is not None:
@@ -51,8 +53,8 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         names = ", ".join(repr(profile.path.name) for profile in profiles)
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
-            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time."
-            + " ".join(["", *_causes(profiles)])
+            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time. "
+            + " ".join([nearest_form(profiles, family), *_causes(profiles)])
             + _no_counts(profiles),
             hint="sumwise init --help lists the forms; sumwise docs from-files-to-findings shows a problem file.",
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 
@@ -162,20 +163,42 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
     """Individuals in one file, and in the other one row per bag."""
     if people.n_rows <= 2 * results.n_rows:
         return None
-    for key in (c for c in results.columns if c.distinct == results.n_rows and c.missing == 0):
+    keys = [c for c in results.columns if c.distinct == results.n_rows and c.missing == 0]
+    pairs = [(bag, key) for key in keys for bag in bag_columns(people)]
+    for bag, key in sorted(pairs, key=lambda pair: (pair[0].name != pair[1].name, is_row_number(pair[1]))):
         ids = _texts(key)
-        for bag in bag_columns(people):
-            shared = len(ids & _texts(bag))
-            if shared >= max(FEWEST_BAGS, 0.5 * len(ids)):
-                return _joined(people, results, bag, key, shared < len(ids) or shared < bag.distinct)
+        _refuse_zeros(people, results, bag, key)
+        shared = len(ids & _texts(bag))
+        if shared >= max(FEWEST_BAGS, 0.5 * len(ids)):
+            return _joined(people, results, bag, key, shared < len(ids) or shared < bag.distinct)
     return _no_match(people, results)
+
+
+def is_row_number(column: Column) -> bool:
+    """Whether a column numbers the rows, as an index does that pandas wrote."""
+    return column.numbers is not None and len(column.numbers) > 2 and bool((np.diff(column.numbers) == 1).all())
+
+
+def _refuse_zeros(people: FileProfile, results: FileProfile, bag: Column, key: Column) -> None:
+    """Refuse bags that one file writes with zeros in front (007) and the other without: they would be left out."""
+    mine, theirs = _texts(bag), _texts(key)
+    lone = {name.lstrip("0") or "0": name for name in mine - theirs}
+    found = [
+        (lone[name.lstrip("0") or "0"], name) for name in sorted(theirs - mine) if (name.lstrip("0") or "0") in lone
+    ]
+    if found and len(mine & theirs) + len(found) >= 0.5 * len(theirs):
+        raise DataError(
+            f"{people.path.name} and {results.path.name} write {len(found)} of {len(theirs)} bags with other zeros in "
+            f"front: {found[0][0]!r} in {bag.name!r} and {found[0][1]!r} in {key.name!r}.",
+            hint="write them alike.",
+        )
 
 
 def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column, lone: bool) -> Guess | None:
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.amounts is not None]
-    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS) and not is_row_number(c)]
     whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
     counts = [c for c in counts if c is not whole]
     ask = []

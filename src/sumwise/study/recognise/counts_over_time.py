@@ -11,7 +11,9 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile
+from sumwise.study.recognise.bags import is_row_number
 from sumwise.study.recognise.guess import Guess, refused
+from sumwise.study.recognise.margins.sums import clean_rows, sums_of_others
 from sumwise.study.recognise.margins.words import is_total_row
 from sumwise.time_order import time_scale
 
@@ -103,6 +105,8 @@ COUNTS = (
     "quantidade*",
 )
 MOST_LACKING, FEW = 0.1, 0.1  # rows that lack; a count as a share of the median, from which on a row may lack for zero
+FEWEST_STEPS = 20  # from one time to the next, over all places, that can't all be upwards by chance
+NO_PART = "no time, place or count"
 LEAST_TIMES = 3  # columns of times, from which on they are taken for such
 YEARS = (12, 24, 36, 48, 52, 365)  # times of a year
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
@@ -114,7 +118,8 @@ def guess(profiles: list[FileProfile]) -> Guess | None:
         return None
     for profile, other in ((profiles[0], profiles[-1]), (profiles[-1], profiles[0])):
         second = other if len(profiles) == 2 else None
-        found = _counts(profile, second) or _by_position(profile, second) or _wide(profile, second)
+        found = _times_in_columns(profile, second) or _counts(profile, second) or _by_position(profile, second)
+        found = found or _places_in_columns(profile, second)
         if found is not None:
             return found
     return None
@@ -243,13 +248,19 @@ def _same(codes: np.ndarray, others: np.ndarray) -> bool:
     return len(pairs) == len(set(codes.tolist())) == len(set(others.tolist()))
 
 
-def _wide(profile: FileProfile, other: FileProfile | None) -> Guess | None:
-    """A row per place with its times in columns; or a row per time, with columns that a second file calls places."""
+def _times_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess | None:
+    """A row per place with its times in columns: week1, week2, week3."""
     numeric = [c for c in profile.columns if c.amounts is not None]
     dated = [c for c in numeric if (profile.is_called(c, TIMES) and time_scale([c.name])) or _dated(c.name)]
-    place = next((c for c in profile.columns if c not in dated and c.distinct == profile.n_rows), None)
+    place = _place_of_rows(profile, dated)
     if len(dated) >= LEAST_TIMES and place is not None and time_scale([c.name for c in dated]) is not None:
         return _spread(profile, other, {"place": place.name, "times": [c.name for c in dated]})
+    return None
+
+
+def _places_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess | None:
+    """A row per time, with columns that a second file calls places."""
+    numeric = [c for c in profile.columns if c.amounts is not None]
     listed = {} if other is None else {c.name: set(_values(c)) for c in other.columns if c.distinct == other.n_rows}
     for time in _times(profile) if profile.n_rows >= 2 else []:
         names = [c.name for c in numeric if c is not time]
@@ -257,6 +268,13 @@ def _wide(profile: FileProfile, other: FileProfile | None) -> Guess | None:
         if key is not None and time.distinct == profile.n_rows:
             return _spread(profile, other, {"time": time.name, "place": key, "places": names})
     return None
+
+
+def _place_of_rows(profile: FileProfile, dated: list[Column]) -> Column | None:
+    """The column that names the place of each row: by its name, then texts; numbers of the rows come last."""
+    free = [c for c in profile.columns if c not in dated and c.distinct == profile.n_rows and c.missing == 0]
+    rank = {c.name: (not profile.is_called(c, PLACES), c.texts is None, is_row_number(c)) for c in free}
+    return min(free, key=lambda c: rank[c.name], default=None)
 
 
 def _dated(name: str) -> bool:
@@ -278,9 +296,62 @@ def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, 
     _add_position(profile, other, data, columns, ask)
     sites, times = (profile.n_rows, len(counted)) if "times" in columns else (len(counted), profile.n_rows)
     seen = f"{sites:,} places counted at {times:,} times, {'times' if 'times' in columns else 'places'} in columns"
+    if "times" in columns:
+        _leave_out_total_rows(profile, profile[columns["place"]], counted, data, comments, ask)
+    else:
+        _refuse_unordered(profile, profile[columns["time"]])
+    table = np.column_stack([profile[name].amounts for name in counted])
+    _refuse_running_sums(profile, table if "times" in columns else table.T)
     options = _options(count, comments, ask)
     _ask_about_the_year(times, ask)
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, methods=("FlowModel",))
+    used = {*counted, *(name for name in columns.values() if isinstance(name, str))}
+    rest = [c for c in profile.columns if c.amounts is not None and c.name not in used]
+    more: dict[str, Any] = {"methods": ("FlowModel",), "unused": {c.name: NO_PART for c in rest}}
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, **more)
+
+
+def _leave_out_total_rows(
+    profile: FileProfile, place: Column, counted: list[str], data: dict, comments: dict, ask: list[str]
+) -> None:
+    """Leave out the row, if any, that is the sum of all others; refuse one that only its name calls a total."""
+    counts = [profile[name] for name in counted]
+    found = sums_of_others(counts, clean_rows(counts))
+    named = place.texts is not None and place.texts.fillna("").map(is_total_row).to_numpy(dtype=bool)
+    for i in [] if place.texts is None else np.flatnonzero(named).tolist():
+        if i not in found:
+            raise DataError(
+                f"{profile.path.name}: {place.name} {place.value(i)!r} reads like a total, and isn't the sum of the "
+                "others.",
+                hint="leave such rows out, or correct them.",
+            )
+    if found:
+        data["without"] = {place.name: place.value(found[0])}
+        comments["data", "without"] = "the sum of all other places"
+        ask.append(f"left out: the place {place.value(found[0])!r}, which is the sum of all others.")
+
+
+def _refuse_unordered(profile: FileProfile, time: Column) -> None:
+    """Refuse times that are texts without a known order, where the alphabet isn't the order of the rows."""
+    listed = [] if time.texts is None else [str(t) for t in time.texts.dropna().unique().tolist()]
+    if listed == sorted(listed) or time_scale(listed) is not None:
+        return
+    raise DataError(
+        f"{profile.path.name}: the order of the times in {time.name!r} isn't known: {', '.join(listed[:4])}"
+        f"{', ...' if listed[4:] else ''}.",
+        hint="write them as dates, hours or numbers (1, 2, 3).",
+    )
+
+
+def _refuse_running_sums(profile: FileProfile, table: np.ndarray) -> None:
+    """Refuse counts that never fall at any place (a row each) from one time to the next: sums of all before."""
+    steps, totals = np.diff(table, axis=1), table.sum(axis=0)
+    grows = steps.size >= FEWEST_STEPS and steps.shape[1] > 1 and bool((steps >= 0).all())
+    if grows and (steps > 0).mean() > 0.5 and totals[-1] >= 2 * totals[0]:
+        raise DataError(
+            f"{profile.path.name}: counts never fall from one time to the next, at any of {len(table):,} places: they "
+            "are running sums, and no counts of each time.",
+            hint="subtract from each count the one before it.",
+        )
 
 
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
@@ -323,6 +394,9 @@ def _finished(
     _add_position(profile, other, data, columns, ask)
     if place is not None:
         _leave_out_totals((time, place, count), data, comments, ask)
+    _refuse_unordered(profile, time)
+    if place is not None and not gaps and time.missing == place.missing == 0 and "without" not in data:
+        _refuse_running_sums(profile, _table(time, place, count))
     totals = np.zeros(0) if place is None else _totals(time, place, count)
     _refuse_mistake(profile, count, totals, 1 if place is None else place.distinct)
     options = _options(count, comments, ask, (totals, 1 if place is None else place.distinct))
@@ -334,6 +408,19 @@ def _finished(
     seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
     unused = _unused(profile, (time, count), columns)
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, ("FlowModel",), unused=unused)
+
+
+def _table(time: Column, place: Column, count: Column) -> np.ndarray:
+    """Counts of every place (a row) at every time, in its order; empty where times have none."""
+    listed = [time.value(i) for i in np.unique(time.codes, return_index=True)[1]]
+    scale = time_scale(listed)
+    if time.texts is not None and scale is None:
+        return np.zeros((0, 0))
+    at = np.asarray(scale.position if scale is not None and time.texts is not None else list(map(float, listed)))
+    rank = np.argsort(np.argsort(at))
+    table = np.full((place.distinct, time.distinct), np.nan)
+    table[place.codes, rank[time.codes]] = count.amounts
+    return table
 
 
 def _fill_gaps(found: tuple[Column, Column | None, Column], data: dict, comments: dict, ask: list[str]) -> None:
@@ -352,7 +439,7 @@ def _fill_gaps(found: tuple[Column, Column | None, Column], data: dict, comments
 def _unused(profile: FileProfile, found: tuple[Column, Column], columns: dict[str, Any]) -> dict[str, str]:
     """Columns of numbers that are no part of the counts, and why."""
     rest = [c for c in profile.columns if c.amounts is not None and c not in found and c.name not in columns.values()]
-    why = {True: f"another count; {found[1].name} is used", False: "no time, place or count"}
+    why = {True: f"another count; {found[1].name} is used", False: NO_PART}
     return {c.name: why[profile.is_called(c, COUNTS)] for c in rest}
 
 

@@ -259,3 +259,17 @@ def test_candidates_in_one_block_with_known_outcomes_are_not_left_out(tmp_path):
     found = suggested(tmp_path, frame[["precinct", "households", "white", "black", *part]])
     assert found.guess.columns["outcomes"] == ["Orr", "C2", "BLANK.VOTES", "NULL.VOTES"]
     assert "households" in found.guess.unused
+
+
+def test_columns_that_a_rest_may_swallow_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(5, 60, (30, 3, 3))
+    white, black, _ = cells.sum(axis=2).T
+    dem, rep, _ = cells.sum(axis=1).T
+    frame = pd.DataFrame({"precinct": [f"P{k}" for k in range(30)], "total": cells.sum(axis=(1, 2))})
+    frame = frame.assign(white=white, black=black, dem=dem, rep=rep, spoilt=rng.integers(1, 9, 30) / 2)
+    found = guessed(tmp_path, frame)
+    assert (found.columns["rest_group"], found.columns["rest_outcome"]) == ("all others", "none of these")
+    line = next(line for line in found.ask if line.startswith("spoilt are not used; if they belong to a side"))
+    assert line.endswith("they are part of 'all others' or 'none of these' now.")
+    assert not any("are part of" in line for line in guessed(tmp_path, frame.drop(columns="spoilt")).ask)

@@ -11,8 +11,16 @@ from sumwise.errors import DataError
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import APART, TOGETHER, Guess, refused
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.long_columns import VOTES, combinations, combined, long_columns, side_names
-from sumwise.study.recognise.margins.wide import METHODS, MOST_OVER
+from sumwise.study.recognise.margins.long_columns import (
+    VOTES,
+    Found,
+    combinations,
+    combined,
+    long_columns,
+    side_names,
+)
+from sumwise.study.recognise.margins.sides import Side, relation
+from sumwise.study.recognise.margins.wide import LEAST_OVER, METHODS, MOST_OVER
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (
@@ -56,13 +64,10 @@ def guess_long(profile: FileProfile) -> Guess | None:
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
         ask.append("some options have no row in some units; they are taken for no votes.")
     _leave_out_totals(profile, found, data, ask)
-    data |= {"mismatch": profile.given["mismatch"]} if "mismatch" in profile.given else {}
-    if "mismatch" not in data and not contest and _fewer((unit, *found[1:]), data, (first, second)):
-        data["mismatch"] = "no_vote"
-        comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
-        ask.append(
-            f"there are fewer of {second!r} than of {first!r}: those missing are taken for people who didn't vote."
-        )
+    if "mismatch" in profile.given:
+        data["mismatch"] = profile.given["mismatch"]
+    else:
+        _mismatch([*contest, *areas, found[0]], found, data, comments, ask, (first, second))
     entries = _contests(contest) if contest else []
     pool = option.numbers is None  # numbers may stand for something else in every contest
     if entries:
@@ -192,17 +197,43 @@ def _leave_out_totals(profile: FileProfile, found: tuple[Column, ...], data: dic
         ask.append(f"left out: lines of totals ({shown}), which are the sum of the others.")
 
 
-def _fewer(found: tuple[Column, ...], data: dict[str, Any], names: tuple[str, str]) -> bool:
-    """Whether the second side counts clearly fewer than the first in nearly every unit: some didn't vote."""
-    unit, side, _, votes = found
+def _mismatch(
+    units: list[Column], found: Found, data: dict[str, Any], comments: dict, ask: list[str], names: tuple[str, str]
+) -> None:
+    """What to do where the two sides of units have other sums, as for a file with one row per unit."""
+    codes, side, votes = combined(units), found[1], found[3]
     keep = np.ones(len(votes.amounts), dtype=bool)
     for line in data.get("without", ()):
         for column in (c for c in found[:3] if c.name in line):
             keep &= (column.texts != line[column.name]).fillna(True).to_numpy(dtype=bool)
     here = [keep & (side.texts == name).fillna(False).to_numpy(dtype=bool) for name in names]
-    one, two = (np.bincount(unit.codes, weights=np.where(rows, votes.amounts, 0.0)) for rows in here)
-    ratio = one[one > 0] / np.maximum(two[one > 0], 1.0)
-    return bool(len(ratio) and (ratio >= 1).mean() > 0.98 and float(np.median(ratio)) > MOST_OVER)
+    one, two = (np.bincount(codes, weights=np.where(rows, votes.amounts, 0.0)) for rows in here)
+    first, second = (Side([Column(name, x, None, len(x), 0)], "count") for name, x in zip(names, (one, two)))
+    how = relation(first, second)
+    if how.word == "equal" and how.out is not None:
+        data["mismatch"] = "drop"
+        comments["data", "mismatch"] = "units whose sides differ are left out; raise refuses, rescale scales them"
+        i = int(np.argmax(how.out))
+        name = " / ".join(c.value(int(np.argmax(codes == i))) for c in units)
+        ask.append(
+            f"{names[0]!r} and {names[1]!r} have equal sums in all but {int(how.out.sum())} of {len(one)} units, left "
+            f"out; first: {name} ({one[i]:,.10g} against {two[i]:,.10g})."
+        )
+    if how.word == "rescale" and how.out is None:
+        data["mismatch"] = "rescale"
+        comments["data", "mismatch"] = "scales both sides to one total; raise refuses"
+        ask.append(
+            f"{names[0]!r} and {names[1]!r} don't add up to the same: they are {100 * how.apart:.1f}% apart in the "
+            "median unit and are rescaled."
+        )
+    over = float(np.median(one / np.maximum(two, 1.0)))  # between these, the reader refuses: overlap, or abstention
+    if how.word == "no_vote" and how.out is None and not LEAST_OVER < over < MOST_OVER:
+        data["mismatch"] = "no_vote"
+        comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
+        ask.append(
+            f"there are fewer of {names[1]!r} than of {names[0]!r}, {100 * how.apart:.0f}% fewer in the median unit: "
+            "those missing are taken for people who didn't vote."
+        )
 
 
 def refuse_half_long(profile: FileProfile) -> None:

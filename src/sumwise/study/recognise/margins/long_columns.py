@@ -42,9 +42,20 @@ def _by_names(profile: FileProfile) -> Found | None:
         units = sorted((c for c in free if words.called(c, words.UNITS)), key=lambda c: (c.name != "unit", -c.distinct))
         options = [c for c in free if words.called(c, OPTIONS)] or [c for c in free if c.texts is not None]
         for unit, option in itertools.product(units[:3], options[:4]):
-            if unit is not option and (words.called(side, SIDES) or _balanced(unit, side, count)):
+            if unit is not option and (
+                words.called(side, SIDES) or _worded(unit, side) or _balanced(unit, side, count)
+            ):
                 return unit, side, option, count
     return None
+
+
+def _worded(unit: Column, side: Column) -> bool:
+    """Whether one value is a word for groups and the other for outcomes (race, party), and every unit has both."""
+    lean = [
+        (any(has_word(name, w) for w in ROW_WORDS), any(has_word(name, w) for w in COL_WORDS))
+        for name in side.texts.dropna().unique().tolist()
+    ]
+    return sorted(lean) == [(False, True), (True, False)] and combinations([unit, side]) == 2 * unit.distinct
 
 
 def _by_sums(profile: FileProfile) -> Found | None:

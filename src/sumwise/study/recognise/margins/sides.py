@@ -80,9 +80,25 @@ def find_sides(profile: FileProfile) -> Sides | None:
         sides = _sides([c for c in pool if c.name not in inside], kinds, profile.n_rows)
         if sides is not None:
             sides.unused |= {whole.name: f"the sum of {', '.join(c.name for c in parts)}" for whole, parts in nested}
+    if sides is not None and (again := _voted_twice(sides, pool)):
+        rest = find_sides(replace(profile, columns=tuple(c for c in profile.columns if c.name not in again)))
+        sides = sides if rest is None else replace(rest, unused={**rest.unused, **again})
     if sides is not None:
         sides.unused |= {c.name: "a margin of error or a difference, no count of people" for c in errors}
     return sides
+
+
+def _voted_twice(sides: Sides, pool: list[Column]) -> dict[str, str]:
+    """Outcomes that are totals by their names (turnout) and the sum of columns beside them, the candidates."""
+    used = {name for side in (sides.groups, *sides.contests) for name in side.names}
+    counts = [c for c in pool if kind_of(c) == "count"]
+    found = nested_sums(counts, _usable(counts)) if sides.contests[0].kind == "count" else []
+    inside = {name for side in sides.contests for name in side.names}
+    return {
+        whole.name: f"the sum of {', '.join(c.name for c in parts)}"
+        for whole, parts in found
+        if whole.name in inside and counts_all(whole) and not any(c.name in used or is_nonvoting(c.name) for c in parts)
+    }
 
 
 def _nested(pool: list[Column], kinds: dict[str, str]) -> list[tuple[Column, list[Column]]]:
@@ -117,9 +133,11 @@ def _sides(pool: list[Column], kinds: dict[str, str], n_rows: int) -> Sides | No
     if not pairs:
         return None
     groups, outcomes, _ = max(pairs, key=lambda pair: pair[2])
-    counted = [pair for pair in pairs if pair[0].kind == pair[1].kind == "count"]
-    if "count" not in (groups.kind, outcomes.kind) and counted and not _totals(pool, kinds):
-        groups, outcomes, _ = max(counted, key=lambda pair: pair[2])  # shares of unknown totals, beside the counts
+    counted = max((p for p in pairs if p[0].kind == p[1].kind == "count"), key=lambda pair: pair[2], default=None)
+    if "count" not in (groups.kind, outcomes.kind) and counted is not None:
+        known = zip((groups, outcomes), counted)
+        if not _totals(pool, kinds) or all(_same_names(shares, counts) for shares, counts in known):
+            groups, outcomes, _ = counted  # shares of unknown totals, or rounded ones, beside the counts
     contests = _contests(groups, outcomes, found)
     guessed = groups.leaning < 0 or (
         not any(words.like_group(c) for c in groups.columns)
@@ -139,6 +157,12 @@ def kind_of(column: Column) -> str:
     if words.called(column, words.SHARES) and (values <= 100).mean() >= 0.9 and (values > 1).any():
         return "percent"
     return "count"
+
+
+def _same_names(shares: Side, counts: Side) -> bool:
+    """Whether every count is there as a share too, by its name: white, and white % or pct_white."""
+    here = [set(name_parts(name)) for name in shares.names]
+    return all(any(set(name_parts(name)) <= parts for parts in here) for name in counts.names)
 
 
 def _totals(pool: list[Column], kinds: dict[str, str]) -> list[Column]:

@@ -16,16 +16,33 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sides import Relation, Side, Sides, find_sides, is_total, kind_of, relation
-from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
+from sumwise.study.recognise.margins.sides import FEW, Relation, Side, Sides, find_sides, is_total, kind_of, relation
+from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, subtotals, sums, sums_of_others
 
 WORDED = re.compile(r"[$€£~≈<>]?\s*\d[\d,. ]*\D{0,12}")  # one number, with words or signs about it
+NAMED_TOTAL = "is a line of totals, by its name"
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
+CONTESTS = (
+    "year",
+    "election*",
+    "contest*",
+    "office*",
+    "race",
+    "date",
+    "round",
+    "jahr",
+    "wahl",
+    "année",
+    "annee",
+    "año",
+)
 ENOUGH = 3000  # rows that show which columns add up
 FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_CODES = 12  # distinct numbers that may be codes
 FEWEST_ABSTAIN = 0.02  # of everybody: in fewer, what is called abstention isn't
 LEAST_OVER = 1.05  # times the voters: up to this it matters little who is missing
+FEWEST_STEPS = 8  # rows after the first in which all columns can't grow by chance
+THOUSANDS = re.compile(r"thousand|million|\(\s*['’]?000s?\s*\)|['’]000s?\b|\btsd\b|\bmio\b|\bmilliers\b", re.IGNORECASE)
 MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
@@ -53,6 +70,7 @@ class Reading:
 
 def guess_wide(profile: FileProfile) -> Guess | None:
     """The problem that a file with one row per unit suggests."""
+    _refuse_thousands(profile)
     sides = find_sides(_thinned(profile))
     if sides is None:
         return None
@@ -61,6 +79,7 @@ def guess_wide(profile: FileProfile) -> Guess | None:
     _refuse_worded(profile, sides)
     _refuse_two_counts(profile, sides.groups)
     _refuse_sum_among(profile, sides)
+    _refuse_running_sums(profile, sides)
     reading = Reading(profile, sides)
     _leave_out_totals(reading)
     _refuse_several_rows(reading)
@@ -124,8 +143,22 @@ def _leave_out_totals(reading: Reading) -> None:
     for c in texts:
         if c.distinct > 0.5 * profile.n_rows or words.called(c, words.UNITS):
             for i in np.flatnonzero(c.texts.fillna("").map(words.is_total_row).to_numpy(dtype=bool)).tolist():
-                reading.out.setdefault(i, "is a line of totals, by its name")
+                reading.out.setdefault(i, NAMED_TOTAL)
     _leave_out_sums(reading, used)
+    _compare_totals(reading, used)
+
+
+def _compare_totals(reading: Reading, used: list[Column]) -> None:
+    """Say where a line of totals isn't the sum of the rows that are kept: a row is missing, or a number is wrong."""
+    named = [i for i, why in reading.out.items() if why == NAMED_TOTAL]
+    if len(named) != 1 or reading.sides.groups.kind != "count":
+        return
+    i, keep = named[0], reading.keep
+    for c in used:
+        added, stated = float(np.nansum(c.amounts[keep])), float(c.amounts[i])
+        if np.isfinite(stated) and abs(added - stated) > 1e-6 * max(added, 1.0):
+            reading.out[i] = f"{NAMED_TOTAL}, and not the sum of the others ({c.name}: {stated:,.10g}, {added:,.10g})"
+            return
 
 
 def _leave_out_sums(reading: Reading, used: list[Column]) -> None:
@@ -250,6 +283,41 @@ def _refuse_sum_among(profile: FileProfile, sides: Sides) -> None:
                 )
 
 
+def _refuse_running_sums(profile: FileProfile, sides: Sides) -> None:
+    """Refuse rows that hold sums of all rows above them: every column grows from row to row."""
+    used = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
+    values = np.column_stack([c.amounts for c in used])
+    steps = np.diff(values, axis=0)
+    if sides.groups.kind == "count" and len(steps) >= FEWEST_STEPS and values.shape[1] > 2 and (steps >= 0).all():
+        raise DataError(
+            f"{profile.path.name}: {', '.join(c.name for c in used[:6])} grow from each row to the next, in all "
+            f"{len(values):,} rows: running sums of the units, and no counts of each.",
+            hint="subtract from each row the one above it.",
+        )
+
+
+def _refuse_thousands(profile: FileProfile) -> None:
+    """Refuse counts in thousands or millions, by their names, or by three decimals at most and sums that agree."""
+    named = [c.name for c in profile.columns if c.amounts is not None and THOUSANDS.search(c.name)]
+    small = [c for c in profile.columns if c.amounts is not None and not c.whole and _has_decimals(c, 3)]
+    some = [c for c in small if kind_of(c) == "share"]
+    if not named and len(some) > 1:
+        rows = clean_rows(small)
+        found = [f for f in families(small, rows) if np.ptp(np.quantile(sums(f.runs[0])[rows], (0.25, 0.75))) > 0.1]
+        named = [c.name for c in small] if any(len(f.runs) > 1 for f in found) else []
+    if len(named) > 2:
+        raise DataError(
+            f"{profile.path.name}: {', '.join(named[:6])} hold counts in thousands or millions, by their names or by "
+            "their decimals and sums; estimates and intervals depend on how many people there are.",
+            hint="write them as counts of people, without decimals.",
+        )
+
+
+def _has_decimals(column: Column, most: int) -> bool:
+    values = column.amounts[np.isfinite(column.amounts)] * 10.0**most
+    return bool((np.abs(values - np.round(values)) <= 1e-6 * np.maximum(1.0, np.abs(values))).all())
+
+
 def _refuse_several_rows(reading: Reading) -> None:
     """Refuse units with several rows (election day, absentee) that repeat their groups: people would count twice."""
     profile, keep = reading.profile, reading.keep
@@ -269,8 +337,14 @@ def _refuse_several_rows(reading: Reading) -> None:
                 f"{profile.path.name}: {n:,} rows hold {n_units:,} values of {unit.name}, and the groups "
                 f"({', '.join(c.name for c in groups[:4])}) are the same in all rows of each: people would be counted "
                 f"several times. First: {first!r} ({', '.join(profile.row(i) for i in rows[:5])}).",
-                hint=f"give each {unit.name} one row: add up its votes.",
+                hint=f"give each {unit.name} one row: add up its votes{_or_a_file_each(profile, rows)}.",
             )
+
+
+def _or_a_file_each(profile: FileProfile, rows: list[int]) -> str:
+    """Words on a year or an election in which the rows of a unit differ."""
+    timed = [c.name for c in profile.columns if words.called(c, CONTESTS) and len({c.value(i) for i in rows}) > 1]
+    return f"; or write each {timed[0]} to a file of its own, if these are several elections" if timed else ""
 
 
 def _refuse_two_counts(profile: FileProfile, groups: Side) -> None:
@@ -472,7 +546,7 @@ def _total(reading: Reading, side: Side) -> Column | None:
         return reading.profile[str(asked)]
     for given in (groups.total, side.total):
         if given is not None:
-            return given
+            return None if given is not groups.total and _counts_voters(reading, side) else given
     used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
     free = [c for c in reading.profile.columns if c.amounts is not None and c.name not in used and c.distinct > 2]
     free = [c for c in free if words.called(c, words.TOTALS) and np.nanmax(c.amounts) > 1]
@@ -491,6 +565,16 @@ def _total(reading: Reading, side: Side) -> Column | None:
         )
 
     return min(free, key=rank, default=None)
+
+
+def _counts_voters(reading: Reading, side: Side) -> bool:
+    """Whether the total of the outcomes counts those who voted, beside groups of all who might have."""
+    groups = reading.sides.groups
+    if not groups.kind == side.kind == "count":
+        return False
+    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+    ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
+    return bool(len(ratio)) and float(np.median(ratio)) > MOST_OVER and float((ratio >= 1).mean()) > 1 - FEW
 
 
 def _refuse_overlap(reading: Reading, side: Side) -> None:
@@ -563,6 +647,8 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
     if asked is not None:
         return {"mismatch": asked}
     listed = f"{', '.join(side.names[:4])}{', ...' if len(side.names) > 4 else ''}"
+    if found.word == "far" and (running := words.cumulative(reading.profile)):
+        raise DataError(f"{reading.profile.path.name}: {running[0]}", hint="write each group's own count.")
     if found.word in ("shares", "far") or (found.word == "equal" and found.out is None):
         return _rounded(reading, side) if found.word == "equal" else {}  # far: the reader refuses, and says by how much
     if found.word == "equal" and found.out is not None:
