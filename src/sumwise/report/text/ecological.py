@@ -104,7 +104,7 @@ def write(context: Context) -> Summary:
         "level": context.level,
     }
     curved = _context_effects(context, summary)
-    cautions = [*context.cautions, *doubts(m), *_impossible(context, estimates), *curved]
+    cautions = [*context.cautions, *doubts(m), *_impossible(context, estimates), *_small_groups(est), *curved]
     summary.findings = _findings(context, bool(curved))
     summary.lead = [_verdict(context, summary.findings), *cautions]
     _main_figure(context, summary)
@@ -134,9 +134,9 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     phrase = " and ".join(f"{100 * f['value']:.0f}% of {' '.join(f['what'].rsplit(' who ', 1))}" for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     if widest < 0.15:
-        sure = f"The {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
+        sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
     else:
-        sure = f"The {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
+        sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
     of = " Shares are of everybody in a group, whether they voted or not." if everyone else ""
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
@@ -183,6 +183,19 @@ def _almost_nobody(est: Any, r: int) -> bool:
     """Whether a group has too few people for a finding: fewer than 30, or less than one in two thousand."""
     sizes = np.asarray(est.group_sizes_, dtype=float)
     return bool(sizes[r] < FEWEST_PEOPLE or sizes[r] < SMALLEST_GROUP * sizes.sum())
+
+
+def _small_groups(est: Any) -> list[str]:
+    """A caution on groups with almost nobody: tables show them, and no finding does."""
+    sizes = np.asarray(est.group_sizes_, dtype=float)
+    small = [
+        f"{est.row_names_[r]} ({100 * sizes[r] / sizes.sum():.2g}%)"
+        for r in range(len(sizes))
+        if _almost_nobody(est, r)
+    ]
+    if not small:
+        return []
+    return [f"Almost nobody is in {listed(small)} of all people: too few to say what they chose."]
 
 
 def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:

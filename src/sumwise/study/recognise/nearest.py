@@ -65,6 +65,7 @@ def _forms(profile: FileProfile) -> dict[str, tuple[str, list[Part]]]:
 
 
 def _margins(numbers: list[Column]) -> list[Part]:
+    numbers = [c for c in numbers if len(c.name) > 1]  # x and y may be coordinates
     groups = [c for c in numbers if words.like_group(c)]
     outcomes = [c for c in numbers if words.like_outcome(c) and c not in groups]
     if len(groups) + len(outcomes) < 2:  # one column is no side: the age of a person, say
@@ -95,8 +96,8 @@ def _over_time(profile: FileProfile, numbers: list[Column]) -> list[Part]:
     if times and several and combinations([times[0], several[0]]) < 0.5 * profile.n_rows:
         times = several = []  # individuals, of whom many have the same
     return [
-        _part("time", times, _one_value(called, "times") or "a column of times"),
-        _part("place", several, _one_value(places, "places") or "a column of places"),
+        _part("time", times, _one_value(called, "times") or "a column of times", called),
+        _part("place", several, _one_value(places, "places") or "a column of places", places),
         _part("count", counts, "a column of counts"),
     ]
 

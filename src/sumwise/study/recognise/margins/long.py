@@ -20,7 +20,7 @@ from sumwise.study.recognise.margins.long_columns import (
     side_names,
 )
 from sumwise.study.recognise.margins.sides import Side, relation
-from sumwise.study.recognise.margins.wide import LEAST_OVER, METHODS, MOST_OVER
+from sumwise.study.recognise.margins.wide import LEAST_OVER, METHODS, MOST_OVER, count_all
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (
@@ -227,7 +227,9 @@ def _mismatch(
             "median unit and are rescaled."
         )
     over = float(np.median(one / np.maximum(two, 1.0)))  # between these, the reader refuses: overlap, or abstention
-    if how.word == "no_vote" and how.out is None and not LEAST_OVER < over < MOST_OVER:
+    groups = [] if found[2].texts is None else found[2].texts[here[0]].dropna().unique().tolist()
+    clear = not LEAST_OVER < over < MOST_OVER or count_all(map(str, groups))
+    if how.word == "no_vote" and how.out is None and clear:
         data["mismatch"] = "no_vote"
         comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
         ask.append(

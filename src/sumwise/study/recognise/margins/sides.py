@@ -154,7 +154,11 @@ def kind_of(column: Column) -> str:
     fractional = bool((values != np.round(values)).any())
     if fractional and (values <= 1).mean() >= 0.9:
         return "share"
-    if words.called(column, words.SHARES) and (values <= 100).mean() >= 0.9 and (values > 1).any():
+    if (
+        (words.called(column, words.SHARES) or "%" in column.name)
+        and (values <= 100).mean() >= 0.9
+        and (values > 1).any()
+    ):
         return "percent"
     return "count"
 

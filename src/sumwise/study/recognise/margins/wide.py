@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.nonvoting import is_nonvoting
 from sumwise.readers.numerals import is_withheld
-from sumwise.study.profile_file import Column, FileProfile, name_parts
+from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import FEW, Relation, Side, Sides, find_sides, is_total, kind_of, relation
@@ -74,7 +75,13 @@ def guess_wide(profile: FileProfile) -> Guess | None:
     sides = find_sides(_thinned(profile))
     if sides is None:
         return None
-    sides = _whole(sides, profile)
+    sides = _inhabited(_whole(sides, profile))
+    if len(sides.groups.columns) + (sides.groups.kind != "count" or not sides.groups.closed) < 2:
+        raise DataError(
+            f"{profile.path.name}: all people are in {sides.groups.names[0]!r}; the other groups have nobody "
+            f"({', '.join(sides.unused)}).",
+            hint="are these the right columns? Who chose what is known where there is one group.",
+        )
     _refuse_withheld(profile, sides)
     _refuse_worded(profile, sides)
     _refuse_two_counts(profile, sides.groups)
@@ -125,6 +132,15 @@ def _whole(sides: Sides, profile: FileProfile) -> Sides:
         return replace(side, columns=[profile[name] for name in side.names], total=total)
 
     return replace(sides, groups=all_rows(sides.groups), contests=[all_rows(side) for side in sides.contests])
+
+
+def _inhabited(sides: Sides) -> Sides:
+    """The sides without groups that have nobody in any row, which no method can say anything of."""
+    empty = [c.name for c in sides.groups.columns if not np.nansum(np.abs(c.amounts)) > 0]
+    if not empty:
+        return sides
+    groups = replace(sides.groups, columns=[c for c in sides.groups.columns if c.name not in empty])
+    return replace(sides, groups=groups, unused={**sides.unused, **dict.fromkeys(empty, "has nobody in any row")})
 
 
 # --- rows
@@ -574,14 +590,15 @@ def _counts_voters(reading: Reading, side: Side) -> bool:
         return False
     rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
     ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
-    return bool(len(ratio)) and float(np.median(ratio)) > MOST_OVER and float((ratio >= 1).mean()) > 1 - FEW
+    least = 1.0 if count_all(groups.names) else MOST_OVER
+    return bool(len(ratio)) and float(np.median(ratio)) > least and float((ratio >= 1).mean()) > 1 - FEW
 
 
 def _refuse_overlap(reading: Reading, side: Side) -> None:
     """Refuse groups that exceed the voters by a little: more likely they overlap than that so few stayed home."""
     groups = reading.sides.groups
     used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
-    if _count_all(groups):
+    if count_all(groups.names):
         return
     for c in reading.profile.columns:
         if c.amounts is None or c.name in used or not words.called(c, words.TOTALS) or not is_total(c):
@@ -600,10 +617,10 @@ def _refuse_overlap(reading: Reading, side: Side) -> None:
             )
 
 
-def _count_all(groups: Side) -> bool:
-    """Whether names say that groups count those who may vote, and not those who did."""
+def count_all(names: Iterable[str]) -> bool:
+    """Whether names of groups say that they count those who may vote, and not those who did."""
     registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
-    return any(words.called(c, registered) or "vap" in c.name.lower() for c in groups.columns)
+    return any("vap" in name.lower() or any(has_word(name, word) for word in registered) for name in names)
 
 
 def _refuse_unclear(reading: Reading, side: Side) -> None:
@@ -612,7 +629,7 @@ def _refuse_unclear(reading: Reading, side: Side) -> None:
     rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
     ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
     known = any(is_nonvoting(c.name) for s in reading.sides.contests if s.closed for c in s.columns)
-    if known or _count_all(groups) or not LEAST_OVER < float(np.median(ratio)) < MOST_OVER:
+    if known or count_all(groups.names) or not LEAST_OVER < float(np.median(ratio)) < MOST_OVER:
         return
     raise DataError(
         f"{reading.profile.path.name}: the groups ({', '.join(groups.names[:6])}) sum to {np.median(ratio):.3g} times "
