@@ -37,7 +37,7 @@ FORMATS = (
     "%I:%M %p",
     "%I:%M%p",
 )
-NAMES = tuple(
+NAMES: tuple[Sequence[str], ...] = tuple(
     [name.lower() for name in listed]
     for listed in (
         calendar.month_name[1:],

@@ -135,7 +135,7 @@ def _sides(pool: list[Column], kinds: dict[str, str], n_rows: int) -> Sides | No
     groups, outcomes, _ = max(pairs, key=lambda pair: pair[2])
     counted = max((p for p in pairs if p[0].kind == p[1].kind == "count"), key=lambda pair: pair[2], default=None)
     if "count" not in (groups.kind, outcomes.kind) and counted is not None:
-        known = zip((groups, outcomes), counted)
+        known = ((groups, counted[0]), (outcomes, counted[1]))
         if not _totals(pool, kinds) or all(_same_names(shares, counts) for shares, counts in known):
             groups, outcomes, _ = counted  # shares of unknown totals, or rounded ones, beside the counts
     contests = _contests(groups, outcomes, found)
