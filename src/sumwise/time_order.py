@@ -37,7 +37,7 @@ FORMATS = (
     "%I:%M %p",
     "%I:%M%p",
 )
-NAMES: tuple[Sequence[str], ...] = tuple(
+NAMES = tuple(
     [name.lower() for name in listed]
     for listed in (
         calendar.month_name[1:],
@@ -48,7 +48,7 @@ NAMES: tuple[Sequence[str], ...] = tuple(
     )
 )
 NAMES += tuple(
-    listed.split()
+    [str(name) for name in listed.split()]
     for listed in (
         "januar februar märz april mai juni juli august september oktober november dezember",
         "jan feb mär apr mai jun jul aug sep okt nov dez",
