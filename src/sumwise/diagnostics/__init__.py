@@ -26,7 +26,7 @@ from sumwise.diagnostics.flows import (
     uncertainty_numbers,
 )
 from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
-from sumwise.diagnostics.levels import class_margin, level_shares
+from sumwise.diagnostics.levels import class_margin, class_share_errors, level_shares
 from sumwise.diagnostics.maps import map_numbers, unit_shapes
 from sumwise.diagnostics.other_methods import family_of, fit_others, other_methods, share_differences
 from sumwise.diagnostics.training_curve import convergence, training_curve
@@ -34,6 +34,7 @@ from sumwise.diagnostics.training_curve import convergence, training_curve
 __all__ = [
     "calibration_numbers",
     "class_margin",
+    "class_share_errors",
     "confusion",
     "connectivity_numbers",
     "convergence",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sumwise.table import Table
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
@@ -24,14 +25,43 @@ def class_margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray
     array([[1., 0.],
            [0., 2.]])
     """
-    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
-    place = found.attributes.index(attribute)
-    away = tuple(i for i in range(len(found.attributes)) if i != place)
+    found, away = _holding(tables, attribute)
     counts = np.nansum(found.counts, axis=away)
     sums = np.asarray(found.label_sums, dtype=float)
     if sums.ndim == found.counts.ndim:
         sums = np.stack([found.counts - sums, sums], axis=-1)
     return counts, np.nansum(sums, axis=away)
+
+
+def _holding(tables: Tables, attribute: str) -> tuple[Table, tuple[int, ...]]:
+    """The first table that holds an attribute with label sums, and its other axes."""
+    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
+    place = found.attributes.index(attribute)
+    return found, tuple(i for i in range(len(found.attributes)) if i != place)
+
+
+def class_share_errors(tables: Tables, attribute: str) -> np.ndarray:
+    """Standard errors (L, K) of the class shares that `class_margin` implies: sampling, and the noise of the table.
+
+    Examples
+    --------
+    >>> from sumwise import Domain, Table, Tables
+    >>> from sumwise.diagnostics import class_share_errors
+    >>> from sumwise.noise import Gaussian
+    >>> table = Table("a", [400.0, 100.0], [200.0, 50.0], noise=Gaussian(20.0))
+    >>> class_share_errors(Tables([table], Domain({"a": 2}), n=500), "a")[:, 1].round(3)
+    array([0.061, 0.229])
+    """
+    found, away = _holding(tables, attribute)
+    counts, sums = class_margin(tables, attribute)
+    of_counts, of_sums = (
+        np.sum(np.broadcast_to(n.variance(np.maximum(np.nan_to_num(found.counts), 0.0)), found.shape), axis=away)
+        for n in (found.noise, found.noise_of_sums)
+    )
+    size = np.maximum(counts, 1.0)[:, None]
+    share = np.clip(sums / size, 0.0, 1.0)
+    both = of_sums[:, None] + share**2 * of_counts[:, None] - 2 * share * of_sums[:, None] * found.by_class
+    return np.sqrt(np.maximum(both, 0.0) / size**2 + share * (1 - share) / size)
 
 
 def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: Any = 0) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from sumwise import diagnostics
 from sumwise.noise import Exact
@@ -61,7 +62,7 @@ def write(context: Context) -> Summary:
     share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())
     scores = None if context.truth is None else _held_out(context, summary)
     summary.lead = [_verdict(context, (len(tables), people), share, label, scores), *context.cautions]
-    summary.findings = [*_score_findings(context, scores), *_contrasts(part, label, tables)]
+    summary.findings = [*_score_findings(context, scores), *_contrasts(part, label, tables, context.level)]
     if scores is not None:
         summary.record["held out"] = scores[0]
     if "share by model" in frame:
@@ -175,34 +176,43 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     return out
 
 
-def _contrasts(part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
-    """The attributes whose levels differ most, among levels that are common enough."""
+def _contrasts(part: Any, label: str, tables: Tables, level: float) -> list[dict[str, Any]]:
+    """The attributes whose levels differ most, among levels that are common enough; on noisy tables with intervals,
+    and without those whose differences noise and sampling explain."""
     exact = all(isinstance(t.noise, Exact) for t in tables)
-    wide = []
-    for attribute, levels in part[part["count"] >= 0.02 * part["count"].max()].groupby("attribute", sort=False):
-        known = levels.dropna(subset=["share"])
+    focus, wide = 1 if len(tables.classes or ()) == 2 else -1, []
+    for attribute, levels in part.groupby("attribute", sort=False):
+        known = levels if exact else levels.assign(error=diagnostics.class_share_errors(tables, attribute)[:, focus])
+        known = known[known["count"] >= 0.02 * part["count"].max()].dropna(subset=["share"])
         if len(known) > 1:
             top, bottom = known.loc[known["share"].idxmax()], known.loc[known["share"].idxmin()]
-            wide.append((float(top["share"] - bottom["share"]), attribute, top, bottom))
+            if exact or _apart(top, bottom, len(known), level):
+                wide.append((float(top["share"] - bottom["share"]), attribute, top, bottom))
     out = []
     for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
+        share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
+        words, more = "Counted, not estimated. ", {}
+        if not exact:
+            half = float(ndtri(0.5 + level / 2) * top["error"])
+            words = "Counted with noise; the interval is for noise and sampling, not for having chosen the largest. "
+            more = {"low": max(share - half, 0.0), "high": min(share + half, 1.0), "level": level}
+        lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {attribute} is {_level(bottom['level'])}."
         out.append(
             finding(
                 f"{label} where {attribute} is {_level(top['level'])}",
-                float(np.clip(top["share"], 0.0, 1.0)),  # noisy counts can be beyond
+                share,
                 trust="high" if exact else "low",
-                because=(
-                    (
-                        "Counted, not estimated. "
-                        if exact
-                        else "Counted with noise, which alone can make a share stand out. "
-                    )
-                    + f"The lowest share is {100 * max(bottom['share'], 0.0):.1f}%, "
-                    f"where {attribute} is {_level(bottom['level'])}."
-                ),
+                because=f"{words}The lowest share is {lowest}",
+                **more,
             )
         )
     return out
+
+
+def _apart(top: Any, bottom: Any, n_levels: int, level: float) -> bool:
+    """Whether two noisy shares differ by more than chance explains, chosen as the largest and least of several."""
+    chance = (1 - level) / (n_levels * (n_levels - 1))  # of each side of each pair (Bonferroni)
+    return bool(top["share"] - bottom["share"] > -ndtri(chance) * np.hypot(top["error"], bottom["error"]))
 
 
 def _level(name: Any) -> str:
