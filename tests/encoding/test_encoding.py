@@ -216,3 +216,13 @@ def test_requests_of_another_shape_are_refused(rule):
 def test_an_encoding_is_read_from_a_mapping_only():
     with pytest.raises(DataError, match="The data of an encoding is a NoneType"):
         Encoding.from_dict(None)
+
+
+def test_a_file_keeps_what_the_levels_cost():
+    spent = {"mechanism": "laplace", "of": "levels and cut points", "epsilon": 0.5, "delta": 0.0}
+    encoding = Encoding({"x": Cuts("x", (0,)), "y": Cuts("y", (1,))}, releases=[spent])
+    again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
+    assert again == encoding
+    assert again.releases == (spent,)
+    with pytest.raises(DataError, match="release"):
+        Encoding.from_dict({"x": encoding.to_dict()["x"] | {"releases": ["none"]}})

@@ -300,15 +300,21 @@ class Encoding:
         >>> Encoding.from_dict(enc.to_dict()) == enc
         True
         """
-        known = set(self.learned)
-        return {n: _plain(r) | ({"learned": True} if n in known else {}) for n, r in self.rules.items()}
+        known, spent = set(self.learned), [dict(r) for r in self.releases]
+        more = {"releases": spent} if spent else {}  # with every rule: no name is free for the encoding's own facts
+        return {n: _plain(r) | ({"learned": True} if n in known else {}) | more for n, r in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
         rules = checks.mapping(data, "The data of an encoding")
         learned = [n for n, given in rules.items() if isinstance(given, Mapping) and given.get("learned") is True]
-        return cls({n: _rule_of(n, given) for n, given in rules.items()}, learned)
+        made = {n: _rule_of(n, given) for n, given in rules.items()}
+        releases: list[Any] = []
+        for given in rules.values():
+            listed = checks.listing(given.get("releases", []), "The releases of an encoding")
+            releases += [checks.mapping(r, "A release of an encoding") for r in listed if r not in releases]
+        return cls(made, learned, releases)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.
@@ -399,7 +405,7 @@ def _rule_of(name: str, given: Any) -> Any:
     if not isinstance(given, Mapping) or given.get("kind") not in ALL_RULES:
         raise DataError(f"Attribute {name!r} has no known rule: {given!r}.", hint=f"kinds are {', '.join(ALL_RULES)}.")
     rule = ALL_RULES[given["kind"]]
-    given = {k: v for k, v in given.items() if k != "learned"}
+    given = {k: v for k, v in given.items() if k not in ("learned", "releases")}
     extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
     if extra:
         known = ", ".join(f.name for f in fields(rule))
