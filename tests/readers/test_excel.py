@@ -64,6 +64,9 @@ def test_flaws_are_named_by_row(book):
 
 def test_what_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "a.xlsx").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="is text, and no workbook"):
+        open_excel(tmp_path / "a.xlsx")
+    (tmp_path / "a.xlsx").write_bytes(bytes(range(256)))
     with pytest.raises(DataError, match="can't be read"):
         open_excel(tmp_path / "a.xlsx")
 
