@@ -88,6 +88,16 @@ def test_seasons_tracks_noise_and_adapting_are_named():
     assert "follow the flows" in words
 
 
+def test_totals_that_vary_under_a_fixed_population_are_a_caution():
+    _, counts, places = season(3)
+    grown = np.round(counts * np.array([1.0, 1.3, 1.7])[:, None])
+    found = report(FlowModel(places, NEAR).fit(grown), grown).summary["lead"]
+    assert any("totals range from" in line and "varying" in line for line in found)
+    varying = report(FlowModel(places, NEAR, population="varying").fit(grown), grown).summary["lead"]
+    for lead in (varying, report(FlowModel(places, NEAR).fit(counts), counts).summary["lead"]):
+        assert not any("totals range" in line for line in lead)
+
+
 def test_other_counts_are_refused_and_other_models_have_a_plain_page():
     made, counts, places = season(3)
     model = FlowModel(places, NEAR).fit(counts)
