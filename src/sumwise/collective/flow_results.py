@@ -211,7 +211,11 @@ class FlowResults(Estimator):
         return route_frame(np.concatenate(drawn), places.positions, dates, same)
 
     def flux(self, start: Any, end: Any) -> pd.DataFrame:
-        """Return how many cross the line from `start` to `end` (lon, lat or x, y) at every step, either way."""
+        """Return how many cross the line from `start` to `end` (lon, lat or x, y) at every step, either way.
+
+        Longitudes are as in ``places_``, which has those of 0 to 360 degrees as -180 to 180 unless places lie on both
+        sides of the 180th meridian.
+        """
         return flux(self.counts(), self._fitted("steps_").places_.positions, start, end)
 
     def forecast(self, counts: Any, from_time: Any, steps: int = 1, **options: Any) -> Estimate:
