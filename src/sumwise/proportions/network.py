@@ -394,7 +394,7 @@ class _Training:
         bases = {start: lines if start == "linear" else [self._flat()] * n for start in starts}
         before = self._mean(self._log_prob(self.likelihood, self._held_out(lines, parts)))
         curves: dict[str, list[float]] = {start: [] for start in starts}
-        best: dict[str, tuple] = {}
+        best: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         params, optimiser = self._begin(rng, n * len(starts))
         active = list(starts)
         while active:
