@@ -78,7 +78,8 @@ def rows(fits):
         for kind in dict.fromkeys(f["from"] for f in here):
             mine = [f for f in here if f["from"] == kind]
             less = [f["node MAE"] - node["moves", f["seed"]] for f in mine if ("moves", f["seed"]) in node]
-            row = {"size": size, "EM": f"{plain} plain, {step}" if plain else "to the end", "b": b, "from": kind}
+            ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
+            row = {"size": size, "EM": f"{plain} plain, {step}" if plain else ended, "b": b, "from": kind}
             row["draws"] = len(mine)
             row |= {name: float(np.mean([f[name] for f in mine])) for name in ("pairwise MAE", "node MAE", "cpu_s")}
             row["node MAE less that of moves"] = float(np.mean(less)) if less else None

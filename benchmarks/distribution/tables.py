@@ -118,8 +118,10 @@ def variable(store: Store, full: bool) -> list[dict]:
 
 
 def _over_bayes(each: list[dict], head: dict) -> dict:
-    ratio = float(np.mean([r["mse"] / r["bayes"] for r in each]))
-    told = {"mse": _mean(each, "mse"), "over_bayes": ratio, "seconds": _mean(each, "seconds")}
+    ratios = [r["mse"] / r["bayes"] for r in each]
+    error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios))) if len(ratios) > 1 else None
+    told = {"mse": _mean(each, "mse"), "over_bayes": float(np.mean(ratios)), "error": error}
+    told["seconds"] = _mean(each, "seconds")
     return {**head, **told, "device": each[0]["device"], "seeds": len(each)}
 
 
