@@ -26,7 +26,7 @@ def test_estimates_are_matched_whatever_their_order():
         "2 estimates are in both results. In 1 of 2 the intervals do not overlap. The largest difference is in a, x: "
         "50.0% in 2016, 80.0% in 2020."
     ]
-    assert found.findings[0]["line"] == "a, x: 2020 less 2016: +30.0 points. Confidence: moderate."
+    assert found.findings[0]["line"] == "a, x: 2020 minus 2016: +30.0 points. Confidence: moderate."
     figure = found.to_dict()["sections"][0]["blocks"][0]
     assert figure["numbers"]["labels"] == ["a, x", "b, x"]
     assert [c["name"] for c in found.to_dict()["sections"][1]["blocks"][0]["columns"]][2:5] == [
@@ -64,3 +64,10 @@ def test_results_without_intervals_claim_nothing():
 def test_what_cannot_be_compared_is_refused(results, words):
     with pytest.raises(DataError, match=words):
         compare_results(results)
+
+
+def test_a_share_that_is_impossible_lowers_the_confidence():
+    beyond = estimates(share=[1.1, 0.2], low=[1.05, 0.1], high=[1.15, 0.3])
+    found = compare_results({"one": (SUMMARY, estimates()), "two": (SUMMARY, beyond)})[0].findings[0]
+    assert found["trust"] == "low"
+    assert "impossible" in found["because"]

@@ -166,6 +166,10 @@ def _findings(ordered: pd.DataFrame, keys: list[str], names: list[str], value: s
             "overlap": " The intervals overlap: there may be no difference.",
         }.get(str(apart), "")
         because = f"{_both(row, names, value)}.{shown}"
-        what = f"{_name(row, keys)}: {names[-1]} less {names[0]}"
+        values = [float(row[f"{value}, {name}"]) for name in _ends(names)]
+        if VALUES[value] == "share" and (min(values) < 0 or max(values) > 1):
+            trust = "low"
+            because += " A share below 0% or above 100% is impossible: the assumptions of that method fail here."
+        what = f"{_name(row, keys)}: {names[-1]} minus {names[0]}"
         out.append(finding(what, float(row["difference"]), kind, trust=trust, because=because))
     return out
