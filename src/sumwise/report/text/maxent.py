@@ -191,7 +191,8 @@ def _contrasts(part: Any, label: str, tables: Tables, level: float) -> list[dict
     out = []
     for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
-        words, more = "Counted, not estimated. ", {}
+        words = "Counted, not estimated. "
+        more: dict[str, Any] = {}
         if not exact:
             half = float(ndtri(0.5 + level / 2) * top["error"])
             words = "Counted with noise; the interval is for noise and sampling, not for having chosen the largest. "
