@@ -22,7 +22,7 @@ from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_g
 from sumwise.readers.grid import blank_remark
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet
-from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit
+from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit, machine_memory
 from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, encoding_remark, inspect_text, is_gzip
 from sumwise.storage.remote import RemoteFile, is_remote
@@ -332,8 +332,21 @@ def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
 
 def arrow_batches(reader: Any) -> Iterator[Any]:
     """The batches of an Arrow file or stream, each with its lengths and offsets checked: damaged ones crash."""
+    import pyarrow as pa
+
     n_batches = getattr(reader, "num_record_batches", None)
-    for batch in reader if n_batches is None else (reader.get_batch(i) for i in range(n_batches)):
+    batches = iter(reader) if n_batches is None else (reader.get_batch(i) for i in range(n_batches))
+    while True:
+        try:
+            batch = next(batches, None)
+        except pa.ArrowMemoryError as error:
+            declared = re.search(r"size (\d+)", str(error))
+            if declared is None or int(declared[1]) < machine_memory():
+                raise
+            words = f"a part of it declares {int(declared[1]):,} bytes, more than this machine has"
+            raise pa.ArrowInvalid(words) from error
+        if batch is None:
+            return
         batch.validate(full=True)
         yield batch
 

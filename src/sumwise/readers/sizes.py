@@ -58,7 +58,7 @@ def check_rows(path: str | os.PathLike, n_rows: int, n_columns: int) -> None:
     sumwise.errors.DataError: 'rows.parquet' says 1,000,000,000,000,000 rows of 2 columns, more than fit in memory. ...
     """
     size = 8 * n_rows * max(n_columns, 1)
-    if size > _memory():
+    if size > machine_memory():
         raise DataError(
             f"{str(Path(path))!r} says {n_rows:,} rows of {n_columns} columns, more than fit in memory.",
             hint="read fewer columns, or count its rows with sumwise.aggregate.aggregate.",
@@ -77,7 +77,7 @@ def check_decoded(path: str | os.PathLike, n_bytes: int) -> None:
     >>> _ = path.write_bytes(bytes(1000))
     >>> check_decoded(path, 10**6)
     """
-    if n_bytes > min(decoded_limit(path), _memory()):
+    if n_bytes > min(decoded_limit(path), machine_memory()):
         raise DataError(
             f"{str(Path(path))!r} has {os.path.getsize(path):,} bytes, and its values come to more than {n_bytes:,}; "
             "it isn't read.",
@@ -134,7 +134,7 @@ def _is_view(kind: Any) -> bool:
     return str(kind) in ("string_view", "binary_view")
 
 
-def _memory() -> float:
+def machine_memory() -> float:
     """The bytes of this machine's memory; without limit where the system doesn't say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
