@@ -65,7 +65,7 @@ def test_ordinary_and_damaged_files_pass(tmp_path, small):
 
 def test_rows_that_no_memory_holds_are_refused(tmp_path, monkeypatch):
     check_rows("x", 10**6, 10)
-    monkeypatch.setattr(sizes, "_memory", lambda: 1e6)
+    monkeypatch.setattr(sizes, "machine_memory", lambda: 1e6)
     pq.write_table(pa.table({"a": pa.array([1.0] * 200_000)}), tmp_path / "x.parquet")
     with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, pa.schema({"a": pa.null()})) as out:
         out.write_batch(pa.record_batch({"a": pa.nulls(10**6)}))
