@@ -149,3 +149,15 @@ def test_the_coverage_that_reports_quote_is_the_measured_one():
     assert f"chosen on {chosen['contests']} contests" in CALIBRATION
     assert f"on {reported['contests']} contests of three other elections" in CALIBRATION
     assert f"covered {reported['coverage']:.1%} of the true cells" in CALIBRATION
+
+
+def test_groups_with_almost_nobody_and_units_that_are_alike_are_cautions():
+    from sumwise.report.text.ecological import _alike_units, _small_groups
+
+    rows = np.array([[600, 400, 0], [302, 199, 4]])
+    margins = Margins(rows, rows[:, ::-1], row_names=["a", "b", "martian"])
+    est = Bounds().fit(margins)
+    assert _small_groups(est) == ["Almost nobody is in martian (0.27% of all people): too few to say what they chose."]
+    assert "nearly the same composition (within 0.4 percentage points" in _alike_units(margins)[0]
+    mixed = Margins([[60, 40], [30, 70]], [[50, 50], [50, 50]])
+    assert _alike_units(mixed) == _small_groups(Bounds().fit(Margins([[60, 40]], [[50, 50]]))) == []

@@ -28,6 +28,7 @@ POOLING = {
 }
 BOUNDS = {"lower_bound": "lower bound", "upper_bound": "upper bound"}
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
+ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_MAPPED = 3000  # units of a map on the page
 MOST_GROUPS = 5  # with a finding of their own
@@ -104,7 +105,14 @@ def write(context: Context) -> Summary:
         "level": context.level,
     }
     curved = _context_effects(context, summary)
-    cautions = [*context.cautions, *doubts(m), *_impossible(context, estimates), *_small_groups(est), *curved]
+    cautions = [
+        *context.cautions,
+        *doubts(m),
+        *_impossible(context, estimates),
+        *_small_groups(est),
+        *_alike_units(m),
+        *curved,
+    ]
     summary.findings = _findings(context, bool(curved))
     summary.lead = [_verdict(context, summary.findings), *cautions]
     _main_figure(context, summary)
@@ -188,14 +196,21 @@ def _almost_nobody(est: Any, r: int) -> bool:
 def _small_groups(est: Any) -> list[str]:
     """A caution on groups with almost nobody: tables show them, and no finding does."""
     sizes = np.asarray(est.group_sizes_, dtype=float)
-    small = [
-        f"{est.row_names_[r]} ({100 * sizes[r] / sizes.sum():.2g}%)"
-        for r in range(len(sizes))
-        if _almost_nobody(est, r)
-    ]
-    if not small:
+    small = [r for r in range(len(sizes)) if _almost_nobody(est, r)]
+    named = [f"{est.row_names_[r]} ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
+    return [f"Almost nobody is in {listed(named)}: too few to say what they chose."] if named else []
+
+
+def _alike_units(margins: Any) -> list[str]:
+    """A caution where all units have nearly the same composition, so that the model alone separates the groups."""
+    full = margins[margins.totals > 0]
+    spread = float(np.abs(full.row_shares - full.row_shares.mean(axis=0)).max()) if len(full) > 1 else 1.0
+    if margins.n_rows < 2 or not 1e-9 <= spread < ALIKE:
         return []
-    return [f"Almost nobody is in {listed(small)} of all people: too few to say what they chose."]
+    return [
+        f"All {len(full)} units have nearly the same composition (within {100 * spread:.2g} percentage points of the "
+        "mean): the data say next to nothing about differences between groups, whatever the intervals."
+    ]
 
 
 def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:
