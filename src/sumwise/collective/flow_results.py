@@ -322,9 +322,10 @@ class FlowResults(Estimator):
 
         By the normal approximation of `count_intervals`. Movement counts as known where ``weight_`` is 1, and else as
         uncertain as that weight says. Where movement was chosen by left-out times, intervals span those of the movement
-        with the fewest and of the one with the most moves among those that predict about equally well. What they leave
-        out: movements of another kind, and that several types were mixed. Noise with a kink (Laplace, geometric) counts
-        as normal of the same variance.
+        with the fewest and of the one with the most moves among those that predict about equally well. They leave out
+        movements of another kind, and that adaptive moves were learned from the same counts: sums of many flows are
+        then covered far less often than `level` says (``benchmarks/flow_coverage.py``). Noise with a kink (Laplace,
+        geometric) counts as normal of the same variance.
         """
         self._fitted("steps_")
         problem, n = self._problem(), len(self.places_)

@@ -177,6 +177,8 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     known = model.places_.distances is None or model.places is not None
     spans = not model.adapted_ and model.scores_ is not None and "plausible" in model.scores_
     because = "The interval takes the kind of movement as known; counts do not show swaps."
+    if model.adapted_:
+        because = "The interval leaves out that movement was learned from the same counts, which do not show swaps."
     if spans:
         because = (
             "The interval spans the movements that predict left-out times about equally well; counts do not show swaps."
