@@ -105,7 +105,8 @@ browser: $(VENV)/.dev  ## the app in a real browser (Debian's chromium, playwrig
 pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spark's workers (--archives)
 	rm -rf $(CACHE)/pyspark-env && mkdir -p dist
 	$(PIP) --target $(CACHE)/pyspark-env .
-	cd $(CACHE)/pyspark-env && tar --exclude=__pycache__ -czf $(CURDIR)/dist/pyspark-env.tar.gz *  # Spark refuses an entry ./
+	env -u NUMBA_CACHE_DIR PYTHONPATH=$(CACHE)/pyspark-env $(BIN)/python .ci/archive_kernels.py
+	cd $(CACHE)/pyspark-env && tar --exclude='*.pyc' -czf $(CURDIR)/dist/pyspark-env.tar.gz *  # Spark refuses an entry ./
 	@echo "dist/pyspark-env.tar.gz"
 
 cluster: $(VENV)/.dev pyspark-env  ## a fit on a standalone Spark cluster whose workers have no sumwise

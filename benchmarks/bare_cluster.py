@@ -3,12 +3,13 @@
     make cluster                                          # builds the archive, then
     python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz [maxent bags aggregate]
 
-The workers' Python is a new virtual environment with nothing in it. sumwise comes by ``--archives`` to a first fit that
-nobody disturbs, and from the unpacked archive, as on storage that all workers see, to the others. For each family, in
-turn: the driver is killed in mid-fit and started again; one worker is killed in mid-fit; all workers are. The first
-two must end with the bits of a fit that nobody disturbed; the third must say that no executor is alive, and stop by
-itself after `spark.sumwise.patience`, here 60 seconds. Writes benchmarks/results/bare_cluster.json; about five CPU
-minutes.
+Every fit is a script that spark-submit runs. The workers' Python is a new virtual environment with nothing in it.
+sumwise comes by ``--archives`` to a first fit that nobody disturbs, and from the unpacked archive, as on storage that
+all workers see, to the others. For each family, in turn: the driver is killed in mid-fit and started again; one worker
+is killed in mid-fit; all workers are. The first two must end with the bits of a fit that nobody disturbed; the third
+must say that no executor is alive, and stop by itself after `spark.sumwise.patience`, here 60 seconds. `result_size` is
+a fit whose partial sums together exceed `spark.driver.maxResultSize`; it must end with the bits of the local engine.
+Writes benchmarks/results/bare_cluster.json; about five CPU minutes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from sumwise import Bags, DataError, synthetic  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "bare_cluster.json"
 PATIENCE = 60
-FAMILIES = ("maxent", "bags", "aggregate")
+FAMILIES = ("maxent", "bags", "aggregate", "result_size")
+PARTS = 16  # partial sums of result_size
 
 
 def maxent(checkpoint: str | None) -> dict[str, np.ndarray]:
@@ -49,6 +51,15 @@ def maxent(checkpoint: str | None) -> dict[str, np.ndarray]:
     options = SolverOptions(n_chains=2_000, max_iter=20, tol=0.0)
     model = MaxEntClassifier(engine="spark", options=options, checkpoint=checkpoint, random_state=0)
     return {"theta": model.fit(tables).theta_}
+
+
+def result_size(engine: str | None) -> dict[str, np.ndarray]:
+    """Sampling with sums of 300 KB for each half of the chains, in 16 parts; engine: another than Spark."""
+    from sumwise.maxent import MaxEntClassifier, SolverOptions
+
+    tables = synthetic.rows(20_000, sizes=[140, 130, 3], rate=0.3, random_state=0).tables()
+    options = SolverOptions(n_chains=6_000, max_iter=3, tol=0.0)
+    return {"theta": MaxEntClassifier(engine=engine or "spark", options=options, random_state=0).fit(tables).theta_}
 
 
 def bags(checkpoint: str | None) -> dict[str, np.ndarray]:
@@ -76,14 +87,15 @@ def aggregate(_checkpoint: str | None) -> dict[str, np.ndarray]:
 
 
 def pause_at(owner: Any, method: str, call: int) -> None:
-    """Let a driver say so before a call and wait for a line, once; how many calls there were is printed at the end."""
+    """Let a driver say so before a call, and wait until the file that PAUSE names is there."""
     real, calls = getattr(owner, method), []
 
     def work(*given: Any) -> Any:
         calls.append(1)
         if len(calls) == call and "PAUSE" in os.environ:
             print("PAUSED", flush=True)
-            sys.stdin.readline()
+            while not Path(os.environ["PAUSE"]).exists():  # spark-submit hands no standard input on
+                time.sleep(0.2)
         return real(*given)
 
     setattr(owner, method, work)
@@ -100,16 +112,29 @@ def driver(family: str, out: str, checkpoint: str | None) -> None:
 
 
 class Driver:
-    """A driver as a child of this process, and what it says."""
+    """A fit by spark-submit as a child of this process, and what it says.
 
-    def __init__(self, family: str, out: Path, checkpoint: Path | None, pause: bool) -> None:
-        command = [sys.executable, __file__, "--driver", family, str(out), *([str(checkpoint)] if checkpoint else [])]
-        environment = {**os.environ, **({"PAUSE": "1"} if pause else {})}
-        pipe = subprocess.PIPE
+    settings: options of spark-submit; the script names neither a master nor an archive.
+    """
+
+    def __init__(self, settings: list[str], family: str, out: Path, checkpoint: Path | None, pause: bool) -> None:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        given = ["--driver", family, str(out), *([str(checkpoint)] if checkpoint else [])]
+        self.wait_for = out.with_suffix(".go")
+        self.wait_for.unlink(missing_ok=True)
+        lent = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment = {**lent, "SPARK_HOME": str(home), "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment,
+            [str(home / "bin" / "spark-submit"), *settings, __file__, *given],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment | ({"PAUSE": str(self.wait_for)} if pause else {}),
             start_new_session=True,
-        )  # fmt: skip
+        )
 
     def until(self, words: str) -> str:
         """The first line with these words; an end before that is an error."""
@@ -122,10 +147,8 @@ class Driver:
         raise SystemExit(f"The driver ended without {words!r}:\n{''.join(said[-40:])}")
 
     def go_on(self) -> None:
-        """Send the line that it waits for."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
+        """Make the file that it waits for."""
+        self.wait_for.touch()
 
     def kill(self) -> None:
         """End it and its Java at once."""
@@ -133,33 +156,31 @@ class Driver:
         self.process.communicate()
 
 
-def submit(cluster: Cluster, more: str, place: str) -> None:
-    """What spark-submit would give the drivers that follow; place: where the executors find sumwise."""
+def submit(cluster: Cluster, place: str) -> list[str]:
+    """Options of spark-submit on this machine; place: where the executors find sumwise."""
     settings = {"spark.executorEnv.PYTHONPATH": place, "spark.sumwise.patience": PATIENCE}
-    settings["spark.executorEnv.NUMBA_CACHE_DIR"] = cluster.folder.parent / "kernels"  # compiled once, not once per fit
-    given = " ".join(f"--conf {name}={value}" for name, value in settings.items())
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master {cluster.master} {more} {given} pyspark-shell"
+    return ["--master", cluster.master, *options_of(settings)]
 
 
 def tried(family: str, cluster: Cluster, folder: Path, archive: Path, unpacked: Path) -> dict[str, Any]:
     """All three losses of one family."""
     whole, again, kept = folder / f"{family}.npz", folder / f"{family}-again.npz", folder / f"{family}.checkpoint"
-    submit(cluster, f"--archives {archive}#environment", "./environment")
-    Driver(family, whole, None, pause=False).until("DONE")
-    submit(cluster, "", str(unpacked))
-    lost = Driver(family, again, kept, pause=True)
+    shipped = [*submit(cluster, "./environment"), "--archives", f"{archive}#environment"]
+    Driver(shipped, family, whole, None, pause=False).until("DONE")
+    settings = submit(cluster, str(unpacked))
+    lost = Driver(settings, family, again, kept, pause=True)
     lost.until("PAUSED")
     lost.kill()
     saved = kept.exists()
-    Driver(family, again, kept, pause=False).until("DONE")
+    Driver(settings, family, again, kept, pause=False).until("DONE")
     found: dict[str, Any] = {"driver": {"checkpoint was there": saved, "same bits": same(whole, again)}}
-    disturbed = Driver(family, again, None, pause=True)
+    disturbed = Driver(settings, family, again, None, pause=True)
     disturbed.until("PAUSED")
     cluster.kill(0)
     disturbed.go_on()
     disturbed.until("DONE")
     found["one worker"] = {"same bits": same(whole, again)}
-    alone = Driver(family, again, None, pause=True)
+    alone = Driver(settings, family, again, None, pause=True)
     alone.until("PAUSED")
     cluster.kill(1)
     begin = time.monotonic()
@@ -170,6 +191,23 @@ def tried(family: str, cluster: Cluster, folder: Path, archive: Path, unpacked: 
     end = round(time.monotonic() - begin)
     found["all workers"] = {"heard after s": after, "line": heard, "ended after s": end, "words": ended}
     return found
+
+
+def narrow(cluster: Cluster, folder: Path, unpacked: Path) -> dict[str, Any]:
+    """A driver that may receive one megabyte, where sixteen parts have five together."""
+    found = folder / "found.npz"
+    limits = {"spark.driver.maxResultSize": "1m", "spark.default.parallelism": PARTS}
+    settings = [*submit(cluster, str(unpacked)), *options_of(limits)]
+    Driver(settings, "result_size", found, None, pause=False).until("DONE")
+    here = result_size("gibbs")["theta"]
+    n_bytes = 4 * 8 * (140 * 130 + 140 * 3 + 130 * 3)  # counts and label sums of each half
+    same_bits = bool(np.array_equal(np.load(found)["theta"], here))
+    return {"small maxResultSize": {**limits, "bytes of one sum": n_bytes, "same bits": same_bits}}
+
+
+def options_of(settings: dict[str, Any]) -> list[str]:
+    """Settings as options of spark-submit."""
+    return [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
 
 
 def same(one: Path, other: Path) -> bool:
@@ -197,7 +235,10 @@ def main(archive: str, *families: str) -> dict[str, Any]:
             folder = Path(place) / f"cluster-{family}"
             folder.mkdir()
             with Cluster(folder, bare=True) as cluster:
-                found[family] = tried(family, cluster, folder, Path(archive).resolve(), Path(place))
+                if family == "result_size":
+                    found[family] = narrow(cluster, folder, Path(place))
+                else:
+                    found[family] = tried(family, cluster, folder, Path(archive).resolve(), Path(place))
             shutil.rmtree(folder, ignore_errors=True)
             print(family, json.dumps(found[family]), flush=True)
             RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")

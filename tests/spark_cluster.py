@@ -64,7 +64,8 @@ class Cluster:
         environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(self.folder / "local")}
         environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
         if self.bare:
-            environment.pop("PYTHONPATH")
+            for lent in ("PYTHONPATH", "NUMBA_CACHE_DIR"):
+                environment.pop(lent, None)
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
                 [str(home / "bin" / "spark-class"), *command],

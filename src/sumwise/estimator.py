@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -10,6 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from sumwise.memory import one_line
 
 __all__ = ["Estimator"]
+
+WORK = (
+    *("fit", "partial_fit", "predict", "predict_proba", "decision_function", "predict_counts", "posterior"),
+    *("transform", "gram", "score", "interval", "sample"),
+)
+"""Methods whose size is that of the data: running out of memory in one of them is an error in one line."""
 
 
 class Estimator(BaseEstimator):
@@ -32,8 +39,9 @@ class Estimator(BaseEstimator):
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        if "fit" in vars(cls):
-            cls.fit = one_line(cls.fit)  # type: ignore[attr-defined]
+        for name in WORK:
+            if inspect.isfunction(method := vars(cls).get(name)):
+                setattr(cls, name, one_line(method))
 
     def report(self, data: Any, **options: Any) -> Any:
         """Return the report on this fitted model and its data: what `sumwise.report.report` returns.

@@ -12,7 +12,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
-from sumwise.memory import dense
+from sumwise.memory import check_fits, dense
 
 __all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "name_columns", "recode", "refuse_missing"]
 
@@ -170,7 +170,16 @@ class Features:
         """The same bags with the numbers that enter the model as values."""
         bags = self.rows(given)
         plain = self.unchanged and not bags.levels and not np.isnan(bags.values).any()
-        return bags if plain else bags.with_values(self._numbers(bags), self.names)
+        if plain:
+            return bags
+        n, width = len(bags.values), len(self.names)
+        check_fits(
+            2 * 8 * n * width,
+            "Rows of bags as numbers",
+            f"{n:,} rows of {width:,} columns, one for each level",
+            "merge rare levels, or give fewer rows.",
+        )
+        return bags.with_values(self._numbers(bags), self.names)
 
     def matrix(self, given: Any) -> np.ndarray:
         """The numbers that enter the model, (n_rows, n_columns of `names`).

@@ -93,7 +93,7 @@ def in_words(n_bytes: float) -> str:
 
 
 def one_line(fit: Callable) -> Callable:
-    """Let a fit that runs out of memory after all say so in one line, with the size where it is known.
+    """Let a method that runs out of memory after all say so in one line, with the size where it is known.
 
     Examples
     --------

@@ -179,7 +179,9 @@ def broken_workers(what: str, session: Any = None) -> Iterator[None]:
                     hint="install sumwise on the workers, ship it by --archives, or set PYSPARK_PYTHON.",
                 ) from None
             shown = [line for line in lines if "Exception" in line or "Error" in line] or lines
-            raise DataError(f"Spark's workers didn't {what}: {shown[-1]}", hint="their own log says more.") from error
+            said = shown[-1].lstrip(": ")
+            hint = "raise that setting." if "spark.driver.maxResultSize" in said else "their own log says more."
+            raise DataError(f"Spark's workers didn't {what}: {said}", hint=hint) from error
 
 
 class Standstill:
@@ -255,7 +257,7 @@ class Standstill:
     def _give_up(self, since: float) -> None:
         self.given_up = DataError(
             f"All executors of Spark were lost while they should {self.what}, and none came back in {since:.0f} s.",
-            hint="start workers and run again: a checkpoint resumes. To wait longer set spark.sumwise.patience.",
+            hint="start workers and run again; a checkpoint, if any, resumes. spark.sumwise.patience waits longer.",
         )
         self.session.sparkContext.cancelJobsWithTag(self.tag)
 
@@ -263,7 +265,7 @@ class Standstill:
         cause = "no executor is alive" if n == 0 else f"{n} executors are alive"
         return (
             f"Spark has finished no task for {since:.0f} s ({cause}) while its workers should {self.what}. "
-            "Hint: look at the cluster's page and the executors' logs; Ctrl-C stops, and a checkpoint resumes."
+            "Hint: look at the cluster's page and the executors' logs; Ctrl-C stops, and a checkpoint, if any, resumes."
         )
 
     def _finished(self) -> tuple:

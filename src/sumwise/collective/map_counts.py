@@ -24,7 +24,7 @@ from sumwise.collective.observations import Observed, observe
 from sumwise.collective.overdispersed import is_overdispersed, solve_overdispersed
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
-from sumwise.memory import check_fits
+from sumwise.memory import check_fits, in_one_line
 
 __all__ = ["map_counts"]
 
@@ -135,27 +135,28 @@ def map_counts(  # noqa: PLR0911  one per kind of method
             f"Method {method!r} doesn't take a {type(model).__name__}.",
             hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
         )
-    if method == "dual" and energy is None and is_overdispersed(tables):
-        return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
-    seen = observe(model, tables, n, energy)
-    if isinstance(model, LoopyModel):
-        return _by_messages(model, seen, tol, 5000 if max_iter is None else max_iter, damping)
-    _check_size(seen, method)
-    if method in GRADIENT:
-        return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing, damping)
-    if seen.extras:
-        raise DataError(
-            f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
-            hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
-        )
-    if method == "dual":
-        return _by_dual(seen, tol, max_gap, 1000 if max_iter is None else max_iter, start)
-    if method == "gaussian":
-        return _by_gaussian(seen, tol, 1000 if max_iter is None else max_iter)
-    if method == "generic":
-        found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
-        return _from_solution(seen, found, method, tol)
-    return _by_enumeration(seen)
+    with in_one_line("map_counts"):
+        if method == "dual" and energy is None and is_overdispersed(tables):
+            return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
+        seen = observe(model, tables, n, energy)
+        if isinstance(model, LoopyModel):
+            return _by_messages(model, seen, tol, 5000 if max_iter is None else max_iter, damping)
+        _check_size(seen, method)
+        if method in GRADIENT:
+            return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing, damping)
+        if seen.extras:
+            raise DataError(
+                f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
+                hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
+            )
+        if method == "dual":
+            return _by_dual(seen, tol, max_gap, 1000 if max_iter is None else max_iter, start)
+        if method == "gaussian":
+            return _by_gaussian(seen, tol, 1000 if max_iter is None else max_iter)
+        if method == "generic":
+            found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
+            return _from_solution(seen, found, method, tol)
+        return _by_enumeration(seen)
 
 
 def _check_size(seen: Observed, method: str) -> None:

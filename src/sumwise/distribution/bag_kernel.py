@@ -75,7 +75,14 @@ class BagKernel(Estimator):
 
     def distance_blocks(self, a: Any, b: Any) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield some rows of `a` at a time with their scaled distances from `b`: those of all parts take much room."""
-        step = max(1, BLOCK // max(1, len(self.distances(a[:1], b[:1])) * len(b)))
+        parts = len(self.distances(a[:1], b[:1]))
+        check_fits(
+            8 * (2 * len(a) * len(b) + PER_PART * min(BLOCK, parts * len(a) * len(b))),
+            f"Comparing {len(a):,} bags",
+            f"a matrix of {len(a):,} x {len(b):,} similarities",
+            "give fewer bags at a time.",
+        )
+        step = max(1, BLOCK // max(1, parts * len(b)))
         if step >= len(a):
             yield a, self.scaled_distances(a, b)
             return

@@ -12,8 +12,12 @@ from sumwise.distribution.columns import Columns, check_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
+from sumwise.memory import check_fits
 
 __all__ = ["Embedding", "LinearEmbedding"]
+
+FEW = 100  # bags whose vectors need no foreseeing
+COPIES = 3  # of all vectors, held while they are made and used
 
 
 class Embedding(TransformerMixin, Estimator):
@@ -78,6 +82,14 @@ class Embedding(TransformerMixin, Estimator):
         """Return one vector per bag as an array, whatever the output of `transform` is."""
         self._fitted("columns_")
         bags = self.columns_.check(bags)
+        if len(bags) > FEW and self.columns_.dimension:
+            width = self._embed(bags[:1]).shape[1]
+            check_fits(
+                COPIES * 8 * len(bags) * width,
+                type(self).__name__,
+                f"{width:,} features of {len(bags):,} bags",
+                "give an embedding with fewer features, or fewer bags.",
+            )
         numbers = self._embed(bags) if self.columns_.dimension else np.zeros((len(bags), 0))
         return np.hstack([numbers, self.columns_.shares(bags)]) if self.columns_.levels else numbers
 

@@ -20,11 +20,10 @@ from sumwise.ecological.kernels.pooling import cells_of_table, rake_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
-from sumwise.ecological.result import EcologicalEstimator, fresh
+from sumwise.ecological.result import EcologicalEstimator, check_cells, fresh
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
-from sumwise.memory import check_fits
 from sumwise.progress import track
 
 __all__ = ["EcologicalEM"]
@@ -202,13 +201,7 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
-        n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
-        check_fits(
-            8 * n * (PER_CELL * n_rows * n_cols + PER_TOTAL * (n_rows + n_cols)),
-            "EcologicalEM",
-            f"{n:,} units of {n_rows} x {n_cols} cells",
-            "merge units, groups or outcomes, or fit parts of the units one after the other.",
-        )
+        check_cells("EcologicalEM", margins, PER_CELL, PER_TOTAL)
         vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
         expected = self._expected(data)

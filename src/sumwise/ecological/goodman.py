@@ -13,7 +13,7 @@ from sumwise.ecological.calibration import calibrated_sd
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.kernels.raking import rake
-from sumwise.ecological.result import EcologicalEstimator, inside
+from sumwise.ecological.result import EcologicalEstimator, check_cells, inside
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
@@ -74,6 +74,7 @@ class Goodman(EcologicalEstimator):
     def fit(self, margins: Margins, y: Any = None) -> Goodman:
         """Regress the column shares of `margins` on the row shares; `y` is ignored."""
         check_identified(margins)
+        check_cells("Goodman", margins)
         checks.choice(self.weighting, "weighting", ("size", "equal"))
         checks.at_least(self.alpha, "alpha", 0, whole_number=False)
         checks.at_least(self.n_bootstrap, "n_bootstrap", 2)

@@ -17,9 +17,21 @@ from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.margins import Margins
+from sumwise.memory import check_fits
 
 AXES = ("group", "outcome")
 FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
+
+
+def check_cells(doing: str, margins: Margins, per_cell: int = 9, per_total: int = 3) -> None:
+    """Refuse margins of which memory won't hold so many numbers for every cell and every total of all units."""
+    n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
+    check_fits(
+        8 * n * (per_cell * n_rows * n_cols + per_total * (n_rows + n_cols)),
+        doing,
+        f"{n:,} units of {n_rows} x {n_cols} cells",
+        "merge units, groups or outcomes, or fit parts of the units one after the other.",
+    )
 
 
 class EcologicalEstimator(Estimator):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+from sumwise.memory import check_fits
 from sumwise.provenance import Provenance
-from sumwise.sparse_table import table_of_cells
+from sumwise.sparse_table import MOST_FILLED, table_of_cells
 from sumwise.table import Table, title
 
+PER_ROW = 8  # numbers that are held for every row while a table is counted
 LARGEST = 2**40  # cells of one table: it is held sparse
 MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
@@ -65,11 +67,27 @@ def tables_from_frame(
     w = None
     if weight is not None:
         w = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")
+    _check_size(combinations(attributes, order), domain, len(table), 0 if y is None else len(classes or (1,)))
     counted = [_count(subset, codes, domain, y, classes, w) for subset in combinations(attributes, order)]
     names = (0, 1) if y is not None and classes is None else classes
     learned = [*([] if given else attributes), *([label] if classes is not None else [])]
     provenance = Provenance(weighted=w is not None, learned=tuple(learned))
     return cls(counted, domain, label=label, classes=names, provenance=provenance)
+
+
+def _check_size(subsets: Iterable[tuple[str, ...]], domain: Domain, n_rows: int, n_scores: int) -> None:
+    """Refuse tables that memory won't hold: in full, or by their filled cells where these are few."""
+    numbers, largest = 0, (0, ())
+    for subset in subsets:
+        size = domain.size(subset)
+        numbers += n_rows * (6 + 2 * n_scores) if MOST_FILLED * size > n_rows else size * (2 + 4 * n_scores)
+        largest = max(largest, (size, subset))
+    check_fits(
+        8 * (numbers + PER_ROW * n_rows),
+        "Counting a frame",
+        f"the table over {title(largest[1])}: {largest[0]:,} cells, {n_rows:,} rows",
+        "merge rare levels with an Encoding, or lower the order.",
+    )
 
 
 def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:

@@ -14,6 +14,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features, name_columns
+from sumwise.memory import check_fits
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     from sumwise.proportions.individuals import IndividualClassifier
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal distribution
+PER_ROW, COPIES = 16, 4  # numbers that a fit holds for every member of a bag, and for every column of it
+FEWER = "give fewer members or columns, or bags part by part to CardinalityClassifier.partial_fit."
+
+
+def check_rows(doing: str, bags: Bags, width: int, n_bytes: float | None = None, hint: str = FEWER) -> None:
+    """Refuse bags whose rows memory won't hold as often as a fit copies them, before they become `width` numbers."""
+    n_rows = len(bags.values)
+    usual = 8 * n_rows * (PER_ROW + COPIES * width)
+    driver = f"{n_rows:,} members of bags with {width:,} columns"
+    check_fits(usual if n_bytes is None else n_bytes, doing, driver, hint)
 
 
 class BagClassifier(Estimator):
@@ -77,7 +88,11 @@ class BagClassifier(Estimator):
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
         self.fitted_columns_ = counts.ndim == 2
+        self._check_size(bags, len(self.features_.names))
         return self.design(bags), counts
+
+    def _check_size(self, bags: Bags, width: int) -> None:
+        check_rows(type(self).__name__, bags, width)
 
     def design(self, given: Any) -> Bags:
         """Rows as the numbers that the model sees: one column per number, per level, and per feature with gaps.

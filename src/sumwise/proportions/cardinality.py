@@ -17,8 +17,7 @@ from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.memory import check_fits
-from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.base import BagClassifier, check_rows
 from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.identify import warn_of_few_bags
@@ -196,7 +195,6 @@ class CardinalityClassifier(BagClassifier):
         vars(self).pop("partial_information_", None)
         weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
         bags, counts = self._training(bags, counts)
-        self._check_size(bags)
         observed = observe(bags, counts, self.noise, self.totals)
         _refuse_absent(observed, bags)
         if self.random_intercept and not observed.exact:
@@ -226,15 +224,11 @@ class CardinalityClassifier(BagClassifier):
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
-    def _check_size(self, bags: Bags) -> None:
-        """Refuse bags whose rows memory won't hold as often as the fit copies them."""
+    def _check_size(self, bags: Bags, width: int) -> None:
         copies = 2 * isinstance(self.penalty, str) + 2 * (self.engine == "spark")  # rows of folds; parts that are sent
-        check_fits(
-            8 * len(bags.values) * (PER_ROW + copies * bags.values.shape[1]) + PER_BAG * len(bags),
-            type(self).__name__,
-            f"{len(bags.values):,} members of bags with {bags.values.shape[1]} columns",
-            "give a number as penalty, or the bags part by part to partial_fit.",
-        )
+        n_bytes = 8 * len(bags.values) * (PER_ROW + copies * width) + PER_BAG * len(bags)
+        hint = "give a number as penalty, or the bags part by part to partial_fit."
+        check_rows(type(self).__name__, bags, width, n_bytes, hint)
 
     def partial_fit(self, bags: Bags, counts: Any) -> CardinalityClassifier:
         """Take in further bags, once: for bags that come one part after the other, or don't fit into memory.

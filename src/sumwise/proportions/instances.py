@@ -11,6 +11,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features
+from sumwise.memory import dense
 
 
 class OnInstances(Estimator):
@@ -71,7 +72,7 @@ class OnInstances(Estimator):
         rows = self.features_.rows(bags)
         out = self._with_rows(self.transformer_.transform, rows)
         names = self._names(rows, out.shape[1])
-        out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
+        out = np.asarray(dense(out))
         return rows.with_values(out, names) if isinstance(bags, Bags) else out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
