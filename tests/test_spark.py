@@ -27,7 +27,7 @@ def test_spark_without_java_says_so(monkeypatch, tmp_path):
     ("given", "words"),
     [
         ("An error\nModuleNotFoundError: No module named 'numba'\n at", "can't sample: ModuleNotFoundError.*install"),
-        ("An error occurred\n: java.io.IOException: disk full\nat x", "didn't sample: : java.io.IOException"),
+        ("An error occurred\n: java.io.IOException: disk full\nat x", "didn't sample: java.io.IOException"),
         (
             "An error occurred\n: SparkException: Job aborted: 15 tasks exceed spark.driver.maxResultSize (1024.0 KiB)",
             "^Spark's workers didn't sample: SparkException: .*maxResultSize.* Hint: raise that setting.$",

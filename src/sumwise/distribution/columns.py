@@ -13,6 +13,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import MISSING, recode, report_unseen
+from sumwise.memory import at_caller
 
 __all__ = ["Columns", "check_bags"]
 
@@ -110,7 +111,7 @@ class Columns:
             warnings.warn(
                 f"{int(constant.sum())} of {bags.n_features} columns are constant ({named}) and are left out.",
                 ModelWarning,
-                stacklevel=4,
+                stacklevel=at_caller(4),
             )
         kept = ~constant
         scale = scale[kept] if standardize else np.ones(int(kept.sum()))
@@ -149,7 +150,7 @@ class Columns:
             warnings.warn(
                 f"Column {new[0]!r} has missing values, which training had not: its mean takes their place.",
                 ModelWarning,
-                stacklevel=5,
+                stacklevel=at_caller(5),
             )
         known = np.zeros(len(self.given))
         known[self.numeric[self.numeric < len(known)]] = self.centre[self.numeric < len(known)]

@@ -15,6 +15,7 @@ from sumwise.distribution.columns import check_bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
+from sumwise.memory import at_caller
 
 
 def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
@@ -89,7 +90,7 @@ def warn_remote(remoteness: np.ndarray) -> None:
             f"each other (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
             "behave like whole bags.",
             ModelWarning,
-            stacklevel=4,
+            stacklevel=at_caller(4),
         )
 
 

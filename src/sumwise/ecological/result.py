@@ -17,7 +17,7 @@ from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.margins import Margins
-from sumwise.memory import check_fits
+from sumwise.memory import at_caller, check_fits
 
 AXES = ("group", "outcome")
 FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
@@ -234,7 +234,7 @@ class EcologicalEstimator(Estimator):
                 f"{type(self).__name__} takes the counts by group as exact: its intervals don't include row_sd. "
                 "Hint: EcologicalEM() includes it.",
                 ModelWarning,
-                stacklevel=4,
+                stacklevel=at_caller(4),
             )
         self.row_names_, self.col_names_ = margins.row_names, margins.col_names
         self.denominator_ = margins.denominator
