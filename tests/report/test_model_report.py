@@ -27,6 +27,7 @@ from sumwise.study.fitting import fit_problem, read_result
 # Functions and files of sumwise from a fitted model to its page, without the mathematics of the family (its package,
 # kernels, checks of arguments, columns made numbers).
 MOST_FUNCTIONS, MOST_FILES = 120, 25
+MORE = {"collective": 4}  # functions: the check that totals vary by no more than noise
 
 
 def problem(folder, family, frame, columns, method="auto", data="", options=""):
@@ -126,7 +127,7 @@ def test_python_and_a_problem_file_give_the_same_page(family, tmp_path):
 @pytest.mark.parametrize("family", list(PROBLEMS))
 def test_the_way_from_fit_to_page_is_short(family):
     passed = reported(family)[1]
-    assert len(passed.functions) <= MOST_FUNCTIONS, sorted(passed.functions)
+    assert len(passed.functions) <= MOST_FUNCTIONS + MORE.get(family, 0), sorted(passed.functions)
     assert len(passed.files) <= MOST_FILES, sorted(passed.files)
 
 
