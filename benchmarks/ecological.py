@@ -2,8 +2,8 @@
 
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
-                                                          # two_by_two, turnout, many, robust, pooled, covariates,
-                                                          # power, row_error, berkson, model_only
+                                                          # two_by_two, folded, turnout, many, robust, pooled,
+                                                          # covariates, power, row_error, berkson, model_only
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
@@ -205,6 +205,46 @@ def two_by_two_files(seed):
         scale = 1000 if election.margins.totals.max() <= 1 else 1  # 1930 has shares only: a thousand people a state
         files["old files"].append((name, *both(scale * election.cells)))
     return files
+
+
+def folded_tables(every):
+    """Coverage of contests folded to small tables, whose groups and outcomes are mixtures, cells and choice.
+
+    The largest groups and candidates against the rest; for the choice among voters the largest outcome stands for
+    abstention. The width of intervals of small tables was chosen on the elections `chosen on`.
+    """
+    shapes = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (None, 1)}
+    shapes |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3)}
+    rows = []
+    for i, c in enumerate(datasets.contests()[::every]):
+        first = np.random.default_rng(i).integers(min(3, len(c.total)))
+        by_size = [np.argsort(-c.total.sum(axis=1 - side)) for side in (0, 1)]
+        groups = np.roll(by_size[0], -first)
+        for name, (n_rows, n_cols) in shapes.items():
+            cells, m = c.total, c.margins
+            x, t = m.rows, m.cols
+            if n_rows:
+                x, cells = against_rest(x, groups[:n_rows]), against_rest(cells.T, groups[:n_rows]).T
+            if n_cols:
+                t, cells = against_rest(t, by_size[1][:n_cols]), against_rest(cells, by_size[1][:n_cols])
+            est = EcologicalEM().fit(Margins(x, t))
+            true = cells / cells.sum(axis=1, keepdims=True)
+            row = {"table": name, "chosen on": c.dataset in CHOSEN_ON, "cells": est.estimate().covers(true).mean()}
+            if t.shape[1] > 2:
+                away = int(np.argmax(t.sum(axis=0)))
+                kept = np.delete(cells, away, axis=1)
+                found = turnout(est, abstention=est.col_names_[away])
+                row["turnout"] = found.turnout.covers(1 - true[:, away]).mean()
+                row["choice"] = found.choice.covers(kept / kept.sum(axis=1, keepdims=True)).mean()
+            rows.append(row | {"width": float(np.diff(est.interval(0.95), axis=0).mean())})
+    table = pd.DataFrame(rows).groupby(["table", "chosen on"]).mean().reset_index()
+    return show("folded", table.to_dict("records"))
+
+
+def against_rest(side, chosen):
+    """Some options (..., k) and all others together, (..., k + 1)."""
+    kept = side[..., chosen]
+    return np.concatenate([kept, (side.sum(axis=-1) - kept.sum(axis=-1))[..., None]], axis=-1)
 
 
 def both(cells):
@@ -477,6 +517,7 @@ PARTS = {
     "raw": raw,
     "units": units,
     "two_by_two": two_by_two,
+    "folded": folded_tables,
     "turnout": turnout_ways,
     "many": many,
     "robust": robust,

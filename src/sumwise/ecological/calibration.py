@@ -24,7 +24,9 @@ CHOICE = 0.32  # times the distance between the variants
 SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
-FOLDED = 1.6  # more for 2 x 2 tables, whose groups are mixtures: 120 contests folded to 2 x 2, 94.5 to 99 percent
+# Small tables have groups and outcomes that are mixtures, whose shares move more: times FOLDED (R-1)(C-1)^-FOLD_POWER,
+# at least 1, from contests of those elections folded to 2 x 2 up to 3 x 3 (`benchmarks/ecological.py folded`).
+FOLDED, FOLD_POWER = 1.9, 0.28
 # Where the model is taken to be right: times the jackknife's error, times the distance between the variants, and a
 # constant. Chosen on the even seeds of ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
 MODEL_CHANCE, MODEL_CHOICE, MODEL_LEAST = 1.60, 0.8, 0.004
@@ -59,8 +61,22 @@ def calibrated_sd(shares, chance, choice, group) -> np.ndarray:
         return np.sqrt((MODEL_CHANCE * chance) ** 2 + (MODEL_CHOICE * choice) ** 2 + MODEL_LEAST**2)
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (SHARE**2 + GROUP**2 / (10 * group[:, None]))
-    scale = SCALE * (FOLDED if np.shape(shares) == (2, 2) else 1.0)
-    return scale * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
+    return (
+        SCALE * small_table_factor(*np.shape(shares)) * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
+    )
+
+
+def small_table_factor(n_rows: int, n_cols: int) -> float:
+    """How many times wider intervals of a table with few rows and columns are.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.calibration import small_table_factor
+    >>> [round(small_table_factor(*shape), 2) for shape in ((2, 2), (2, 3), (3, 3), (6, 6))]
+    [1.9, 1.56, 1.29, 1.0]
+    """
+    free = max((n_rows - 1) * (n_cols - 1), 1)
+    return max(FOLDED * free**-FOLD_POWER, 1.0)
 
 
 def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:
@@ -84,6 +100,7 @@ def pooled_sd(shares, moved, chance, group, distance: float | None = None) -> np
     widened = scale if distance is None else scale * float(np.exp(DISTANCE * (distance - USUAL)))
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (share**2 + by_group**2 / (10 * group[:, None]))
+    widened *= small_table_factor(*np.shape(shares))
     return widened * np.sqrt(model + (by_move * moved) ** 2 + (by_chance * chance) ** 2)
 
 

@@ -11,6 +11,7 @@ from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
 from sumwise.ecological.identification import check_identified
+from sumwise.ecological.kernels.batched_raking import compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
@@ -31,6 +32,7 @@ __all__ = ["EcologicalEM"]
 PER_CELL, PER_TOTAL = 5, 3  # numbers held at the peak for a cell and for a total of every unit
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
+MANY_CONTESTS = 10  # from which to compile kernels takes less time than it saves, however small each contest is
 ENOUGH = 1500  # units of such a part
 N_NEAR = 30  # steps on a part of the units before Newton steps
 N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or there are too few units for them
@@ -262,10 +264,11 @@ class EcologicalEM(EcologicalEstimator):
             raise DataError("Intervals of pooled contests are always calibrated.", hint="calibrated=True.")
         if self.correction is True and self.method != "entropic":
             raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
-        fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
-        pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
-        for key, part in pooled.items():
-            EcologicalEM._take(fits[key], contests[key], part, self.n_groups)
+        with compiled_kernels(len(contests) >= MANY_CONTESTS):
+            fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
+            pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
+            for key, part in pooled.items():
+                EcologicalEM._take(fits[key], contests[key], part, self.n_groups)
         self.contests_ = fits
         unconverged = [key for key, est in fits.items() if not est.fit_.converged]
         steps = sum(est.fit_.n_iter for est in fits.values())
