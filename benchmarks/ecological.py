@@ -484,9 +484,11 @@ def row_error(kinds=(("classical", 0.1), ("classical", 0.3)), draws=34):
     for (kind, relative), shape, seed in itertools.product(kinds, ROW_SHAPES, range(draws)):
         exact, stated, true = uncertain_rows(seed, kind, relative, *shape)
         apart = true - true.mean(axis=0)
-        ways = {"exact": (exact, True), "row_sd, not corrected": (stated, False), "row_sd": (stated, True)}
-        for used, (m, corrected) in ways.items():
-            est = EcologicalEM(regression_calibration=corrected).fit(m)
+        ways = {"exact": (exact, {}), "row_sd": (stated, {})}
+        ways["row_sd, not corrected"] = stated, {"regression_calibration": False}
+        ways["row_sd, row_error berkson"] = stated, {"row_error": "berkson"}
+        for used, (m, options) in ways.items():
+            est = EcologicalEM(**options).fit(m)
             low, high = est.interval(0.95)
             found = est.shares_ - est.shares_.mean(axis=0)
             row = {"error": kind, "relative": relative, "groups taken as": used}

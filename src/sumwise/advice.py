@@ -175,7 +175,8 @@ def _margins(margins: Margins, question: str | None) -> Advice:
     ]
     if margins.row_sd is not None:
         why.append(
-            "The group counts are uncertain (row_sd); this method corrects for it and includes it in its intervals."
+            "The group counts are uncertain (row_sd); this method corrects for it and includes it in its intervals. "
+            "For sums of voters' probabilities say row_error='berkson'."
         )
     others = [
         ("sumwise.ecological.Bounds", "what holds without any assumption; show it beside every estimate"),

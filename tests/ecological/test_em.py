@@ -232,6 +232,18 @@ def test_noisy_groups_are_corrected_for_attenuation():
     assert ((est.row_reliability_ > 0.5) & (est.row_reliability_ < 0.9)).all()
 
 
+def test_berkson_errors_are_not_corrected_and_widen_intervals():
+    m = noisy_groups(n=60)
+    taken, exact = EcologicalEM(row_error="berkson", n_groups=4).fit(m), EcologicalEM(n_groups=4)
+    exact.fit(Margins(m.rows, m.cols))
+    np.testing.assert_array_equal(taken.shares_, exact.shares_)
+    assert (taken.standard_errors_ > exact.standard_errors_).all()
+    bias = EcologicalEM(regression_calibration=False, n_groups=4).fit(m)  # its errors hold the attenuation
+    assert (taken.standard_errors_ <= bias.standard_errors_).all()
+    with pytest.raises(DataError, match="row_error is 'other'"):
+        EcologicalEM(row_error="other").fit(m)
+
+
 def test_groups_that_are_mostly_noise_warn():
     m = noisy_groups()
     mostly = Margins(m.rows, m.cols, row_sd=1.9 * m.row_sd)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise.errors import DataError
 
-HEAVY = 40_000  # units x cells from which samplers and simulations are left out of the comparison
+HEAVY = 10_000  # units x cells from which samplers and simulations, a minute or more, are left out of the comparison
 BY_FAMILY = {
     "ecological": ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman"),
     "proportions": ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP"),

@@ -106,6 +106,11 @@ class EcologicalEM(EcologicalEstimator):
         Where margins have ``row_sd``: fit to the expected counts by group given the observed ones, which noise makes
         more different between units than the true ones are. Without it, differences between groups are
         underestimated (attenuation), and intervals include that.
+    row_error : {"classical", "berkson"}, default "classical"
+        Which kind of error ``row_sd`` is. Classical: counts are the truth plus noise, as from a survey or with noise
+        for disclosure avoidance; they are corrected. Berkson: the truth varies around the counts, as around sums of
+        voters' probabilities (`uncertain_margins`) or an area's mean given to all of its units; nothing is attenuated,
+        and intervals alone allow for it.
 
     Attributes
     ----------
@@ -182,6 +187,7 @@ class EcologicalEM(EcologicalEstimator):
         covariates=None,
         regression_calibration=True,
         calibrated=True,
+        row_error="classical",
     ):
         self.method = method
         self.symmetric = symmetric
@@ -196,6 +202,7 @@ class EcologicalEM(EcologicalEstimator):
         self.covariates = covariates
         self.regression_calibration = regression_calibration
         self.calibrated = calibrated
+        self.row_error = row_error
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
         """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""
@@ -224,7 +231,9 @@ class EcologicalEM(EcologicalEstimator):
 
     def _expected(self, data: _Data, weight: np.ndarray | None = None) -> _Data:
         """The data with expected counts by group in place of noisy ones."""
-        if not self.regression_calibration or data.row_sd is None or not data.row_sd.any():
+        if not self.regression_calibration or self.row_error == "berkson":
+            return data
+        if data.row_sd is None or not data.row_sd.any():
             return data
         weight = data.weight if weight is None else weight
         return data._replace(rows=calibrated_rows(data.rows, data.row_sd, weight, data.covariates).rows)
@@ -300,6 +309,7 @@ class EcologicalEM(EcologicalEstimator):
         checks.at_least(self.n_groups, "n_groups", 0)
         if self.n_groups == 1:
             raise DataError("n_groups is 1; a jackknife needs at least 2.", hint="n_groups=0 gives no intervals.")
+        checks.choice(self.row_error, "row_error", ("classical", "berkson"))
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
         if self.covariates is not None and self.method != "entropic":
@@ -434,7 +444,9 @@ class EcologicalEM(EcologicalEstimator):
         """Variance of the shares where the groups' counts are drawn again with their stated error.
 
         With regression calibration half of the correction, squared, is added, since `row_sd` is itself an estimate;
-        without it, the variance holds the squared attenuation: noisy groups look more alike than they are.
+        without it, the variance holds the squared attenuation: noisy groups look more alike than they are. That bias
+        is what a correction removes, so that standard errors with it may be smaller than without. Berkson errors
+        attenuate nothing: the mean change of counts that are drawn again is no error of theirs.
         """
         if data.row_sd is None or not data.row_sd.any():
             return 0.0
@@ -446,6 +458,8 @@ class EcologicalEM(EcologicalEstimator):
             whole = data.rows.sum(axis=1, keepdims=True)
             rows = np.divide(rows * whole, size, out=data.rows.copy(), where=size > 0)
             moved.append(self._refit(data._replace(rows=rows, row_sd=twice)) - base)
+        if self.row_error == "berkson":
+            return np.var(moved, axis=0)
         if not self.regression_calibration:
             return np.mean(np.square(moved), axis=0)
         return np.var(moved, axis=0) + (DOUBT * (base - self._refit(data._replace(row_sd=None)))) ** 2

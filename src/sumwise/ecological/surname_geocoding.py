@@ -103,7 +103,8 @@ def uncertain_margins(probabilities: Any, unit_of_voter: Sequence, cols: pd.Data
     Returns
     -------
     Margins
-        With ``row_sd``: voters' groups are independent given their probabilities.
+        With ``row_sd``: voters' groups are independent given their probabilities. The truth varies around such sums:
+        ``EcologicalEM(row_error="berkson")``.
 
     Examples
     --------

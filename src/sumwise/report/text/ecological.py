@@ -40,6 +40,23 @@ CALIBRATION = (
     "the true cells. The coverage carries over to these data only as far as they resemble "
     "those contests."
 )
+ROW_ERROR = {
+    "classical": (
+        "The counts by group carry a stated error (row_sd), taken as classical: the truth plus noise. Estimates were "
+        "fitted to the expected counts given the observed ones (regression calibration), and intervals include the "
+        "error. If the truth instead varies around the counts, as around sums of voters' probabilities, the "
+        "correction overstates differences between groups; EcologicalEM(row_error='berkson') leaves it out."
+    ),
+    "berkson": (
+        "The counts by group carry a stated error (row_sd), taken as Berkson error: the truth varies around the "
+        "counts. Estimates are not corrected for it, and intervals include it. If the counts instead are the truth "
+        "plus noise, differences between groups are understated; EcologicalEM(row_error='classical') corrects that."
+    ),
+    "uncorrected": (
+        "The counts by group carry a stated error (row_sd). Estimates are not corrected for it, so that differences "
+        "between groups may be understated; intervals include that."
+    ),
+}
 MODEL_ONLY = (
     "These intervals are not calibrated: they allow for chance if the model of {method} is right, and for nothing "
     "else. On files whose true cells are known, the 95% intervals of King and of Goodman missed most of them. "
@@ -390,6 +407,8 @@ def _certainty(context: Context, summary: Summary) -> None:
         _halves(context, summary)
     context.convergence(summary)
     if context.method == "EcologicalEM":
+        if m.row_sd is not None and m.row_sd.any():
+            summary.add("certainty", text(ROW_ERROR[_row_error(est)]))
         if hasattr(est, "slopes_"):
             _slopes(context, summary)
         if est.interval_kind == "calibrated":
@@ -399,6 +418,12 @@ def _certainty(context: Context, summary: Summary) -> None:
     _unit_figures(context, summary)
     _maps(context, summary)
     _sensitivity(context, summary)
+
+
+def _row_error(est: Any) -> str:
+    """How a fit took the error of the counts by group."""
+    corrected = est.row_error == "berkson" or est.regression_calibration
+    return est.row_error if corrected else "uncorrected"
 
 
 def _slopes(context: Context, summary: Summary) -> None:
