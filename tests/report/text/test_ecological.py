@@ -161,3 +161,13 @@ def test_groups_with_almost_nobody_and_units_that_are_alike_are_cautions():
     assert "nearly the same composition (within 0.4 percentage points" in _alike_units(margins)[0]
     mixed = Margins([[60, 40], [30, 70]], [[50, 50], [50, 50]])
     assert _alike_units(mixed) == _small_groups(Bounds().fit(Margins([[60, 40]], [[50, 50]]))) == []
+
+
+def test_reports_say_how_an_error_of_the_groups_was_taken():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(20, 200, (40, 2)).astype(float)
+    cols = rows @ [[0.7, 0.3], [0.2, 0.8]]
+    m = Margins(rows, cols, row_sd=np.full(rows.shape, 5.0))
+    for options, words in (({}, "taken as classical"), ({"row_error": "berkson"}, "taken as Berkson error")):
+        made = report(EcologicalEM(n_groups=2, **options).fit(m), m).summary
+        assert words in str(made["sections"])

@@ -37,8 +37,14 @@ CALIBRATION = (
     "Intervals of EcologicalEM allow for sampling error, for the choice between two variants of the method, and for "
     "model error, whose size was estimated on real elections. Its few tuning constants were chosen on 176 contests of "
     "three elections with known results; on 210 contests of three other elections, 95% intervals covered 97.3% of "
-    "the true cells. The coverage carries over to these data only as far as they resemble "
-    "those contests."
+    "the true cells. Tables of few groups and outcomes have wider intervals, by what the same contests show when "
+    "groups and outcomes are merged. The coverage carries over to these data only as far as they resemble those "
+    "contests."
+)
+COVARIATES = (
+    "These intervals keep the whole allowance for model error, since there are no contests with covariates and known "
+    "cells to calibrate a smaller one: where the covariates explain all dependence on composition, they are far wider "
+    "than need be. EcologicalEM(calibrated=False) leaves the allowance out, on that assumption."
 )
 ROW_ERROR = {
     "classical": (
@@ -407,17 +413,25 @@ def _certainty(context: Context, summary: Summary) -> None:
         _halves(context, summary)
     context.convergence(summary)
     if context.method == "EcologicalEM":
-        if m.row_sd is not None and m.row_sd.any():
-            summary.add("certainty", text(ROW_ERROR[_row_error(est)]))
-        if hasattr(est, "slopes_"):
-            _slopes(context, summary)
-        if est.interval_kind == "calibrated":
-            summary.add("certainty", text(CALIBRATION))
-        if hasattr(est, "pooling_"):
-            summary.add("certainty", text(POOLING[est.pooling_]))
+        _how_intervals_came_about(context, summary)
     _unit_figures(context, summary)
     _maps(context, summary)
     _sensitivity(context, summary)
+
+
+def _how_intervals_came_about(context: Context, summary: Summary) -> None:
+    est, m = context.model, context.data
+    words = []
+    if m.row_sd is not None and m.row_sd.any():
+        words.append(ROW_ERROR[_row_error(est)])
+    if hasattr(est, "slopes_"):
+        _slopes(context, summary)
+    if est.interval_kind == "calibrated":
+        words += [CALIBRATION, *([COVARIATES] if hasattr(est, "slopes_") else [])]
+    if hasattr(est, "pooling_"):
+        words.append(POOLING[est.pooling_])
+    for line in words:
+        summary.add("certainty", text(line))
 
 
 def _row_error(est: Any) -> str:
