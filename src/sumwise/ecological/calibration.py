@@ -75,8 +75,8 @@ def small_table_factor(n_rows: int, n_cols: int) -> float:
     >>> [round(small_table_factor(*shape), 2) for shape in ((2, 2), (2, 3), (3, 3), (6, 6))]
     [1.9, 1.56, 1.29, 1.0]
     """
-    free = max((n_rows - 1) * (n_cols - 1), 1)
-    return max(FOLDED * free**-FOLD_POWER, 1.0)
+    free = (n_rows - 1) * (n_cols - 1)
+    return max(FOLDED * free**-FOLD_POWER, 1.0) if free else 1.0
 
 
 def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:
