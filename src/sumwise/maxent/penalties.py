@@ -189,8 +189,9 @@ def interaction_penalty(stats: SufficientStatistics) -> np.ndarray:
     >>> from sumwise.noise import Gaussian
     >>> half = [[400.0, 100.0], [100.0, 400.0]]
     >>> table = Table(["a", "b"], [[800.0, 200.0], [200.0, 800.0]], half, noise=Gaussian(60.0))
-    >>> interaction_penalty(sufficient_statistics(Tables([table], Domain({"a": 2, "b": 2}), n=2000))).round(3)[[0, -1]]
-    array([1.43 , 0.001])
+    >>> stats = sufficient_statistics(Tables([table], Domain({"a": 2, "b": 2}), n=2000))
+    >>> interaction_penalty(stats).round(3)[[0, -1]].tolist()
+    [1.455, 0.001]
     """
     lay, out = stats.layout, np.full(stats.layout.n_params, FREE)
     margins = _margins(stats)
