@@ -75,12 +75,13 @@ def test_a_path_with_pattern_characters_is_a_path(tmp_path):
     assert read_margins(tmp_path / "a[1].parquet", **SIDES).rows.tolist() == [[1, 2]]
 
 
-def test_latin_1_is_read_and_cp1252_is_asked_for(tmp_path):
+def test_latin_1_and_cp1252_are_read_and_other_bytes_asked_for(tmp_path):
     assert read(tmp_path, WIDE.replace("01", "Zürich").encode("latin-1")).units[0] == "Zürich"
     text = WIDE.replace("02", "O\u2019Brien").encode("cp1252")
+    for encoding in (None, "cp1252"):
+        assert read(tmp_path, text, encoding=encoding).units[1] == "O\u2019Brien"
     with pytest.raises(DataError, match=r"neither UTF-8 nor Latin-1: see row 3\. Hint: give its encoding"):
-        read(tmp_path, text)
-    assert read(tmp_path, text, encoding="cp1252").units[1] == "O\u2019Brien"
+        read(tmp_path, WIDE.replace("02", "Café").encode("mac_roman"))
 
 
 def test_hostile_names_and_values_survive(tmp_path):

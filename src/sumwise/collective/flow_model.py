@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -30,7 +31,7 @@ from sumwise.collective.movement_search import (
 )
 from sumwise.collective.places import Places
 from sumwise.collective.tracks import Tracks
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.fit import Fit
 from sumwise.memory import check_fits
 from sumwise.noise import Noise, Poisson
@@ -42,6 +43,7 @@ __all__ = ["FlowModel"]
 NOISE_WEIGHT = 3.0  # log-probabilities between which moves typically differ: a pull that noise outweighs
 SAMPLE_WEIGHT = 0.1  # of a sample of moves is what movement by distance counts for; not tuned
 PER_PAIR = 200  # bytes that a pair of moves takes, and what is computed from it
+MANY_SD, LEAST_CHANGE = 5.0, 0.05  # between the least and the largest total before a fixed population is doubted
 FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
 
 
@@ -108,6 +110,9 @@ class FlowModel(FlowExchange):
     seasons_ : dict of FlowModel, or None
         With ``fit(season=)``: the model of every season, by its name. Counts and flows of the model itself are then
         means over seasons.
+    total_range_ : dict or None
+        The least and the largest total, each with its time, where they differ by more than noise explains although the
+        population is fixed; there is a warning then.
     detection_, detection_error_ : arrays or None
         What was estimated with ``detection=``, by time or by place, and standard errors.
     log_moves_, log_start_ : list of (L, L) arrays, array, or None
@@ -242,7 +247,33 @@ class FlowModel(FlowExchange):
         learned = self._learn(problems, tracks, returning)
         self._keep(problems, learned)
         self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
+        self.total_range_ = self._range_beyond_noise()
         return self
+
+    def _range_beyond_noise(self) -> dict[str, tuple[Any, float]] | None:
+        """The least and the largest total with their times, and a warning, where a fixed population can't have both."""
+        rate = np.broadcast_to(np.asarray(getattr(self.noise_, "rate", 1.0), dtype=float), self.counts_.shape)
+        counts = np.divide(self.counts_, rate, out=np.full(rate.shape, np.nan), where=rate > 0)
+        whole = np.flatnonzero(np.isfinite(counts).all(axis=1))
+        if self.population != "fixed" or self.detection_ is not None or self.seasons_ is not None or len(whole) < 2:
+            return None
+        totals = counts[whole].sum(axis=1)
+        noise = self.noise_.variance(np.maximum(np.nan_to_num(counts), 0.0)) / np.where(rate > 0, rate, 1.0) ** 2
+        noise = np.broadcast_to(noise, counts.shape)[whole]
+        ends = [int(np.argmin(totals)), int(np.argmax(totals))]
+        apart, sd = float(np.diff(totals[ends])[0]), float(np.sqrt(noise[ends].sum()))
+        if apart < max(MANY_SD * sd, LEAST_CHANGE * totals[ends[1]]):
+            return None
+        least, most = ((self.times_[whole[k]], float(totals[k])) for k in ends)
+        warnings.warn(
+            f"Totals range from {least[1]:,.0f} (time {least[0]}) to {most[1]:,.0f} (time {most[0]}), more than their "
+            f"noise explains, while the population is taken as {self.n_:,.0f} at all times. Hint: set "
+            "population='varying' where individuals are born, die, enter or leave, or detection='time' where the "
+            "share that is counted changes.",
+            ModelWarning,
+            stacklevel=4,
+        )
+        return {"least": least, "most": most}
 
     def _data_key(self, data: Any) -> str:
         """What identifies counts, read as they were by `fit`."""

@@ -24,6 +24,7 @@ from sumwise.report.summary import bullets, note
 from sumwise.storage.atomic import new_file
 
 PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
+SAID_FIRST = (r"(\d+ bags are|One bag is) too few to estimate", "otals range from")  # by the first lines of a page
 TEXTS = ("ecological", "proportions", "distribution", "collective", "maxent")
 DETAILS = tuple(f.name for f in fields(Context) if f.name not in ("model", "data", "not_compared", "frames"))
 
@@ -271,8 +272,7 @@ def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]
 def warned(summary: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """The summary with warnings of the run in its section on certainty, but for those that its first lines say."""
     said = " ".join(str(line) for line in summary.get("lead", ()))
-    few = re.compile(r"(\d+ bags are|One bag is) too few to estimate")
-    warnings = [w for w in warnings if not (few.search(w) and few.search(said))]
+    warnings = [w for w in warnings if not any(re.search(p, w) and re.search(p, said) for p in SAID_FIRST)]
     if not warnings:
         return summary
     sections = [dict(section) for section in summary["sections"]]

@@ -26,7 +26,7 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
             "share": [0.1, 0.2, 0.1, 0.9, 0.5, 1.0],
         }
     )
-    found = _contrasts(frame, "yes", split()[0])
+    found = _contrasts(frame, "yes", split()[0], 0.95)
     assert [f["what"] for f in found] == ["yes where b is y", "yes where a is y"]
     assert "The lowest share is 10.0%, where b is x" in found[0]["because"]
 

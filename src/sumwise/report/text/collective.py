@@ -17,7 +17,6 @@ from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, fi
 MOST_FRAMES = 24  # steps that are drawn
 MOST_ROWS = 2000  # flows that are listed: the largest
 MOST_CELLS = 2e5  # times x places up to which intervals and checks are computed for the page
-MANY_SD, LEAST_CHANGE = 5.0, 0.05  # between the smallest and the largest total, before a fixed population is doubted
 INTERVALS = 12  # flows that get an interval
 ROUTES = 12
 LEAST = 0.05  # individuals of a flow that is listed
@@ -114,27 +113,14 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
         )
     if not model.fit_.converged:
         out.append("Read with caution: the search for the most likely flows stopped early.")
-    return out + _totals_vary(model, context.time_name)
-
-
-def _totals_vary(model: FlowModel, time_name: str) -> list[str]:
-    """A caution where totals differ by more than noise explains, and the population is taken as fixed."""
-    counts = model.counts_
-    whole = np.flatnonzero(np.isfinite(counts).all(axis=1))
-    if model.population != "fixed" or model.detection_ is not None or model.seasons_ is not None or len(whole) < 2:
-        return []
-    totals = counts[whole].sum(axis=1)
-    noise = np.broadcast_to(model.noise_.variance(np.maximum(np.nan_to_num(counts), 0.0)), counts.shape)[whole]
-    low, high = int(np.argmin(totals)), int(np.argmax(totals))
-    apart, sd = totals[high] - totals[low], float(np.sqrt(noise[[low, high]].sum()))
-    if apart < max(MANY_SD * sd, LEAST_CHANGE * totals[high]):
-        return []
-    least, most = (f"{totals[k]:,.0f} ({_called(model.times_[whole[k]], time_name)})" for k in (low, high))
-    return [
-        f"Read with caution: totals range from {least} to {most}, more than their noise explains, while the population "
-        f"is taken as {model.n_:,.0f} at all times. Set population = 'varying' where individuals are born, die, enter "
-        "or leave, or detection = 'time' where the share that is counted changes."
-    ]
+    if (totals := getattr(model, "total_range_", None)) is not None:  # models saved before have none
+        least, most = (f"{n:,.0f} ({_called(t, context.time_name)})" for t, n in totals.values())
+        out.append(
+            f"Read with caution: totals range from {least} to {most}, more than their noise explains, while the "
+            f"population is taken as {model.n_:,.0f} at all times. Set population = 'varying' where individuals are "
+            "born, die, enter or leave, or detection = 'time' where the share that is counted changes."
+        )
+    return out
 
 
 def _moving(flows: pd.DataFrame) -> pd.DataFrame:
