@@ -117,8 +117,8 @@ def _check(seen: list[Observed]) -> None:
             )
         if problem.forest.sizes != shape or problem.paths != seen[0].problem.paths:
             raise DataError(
-                f"Population {b} has {len(problem.forest.sizes)} times and {max(problem.forest.sizes)} states; the first "
-                f"one has {len(shape)} and {max(shape)}.",
+                f"Population {b} has {len(problem.forest.sizes)} times and {max(problem.forest.sizes)} states; the "
+                f"first one has {len(shape)} and {max(shape)}.",
                 hint="fit populations of one shape together.",
             )
 
