@@ -5,7 +5,7 @@ The steps are those of `raking` and `entropic_em`; the two agree to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -17,7 +17,7 @@ _compiled = ContextVar("compiled", default=False)
 
 
 @contextmanager
-def compiled_kernels(wanted: bool = True) -> Iterator[None]:
+def compiled_kernels(wanted: bool = True) -> Generator[None]:
     """Use compiled kernels for problems of any size: many small fits take a fifth of the time by them.
 
     Examples
