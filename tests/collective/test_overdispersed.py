@@ -68,6 +68,7 @@ def test_intervals_are_wider_than_with_poisson_noise():
     assert widths[1] > 1.3 * widths[0]
 
 
+@pytest.mark.filterwarnings("ignore:Totals range from")  # as they do for Poisson noise
 @pytest.mark.check
 def test_flows_of_overdispersed_counts_are_nearer_to_the_truth_than_with_poisson_noise():
     rng, line = np.random.default_rng(0), Places(x=np.arange(5.0), y=np.zeros(5))
