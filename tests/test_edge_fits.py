@@ -118,7 +118,7 @@ CAUSES = {
     "bags of one": "more than one row",
     "no weight": "empty|never occurs",
     "1e15 counts": r"e\+1[456] (people|rows)|sums to",
-    "a week of zeros": "sums to 0",
+    "a week of zeros": "sums to 0|range from 0 ",
     "one week": "one time|1 week",
 }
 """What a refusal or a warning of the model has to say at an edge; that a fit stopped early is no such warning."""
