@@ -117,7 +117,7 @@ CAUSES = {
     "duplicated bags": "same|rank|class|overall shares",
     "bags of one": "more than one row",
     "no weight": "empty|never occurs",
-    "1e15 counts": r"e\+1[456] (people|rows)|sums to",
+    "1e15 counts": r"e\+1[456] (people|rows)|sums to|range from 990(,000){4}",
     "a week of zeros": "sums to 0|range from 0 ",
     "one week": "one time|1 week",
 }

@@ -55,6 +55,10 @@ COMPOSED = {
         [("a", preprocessing.StandardScaler(), [0, 1]), ("b", preprocessing.OneHotEncoder(), slice(3, 4))],
         remainder="passthrough",
     ),
+    "VotingClassifier": lambda: ensemble.VotingClassifier(
+        [("a", linear_model.LogisticRegression()), ("b", ensemble.RandomForestClassifier(3, random_state=0))],
+        voting="soft",
+    ),
     "TransformedTargetRegressor": lambda: TransformedTargetRegressor(linear_model.Ridge()),
 }
 PUBLIC = [n for module, names in CLASSES.items() for n in names.split() if not n.startswith("_")]

@@ -22,7 +22,7 @@ BY_FAMILY = {
 
 
 def family_of(model: Any) -> str:
-    """The family of an estimator, by its module.
+    """The family of an estimator, by its module; of scikit-learn's vote of several, that of the first.
 
     Examples
     --------
@@ -31,7 +31,9 @@ def family_of(model: Any) -> str:
     >>> family_of(Goodman())
     'ecological'
     """
-    return [*type(model).__module__.split("."), ""][1]
+    package, *rest = type(model).__module__.split(".")
+    members = getattr(model, "estimators", None) if package == "sklearn" else None
+    return family_of(members[0][1]) if members else [*rest, ""][0]
 
 
 def other_methods(model: Any, data: Any, random_state: Any = 0) -> tuple[dict[str, Any], list[str]]:

@@ -27,7 +27,7 @@ def check(estimator: Any, where: str) -> None:
 def _check_trees(estimator: Any, where: str) -> None:
     """Trees refer to columns by number, so they must have been grown on as many as the estimator accepts."""
     n_features = getattr(estimator, "n_features_in_", None)
-    widths = {int(tree.n_features_in_) for tree in np.ravel(getattr(estimator, "estimators_", []))}
+    widths = {int(member.n_features_in_) for member in getattr(estimator, "estimators_", [])}
     if hasattr(estimator, "tree_"):
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:

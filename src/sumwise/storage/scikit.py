@@ -21,7 +21,7 @@ CLASSES = {
     "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
     "sklearn.dummy": "DummyClassifier DummyRegressor",
     "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
-    "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor",
+    "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor VotingClassifier",
     "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
     "sklearn.impute": "MissingIndicator SimpleImputer",
     "sklearn.kernel_approximation": "Nystroem RBFSampler",
@@ -46,6 +46,14 @@ def _loss(estimator: Any) -> Any:
     return estimator._get_loss(sample_weight=None)  # noqa: SLF001 - scikit-learn has no public way
 
 
+def _members(vote: Any) -> Any:
+    """The fitted members of a vote by their names."""
+    from sklearn.utils import Bunch
+
+    named = [name for name, member in vote.estimators if member != "drop"]
+    return Bunch(**dict(zip(named, vote.estimators_)))
+
+
 REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
     # made again from the parameters; None: used in training only, and made again by the next fit
     "HistGradientBoostingClassifier": {"_loss": _loss},
@@ -54,6 +62,7 @@ REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
     "MLPRegressor": {"_optimizer": None},
     "PoissonRegressor": {"_base_loss": lambda estimator: estimator._get_loss()},  # noqa: SLF001
     "SGDClassifier": {"_loss_function_": None},
+    "VotingClassifier": {"named_estimators_": _members},
 }
 """Attributes that aren't stored, and how to make them again from the others."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import VotingClassifier
 
-from sumwise import Bags
-from sumwise.distribution import BagLogistic, BagRidge, LinearEmbedding, recommend
+from sumwise import Bags, load, save
+from sumwise.distribution import BagLogistic, BagRidge, LinearEmbedding, MomentEmbedding, recommend
 from sumwise.errors import DataError
 from sumwise.report import report
 
@@ -52,3 +53,16 @@ def test_responses_are_needed():
     data = bags(np.arange(5.0)), np.arange(5.0)
     with pytest.raises(DataError, match="give .bags, y."):
         report(BagRidge(LinearEmbedding()).fit(*data), data[0])
+
+
+def test_classes_with_names_and_a_vote_of_several_are_reported_saved_and_compared(tmp_path):
+    y = np.array(["no", "yes"])[np.arange(24) % 2]
+    data = bags(np.where(y == "yes", 1.5, 0.0)), y
+    one = BagLogistic(LinearEmbedding())
+    vote = VotingClassifier([("a", one), ("b", BagLogistic(MomentEmbedding()))], voting="soft").fit(*data)
+    found = report(vote, data, compare={"one": one})
+    assert found.summary["family"] == "distribution"
+    assert "of the bags to their class" in found.summary["lead"][0]
+    assert "assigned to a wrong class" in str(found.summary["sections"])
+    save(vote, tmp_path / "vote")
+    np.testing.assert_array_equal(load(tmp_path / "vote").predict_proba(data[0]), vote.predict_proba(data[0]))

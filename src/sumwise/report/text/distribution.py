@@ -227,30 +227,37 @@ def _classification(
 
 
 def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
-    y = np.asarray(context.data[1], dtype=float)
+    y = np.asarray(context.data[1])
     rows = []
     for name, other in context.compare.items():
         found = context.step(
             f"predict held-out bags by {name}",
             lambda other=other: diagnostics.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
         )
-        rows.append({"method": name, "mean absolute error": float(np.abs(found - y).mean())})
+        if found.ndim > y.ndim:  # probabilities of the classes, in order
+            wrong = np.unique(y)[found.argmax(axis=1)] != y
+            rows.append({"method": name, "assigned to a wrong class": float(wrong.mean())})
+        else:
+            rows.append({"method": name, "mean absolute error": float(np.abs(found - y).mean())})
     if rows:
         about = "On bags that the fit has not seen; lower is better."
-        summary.add("certainty", table(pd.DataFrame(rows), "Other methods on the same data", about=about))
+        kinds = {"assigned to a wrong class": "share"}
+        summary.add("certainty", table(pd.DataFrame(rows), "Other methods on the same data", kinds, about=about))
 
 
 def _certainty(context: Context, summary: Summary, bags: Any) -> None:
     if context.selection is not None:
         chosen = context.selection
+        likeliest = "The method whose probabilities of the bags' classes are likeliest"
+        rule = likeliest if chosen.log_likelihoods else "The simplest method within one standard error of the best"
         frame = chosen.frame().drop(columns="CPU seconds")
         summary.add(
             "certainty",
             table(
                 frame,
                 "All methods, by cross-validation over bags",
-                about="The simplest method within one standard error of the best was selected. Because it was selected "
-                "and scored on the same bags, its score is slightly optimistic.",
+                about=f"{rule} was selected. Because it was selected and scored on the same bags, its score is "
+                "slightly optimistic.",
             ),
             bullets(list(chosen.reasons), f"Why {chosen.best} was selected") if chosen.reasons else None,
         )
