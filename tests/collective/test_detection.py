@@ -24,6 +24,7 @@ def walk(rng, n=20000, times=30):
     return np.array(out, dtype=float)
 
 
+@pytest.mark.filterwarnings("ignore:Totals range from")  # as they do, where detection is left out
 def test_detection_by_time_is_the_share_of_the_total():
     rng = np.random.default_rng(0)
     true = walk(rng, times=8)
