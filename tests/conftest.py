@@ -43,8 +43,8 @@ SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "
 CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
 SLOW_FILES |= CORE_FILES
 
-# Whole ways from a file to a page, new processes, figures and stories: `make check` runs these beside the pages,
-# and single tests marked `check` in other files: simulations that judge how good an estimate is.
+# Whole ways from a file to a page, new processes, figures, stories, the engine for GPUs: `make check` runs these,
+# the pages, and single tests marked `check` in other files: simulations that judge how good an estimate is.
 CHECKED = {
     "app/test_server.py",
     "cli/test_faults.py",
@@ -52,6 +52,8 @@ CHECKED = {
     "demo/test_story.py",
     "fuzz/test_corpus.py",
     "kernels/test_compiled.py",
+    "maxent/kernels/test_gibbs_device.py",
+    "maxent/test_device_training.py",
     "report/test_model_report.py",
     "test_gallery.py",
     "test_light_import.py",
@@ -71,7 +73,7 @@ TOGETHER = (SPARK, ESTIMATORS, SAMPLERS)
 PAGES = "tests/test_documentation.py"  # every page is run alone
 
 # Half a minute and more: workers begin with these, so that none is left with a long one at the end.
-LONGEST = [*ESTIMATORS, *SAMPLERS, "maxent/test_device_training.py", "maxent/kernels/test_gibbs_device.py"]
+LONGEST = [*ESTIMATORS, *SAMPLERS]
 
 UNDRAWN = {"cli", "study", "corpus"}
 
