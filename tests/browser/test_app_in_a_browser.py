@@ -207,6 +207,7 @@ def test_from_upload_to_report_and_download(page, address, votes):
     page.emulate_media(color_scheme="dark")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert serious(page) == []
+    page.wait_for_timeout(1500)  # for the picture alone: the frame with the report is painted again
     shot(page, "study-390-dark")
 
 
