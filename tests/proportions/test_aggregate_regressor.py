@@ -149,3 +149,9 @@ def test_responses_that_are_all_the_same_are_refused():
     bags = Bags.from_arrays([np.random.default_rng(i).normal(size=(5, 2)) for i in range(8)])
     with pytest.raises(DataError, match="All 8 bags have the same mean response, 3"):
         AggregateRegressor().fit(bags, np.full(8, 15.0))
+
+
+def test_bags_that_share_members_have_no_weights():
+    bags, _, y, _ = incomes(5, 4)
+    with pytest.raises(DataError, match=r"share members can't have a sample_weight.*Hint"):
+        AggregateRegressor().fit(bags, sums(bags, y), members=np.arange(20), sample_weight=np.ones(5))

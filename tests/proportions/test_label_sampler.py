@@ -27,3 +27,9 @@ def test_weighted_rows_are_refused():
         LabelSampler(penalty=1.0).fit(bags, [1, 2])
     with pytest.raises(DataError, match="n_draws"):
         LabelSampler(n_draws=1).fit(bags, [1, 2])
+
+
+def test_bags_that_count_by_parts_are_refused():
+    bags = Bags.from_arrays([[0.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(DataError, match="not a whole number"):
+        LabelSampler(penalty=1.0, n_draws=2).fit(bags, [1, 2], sample_weight=[1.5, 1.0])

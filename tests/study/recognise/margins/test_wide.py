@@ -273,3 +273,10 @@ def test_columns_that_a_rest_may_swallow_are_named(tmp_path):
     line = next(line for line in found.ask if line.startswith("spoilt are not used; if they belong to a side"))
     assert line.endswith("they are part of 'all others' or 'none of these' now.")
     assert not any("are part of" in line for line in guessed(tmp_path, frame.drop(columns="spoilt")).ask)
+
+
+def test_a_group_without_anybody_is_named_and_not_used(tmp_path):
+    frame = votes(20)
+    found = guessed(tmp_path, frame.assign(martians=0)[["precinct", "young", "old", "martians", "yes", "no"]])
+    assert found.columns["groups"] == ["young", "old"]
+    assert "martians" in found.unused
