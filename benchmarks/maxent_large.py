@@ -1,6 +1,7 @@
 """Features of many levels: two that nearly agree, what sparse tables save, and merging from tables alone.
 
-Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, defaults, memory, merging (default: all).
+Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, defaults, memory, merging, filled (default:
+all); `filled:60000:5` is the last with so many rows and five seeds from the fifth on.
 Rows come from `synthetic`, so nothing is downloaded. Prints tables, and writes benchmarks/results/maxent_large.json.
 Scores are NLLH on as many fresh rows as were counted, which choose nothing. CPU seconds are of one thread.
 """
@@ -19,9 +20,11 @@ from sumwise import Domain, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.maxent import MaxEntClassifier, SolverOptions, drop_tied, merge_levels
+from sumwise.sparse_table import SparseTable
 
 RESULTS = Path(__file__).parent / "results" / "maxent_large.json"
 N, LEVELS = 100_000, 1_000
+FILLED_ROWS = (60_000, 120_000, 240_000, 400_000)
 CHAINS = {
     "options": SolverOptions(n_chains=3_000, max_iter=150),
     "random_state": 0,
@@ -147,6 +150,45 @@ def merging() -> list[dict]:
     return out
 
 
+def filled(n_rows: str = "", first: str = "") -> list[dict]:
+    """A pair of 520 levels each by its filled cells, against all of its cells: what listing costs in NLLH."""
+    known = json.loads(RESULTS.read_text()).get("filled", []) if RESULTS.exists() else []
+    lines = {(line["rows"], line["correlation"], line["seed"]): line for line in known}
+    seeds = range(int(first), int(first) + 5) if first else range(10)
+    for case in [(n, c, s) for n in FILLED_ROWS for c in (0.1, 0.5) for s in seeds if n_rows in ("", str(n))]:
+        lines[case] = filled_case(*case)
+        show([lines[case]])
+        keep("filled", list(lines.values()))
+    return list(lines.values())
+
+
+def filled_case(n: int, correlation: float, seed: int) -> dict:
+    """One draw: the same tables held both ways."""
+    made = synthetic.rows(2 * n, [520, 520, 8, 8, 8], rate=0.2, correlation=correlation, random_state=seed)
+    frame, names = made.frame(), list(made.domain.attributes)
+    train, test = frame.iloc[:n], frame.iloc[n:]
+    tables = Tables.from_frame(train, names, label="label", domain=made.domain)
+    share = float(np.mean(tables[names[0], names[1]].counts > 0))
+    line: dict = {"rows": n, "correlation": correlation, "seed": seed, "share filled": share}
+    held = {"full": [Table(t.attributes, t.counts, t.label_sums) for t in tables]}
+    held["listed"] = [by_filled_cells(t) for t in tables]
+    for name, here in held.items():
+        rows = (train[names], train["label"].to_numpy(), test[names], test["label"].to_numpy())
+        task = Task(tables.with_tables(here), *rows)
+        model, cpu = fitted(MaxEntClassifier(**CHAINS), task)
+        line |= {name: score(model, task), f"{name} cpu_s": cpu, f"{name} steps": model.fit_.n_iter}
+    return line
+
+
+def by_filled_cells(table: Table) -> Table:
+    """A large table by its filled cells, however many they are; a small one as it is."""
+    if table.n_cells < 2**18:
+        return table
+    counts, sums = np.asarray(table.counts).ravel(), np.asarray(table.label_sums).ravel()
+    cells = np.flatnonzero(counts)
+    return SparseTable(table.attributes, table.shape, cells, counts[cells], sums[cells])
+
+
 def encoded(frame, names: list, rule: dict, held_out) -> Tables:
     """Tables of the rows that aren't held out, the last feature by a rule of its own."""
     spec = {**dict.fromkeys(names[:-1], "levels"), names[-1]: rule}
@@ -155,7 +197,7 @@ def encoded(frame, names: list, rule: dict, held_out) -> Tables:
     return aggregate(rest, names, label="y", encoding=encoding)
 
 
-PARTS = {"twins": twins_part, "defaults": defaults, "memory": memory, "merging": merging}
+PARTS = {"twins": twins_part, "defaults": defaults, "memory": memory, "merging": merging, "filled": filled}
 
 
 def keep(part: str, lines: list[dict]) -> None:
@@ -166,9 +208,10 @@ def keep(part: str, lines: list[dict]) -> None:
 
 
 def main() -> None:
-    for name in sys.argv[1:] or list(PARTS):
+    for given in sys.argv[1:] or list(PARTS):
+        name, *limits = given.split(":")
         print(f"\n{name}: {PARTS[name].__doc__}")
-        keep(name, PARTS[name]())
+        keep(name, PARTS[name](*limits))
 
 
 if __name__ == "__main__":
