@@ -33,8 +33,25 @@ def test_quantiles_of_ties_leave_no_empty_level():
 def test_deciles_keep_the_many_who_have_nothing_apart():
     x = [0] * 95 + [10, 20, 30, 40, 50]
     rule = rule_of(x, "deciles")
-    assert np.bincount(rule.codes(pd.Series(x))).tolist() == [95, 5]
-    assert rule.edges == (10.0,)
+    assert np.bincount(rule.codes(pd.Series(x))).tolist() == [95, 1, 1, 1, 1, 1]
+    assert rule.edges[0] == 10.0
+
+
+def test_a_value_of_many_leaves_the_other_parts_to_the_rest():
+    x = np.concatenate([np.arange(1, 101), np.full(800, 150), np.arange(201, 301)])
+    counts = np.bincount(rule_of(x, {"kind": "quantiles", "bins": 5}).codes(pd.Series(x)))
+    assert counts.tolist() == [100, 800, 33, 33, 34]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_as_many_parts_as_asked_for_or_as_there_are_values(seed):
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.normal(size=rng.integers(1, 40)))
+    x = np.repeat(values, rng.geometric(rng.uniform(0.01, 1), size=len(values)))
+    bins = int(rng.integers(1, 12))
+    counts = np.bincount(rule_of(x, {"kind": "quantiles", "bins": bins}).codes(pd.Series(x)), minlength=1)
+    assert counts.min() > 0
+    assert min(bins, len(values)) // 2 <= len(counts) <= min(bins, len(values))
 
 
 def test_width_makes_equal_steps():

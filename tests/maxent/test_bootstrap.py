@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from sumwise import DataError, Domain, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions
-from sumwise.maxent.bootstrap import prior_variance, suggested_scale
+from sumwise.maxent.bootstrap import prior_variance, suggested_scale, suggested_scales
 from sumwise.maxent.effects import effects_of
 from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.kernels.contrastive import Moments
@@ -146,6 +146,14 @@ def test_scale_is_found_where_parameters_are_informative_and_two_where_they_are_
     values = rng.standard_normal(4000) * np.sqrt(sampled + scale * answered)
     assert suggested_scale(values, sampled, answered, np.ones(4000)) == pytest.approx(scale, rel=0.1)
     assert suggested_scale(values, sampled, 1e-9 * answered, np.ones(4000)) == pytest.approx(2.0, rel=0.05)
+
+
+def test_levels_and_pairs_have_a_scale_each():
+    rng = np.random.default_rng(0)
+    single = np.arange(4000) < 1500
+    sampled, answered = rng.uniform(0.1, 1.0, 4000), np.where([single, ~single], 1.0, 0.05)
+    values = rng.standard_normal(4000) * np.sqrt(sampled + np.array([0.3, 8.0]) @ answered)
+    np.testing.assert_allclose(suggested_scales(values, sampled, answered, np.ones(4000)), [0.3, 8.0], rtol=0.25)
 
 
 WAYS = {

@@ -336,22 +336,37 @@ class EngineSummary:
             raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
         return f"CAST({self.column.sql} AS DOUBLE)"
 
+    def _above(self, limit: float) -> str:
+        more = "" if limit == -np.inf else f" AND {self._number()} > {self.engine.dialect.literal(float(limit))}"
+        return self._kept() + more
+
     def range(self, above: float = -np.inf) -> tuple[float, float]:
         """Least and largest number of those above a limit; NaN where there is none."""
         x = self._number()
-        limit = "" if above == -np.inf else f" AND {x} > {self.engine.dialect.literal(float(above))}"
         found = self.engine.table(
-            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{self._kept()}{limit}"
+            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{self._above(above)}"
         ).to_pylist()[0]
         return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
 
-    def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """Quantiles, interpolated linearly."""
+    def quantiles(self, q: np.ndarray, above: float = -np.inf) -> np.ndarray:
+        """Quantiles of the numbers above a limit, interpolated linearly."""
         function = "quantile_cont" if self.engine.dialect.name == "duckdb" else "percentile"
         array = f"[{', '.join(map(repr, q.tolist()))}]"
         array = array if self.engine.dialect.name == "duckdb" else f"array({array[1:-1]})"
-        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM {self.engine.dialect.source} AS s{self._kept()}"
+        source = f"{self.engine.dialect.source} AS s{self._above(above)}"
+        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM {source}"
         return np.array(self.engine.table(sql).column("q").to_pylist()[0])
+
+    def next_values(self, edges: np.ndarray) -> np.ndarray:
+        """The least number that is no smaller than each edge."""
+        if not len(edges):
+            return np.zeros(0)
+        x, literal = self._number(), self.engine.dialect.literal
+        wanted = ", ".join(
+            f"min(CASE WHEN {x} >= {literal(float(e))} THEN {x} END) AS v{i}" for i, e in enumerate(edges)
+        )
+        found = self.engine.table(f"SELECT {wanted} FROM {self.engine.dialect.source} AS s{self._kept()}")
+        return np.array(list(found.to_pylist()[0].values()), dtype=float)
 
     def value_counts(self, label: bool = False) -> tuple[list, np.ndarray, np.ndarray | None]:
         """Distinct values in order, their counts and label sums."""

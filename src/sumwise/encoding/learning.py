@@ -1,7 +1,7 @@
 """Learn one encoding rule from a summary of its raw column, wherever that was computed (a frame, an engine).
 
-A summary is any object with ``n_missing``, ``range() -> (low, high)``, ``quantiles(q) -> array`` and
-``value_counts(label=False) -> (values, counts, label_sums or None)``.
+A summary is any object with ``n_missing``, ``range(above) -> (low, high)``, ``quantiles(q, above) -> array``,
+``next_values(x) -> array`` and ``value_counts(label=False) -> (values, counts, label_sums or None)``.
 """
 
 from __future__ import annotations
@@ -159,11 +159,36 @@ def _fit_cuts(column: str, asked: dict, summary: Any, missing: str | None) -> Cu
     if asked["kind"] == "width":
         edges = np.linspace(low, high, bins + 1)[1:-1]
     else:
-        edges = np.asarray(summary.quantiles(np.arange(1, bins) / bins), dtype=float)
-        if edges[:1] == low < high:  # a value that most rows share, like a gain of 0, is a level of its own
-            edges = np.maximum(edges, summary.range(above=low)[0])
+        edges = np.array(_quantile_edges(summary, bins))
+        edges = edges[np.unique(summary.next_values(edges), return_index=True)[1]]  # no level without rows between two
     edges = np.unique(edges)
     return Cuts(column, tuple(edges[edges > low].tolist()), missing)  # an edge at the least value makes an empty level
+
+
+def _quantile_edges(summary: Any, bins: int) -> list[float]:
+    """Edges of parts that hold about as many rows each.
+
+    A value that more rows share than a part has, like a gain of 0, is a level of its own, and the rows above it are
+    shared by the parts that are left.
+    """
+    edges: list[float] = []
+    below = -np.inf  # rows up to here have their parts
+    while len(edges) < bins - 1:
+        parts = bins - len(edges)
+        low = summary.range(above=below)[0]
+        found = np.asarray(summary.quantiles(np.arange(1, parts) / parts, above=below), dtype=float)
+        if found[0] <= low:
+            after = summary.range(above=low)[0]
+            if np.isnan(after):
+                break
+            edges.append(float(after))
+            below = low
+            continue
+        repeated = np.flatnonzero(np.diff(found) <= 0)
+        n = len(found) if not len(repeated) else int(repeated[0]) + 1
+        edges += found[:n].tolist()
+        below = np.nextafter(found[n - 1], -np.inf)  # the value that is repeated comes first of what is left
+    return edges
 
 
 def _fit_levels(column: str, asked: dict, summary: Any, missing: str | None) -> Levels:
@@ -260,9 +285,15 @@ class FrameSummary:
         x = x if above == -np.inf else x[x > above]
         return (float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan)
 
-    def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """Quantiles, interpolated linearly."""
-        return np.quantile(self._numbers(), q)
+    def quantiles(self, q: np.ndarray, above: float = -np.inf) -> np.ndarray:
+        """Quantiles of the numbers above a limit, interpolated linearly."""
+        x = self._numbers()
+        return np.quantile(x[x > above], q)
+
+    def next_values(self, edges: np.ndarray) -> np.ndarray:
+        """The least number that is no smaller than each edge."""
+        x = np.sort(self._numbers())
+        return x[np.searchsorted(x, edges)]
 
     def value_counts(self, label: bool = False) -> tuple[list, np.ndarray, np.ndarray | None]:
         """Distinct values (categories in their order, else sorted), their counts and label sums."""

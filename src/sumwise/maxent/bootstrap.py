@@ -3,9 +3,10 @@
 A penalised fit errs by H_P^-1 (s - P theta): s is the sampling of individuals and the noise of tables, P theta what the
 penalty P (twice `penalty_theta`, twice `penalty_mu`) takes from the true parameters, H_P the curvature with P.
 Intervals need the variance of both. The true parameters are taken for draws from a normal distribution around zero with
-variances c T. T is what the default penalties imply, 1 / P of those; c is estimated from the fit: fitted parameters are
-theta + H_P^-1 (s - P theta), whose variances are a + c b, with a and b known from answers: a of those to other samples,
-b of those to penalties that pull to drawn parameters in place of zero.
+variances c T. T is what the default penalties imply, 1 / P of those; c, one for levels and one for larger tables, is
+estimated from the fit: fitted parameters are theta + H_P^-1 (s - P theta), whose variances are a + c_1 b_1 + c_2 b_2,
+with a and b known from answers: a of those to other samples, b of those to penalties that pull to parameters drawn for
+levels, or for larger tables, in place of zero.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ FEWEST_ROWS = 10  # draws in a cell from which they say how its parameter answer
 ENTRIES = 2e7  # parameters times changes that are answered at once
 USUAL_MU = 0.5  # variance that the default penalty of mu, 1, implies
 LOG_SCALES = np.linspace(-7.0, 7.0, 281)  # of log c
+ROUNDS = 4  # of finding the scale of levels given that of larger tables, and that given the former
 
 
 def bootstrap(
@@ -45,26 +47,29 @@ def bootstrap(
     n: int,
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
-    """Answers of the parameters to n other samples and noise, and to n penalties that pull to drawn parameters.
+    """Answers of the parameters to n other samples and noise, and to n penalties that pull to drawn parameters, of
+    levels and of larger tables apart.
 
     An answer is a Newton step from the fitted parameters (see `linear_response`): it costs little, and has no Monte
     Carlo error of its own. Returns parameters with both errors (``mu``, ``theta``, ``offsets``), the prior variances of
-    effects (``prior``) and of coefficients, the shares of levels, and the scale c.
+    effects (``prior``) and of coefficients, the shares of levels, and the scales c.
     """
     codes, labels = model.draw(int(np.clip(stats.n, 1000, MOST)), rng)
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     variances = _prior(stats, settings, penalty_theta, plain)
-    centres = [_drawn(stats, variances, plain, rng) for _ in range(n)]
+    groups = by_order(stats.layout, variances)
+    centres = [_drawn(stats, part, plain, rng) for part in groups for _ in range(n)]
     others = [jittered(stats, codes, labels, rng) for _ in range(n)]
     per_count = settings.options.rescale and settings.solver_for(settings.engine_for(stats)) == "steps"
     rows, weights = standing_rows(model, codes)
     penalties = penalties_for(stats, settings, penalty_theta)
     response = LinearResponse(model, stats, rows, stats.n * weights, penalties, per_count)
     sampled = _in_parts(lambda at: _to_others(response, stats, others[at]), n, stats)
-    pulled = _in_parts(lambda at: _to_centres(response, centres[at]), n, stats)
+    pulled = _in_parts(lambda at: _to_centres(response, centres[at]), len(centres), stats)
     fewest = 0 if len(weights) != len(codes[:ROWS]) or np.ptp(weights) > 0 else FEWEST_ROWS
     counted = np.bincount(response.cells.ravel(), minlength=stats.layout.n_params) >= fewest
-    kept = _replicates(model, stats, variances.sums, np.stack([c.sums for c in centres]), (sampled, pulled), counted)
+    drawn = np.stack([c.sums for c in centres])
+    kept = _replicates(model, stats, [g.sums for g in groups], drawn, (sampled, pulled), counted)
     return kept | {"coefficients": least_split(stats.layout, kept["prior"], plain.sums, True)}
 
 
@@ -103,32 +108,58 @@ def _prior(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, 
     return prior_variance(plain, given, usual)
 
 
+def by_order(lay: Layout, variances: Moments) -> list[Moments]:
+    """The variances of levels, those of larger tables being zero, and of larger tables; only one where there is one."""
+    single = np.repeat([lay.order(t) == 1 for t in range(len(lay.terms))], np.diff(lay.term_starts))
+    return [Moments(*(np.where(at, v, 0.0) for v in variances)) for at in (single, ~single) if at.any()]
+
+
 def _replicates(
     model: LogLinearModel,
     stats: SufficientStatistics,
-    variances: np.ndarray,
+    variances: list[np.ndarray],
     centres: np.ndarray,
     answers: tuple[Moves, Moves],
     counted: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Parameters with both errors; counted (P,): cells with rows enough to show their answer decide the scale."""
-    lay, fitted = stats.layout, model.parameters
-    to_sample, to_pull = (Moves(*(_around_mean(np.moveaxis(v, -1, 0)) for v in moves)) for moves in answers)
-    answered = to_pull.theta - _around_mean(centres)
-    a, b = (v.var(axis=0, ddof=1).ravel() for v in (to_sample.theta, answered))
+    """Parameters with both errors; counted (P,): cells with rows enough to show their answer decide the scales.
+
+    variances, of each group of `by_order`; centres (G n, C, P) and the second answers: n of the first group, then n of
+    the next.
+    """
+    lay, fitted, n_groups = stats.layout, model.parameters, len(variances)
+    to_sample = Moves(*(_around_mean(np.moveaxis(v, -1, 0)) for v in answers[0]))
+    to_pull = [Moves(*map(_around_mean, part)) for part in _split(answers[1], n_groups)]
+    answered = [p.theta - _around_mean(c) for p, c in zip(to_pull, np.split(centres, n_groups))]
+    a, *b = (v.var(axis=0, ddof=1).ravel() for v in (to_sample.theta, *answered))
     own = np.broadcast_to(counted * lay.own_places() * free_shares(lay), fitted.theta.shape)
-    scale = suggested_scale(fitted.theta.ravel(), a, b, own.ravel())
-    mu, theta, offsets = (x + np.sqrt(scale) * y for x, y in zip(to_sample, to_pull))
+    scales = suggested_scales(fitted.theta.ravel(), a, np.stack(b), own.ravel())
+    mu, theta, offsets = (x + sum(np.sqrt(c) * y for c, y in zip(scales, ys)) for x, *ys in zip(to_sample, *to_pull))
     if len(fitted.theta) == 1:
         offsets = np.column_stack([np.zeros(len(offsets)), offsets])
     return {
         "mu": fitted.mu + mu,
         "theta": fitted.theta + theta,
         "offsets": fitted.offsets + offsets,
-        "prior": scale * variances,
+        "prior": sum(c * v for c, v in zip(scales, variances)),
         "shares": np.concatenate([stats.margin(a) for a in range(len(lay.levels))]),
-        "scale": np.array(scale),
+        "scale": scales,
     }
+
+
+def suggested_scales(fitted: np.ndarray, sampled: np.ndarray, answered: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Scales c (G,) of `suggested_scale`, each given the others; answered (G, m)."""
+    scales = np.ones(len(answered))
+    for _ in range(ROUNDS if len(scales) > 1 else 1):
+        for g in range(len(scales)):
+            rest = sampled + np.delete(scales, g) @ np.delete(answered, g, axis=0)
+            scales[g] = suggested_scale(fitted, rest, answered[g], weights)
+    return scales
+
+
+def _split(moves: Moves, n_groups: int) -> list[tuple]:
+    """Moves with the vectors first, group by group."""
+    return list(zip(*(np.split(np.moveaxis(v, -1, 0), n_groups) for v in moves)))
 
 
 def probability_intervals(

@@ -618,10 +618,11 @@ class MaxEntClassifier(TablesClassifier):
         """Find how parameters answer to n tables as other samples and noise might have given them, and to penalties.
 
         For the latter, n penalties pull to drawn parameters in place of zero, which shows how much penalties shrink;
-        how large the drawn ones are is estimated from the fitted ones (``replicates_["scale"]``, in units of what the
-        default penalties imply). An answer is one Newton step from the fitted parameters, by conjugate gradients.
-        Keeps parameters with both errors in ``replicates_``, for `predict_interval`, `expected`, `effect_intervals` and
-        `coefficient_intervals`. Twenty cost about as much as five fits.
+        how large the drawn ones are, of levels and of larger tables, is estimated from the fitted ones
+        (``replicates_["scale"]``, in units of what the default penalties imply). An answer is one Newton step from the
+        fitted parameters, by conjugate gradients. Keeps parameters with both errors in ``replicates_``, for
+        `predict_interval`, `expected`, `effect_intervals` and `coefficient_intervals`. Twenty cost about as much as
+        five fits.
 
         Parameters
         ----------
