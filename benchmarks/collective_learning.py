@@ -27,6 +27,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,8 @@ def part_gibbs(given):
     """Seconds until sampled means are as near to a long run's as the most likely counts are (Table 2.1)."""
     draws = 300 if given.quick else 1000
     for weights in (w for w in (LARGE, SMALL) if not given.weights or w[0] in given.weights):
-        for side in given.sides or ((3, 4) if given.quick else (3, 4, 5, 6, 7)):
-            season = synthetic.birds(side, 20, 1000, weights=weights, random_state=SEED)
+        for side, seed in product(given.sides or ((3, 4) if given.quick else (3, 4, 5, 6, 7)), given.seeds):
+            season = synthetic.birds(side, 20, 1000, weights=weights, random_state=seed)
             model = TreeModel(season.domain, season.edges, season.log_potentials)
             timed(sample_counts, model, season.tables, draws=4, burn_in=1, random_state=0)  # compiles
             fit, map_seconds = timed(map_counts, model, season.tables)
@@ -64,10 +65,10 @@ def part_gibbs(given):
             noise = flat(reference.sd, season.edges) / np.sqrt(flat(reference.effective_size, season.edges))
             total = mean.sum()
             error = float(np.abs(flat(fit, season.edges) - mean).sum() / total)
-            row = {"weights": weights[0], "L": side * side, "MAP s": map_seconds, "MAP error": error}
+            row = {"weights": weights[0], "L": side * side, "seed": seed, "MAP s": map_seconds, "MAP error": error}
             theirs = PAPER[side * side][1]
             row |= {"error of the reference": float(0.8 * noise.sum() / total), "papers' Gibbs s": theirs}
-            yield row | _until(model, season, mean, error, theirs / 10)
+            yield row | _until(model, season, mean, error, theirs * given.budget)
 
 
 def _until(model, season, mean, error, budget):
@@ -78,7 +79,7 @@ def _until(model, season, mean, error, budget):
         sample, seconds = timed(sample_counts, model, season.tables, **options)
         reached = float(np.abs(flat(sample.mean, season.edges) - mean).sum() / mean.sum())
         if reached <= error or seconds > budget:
-            return {"Gibbs s": seconds, "Gibbs error": reached, "draws": draws, "a tenth": budget}
+            return {"Gibbs s": seconds, "Gibbs error": reached, "draws": draws, "reached": reached <= error}
         draws *= 2
 
 
@@ -89,24 +90,26 @@ def part_learning(given):
         if given.sides and side not in given.sides:
             continue
         here = {"side": side, "weights": weights[0]}
-        for seed in range(SEED, SEED + (10 if given.quick else 30), 10) if not given.steps else ():
+        for seed in given.seeds if not given.steps else ():
             years = years_of(side, weights, seed)
             row = learn(years, weights, 10 * LIMIT, max_iter=60)
             yield {**here, "seed": seed, "E step": "dual", **row}
-        years = years_of(side, weights, SEED)
         drawn = ("nlbp", "nlbp-naive", "gaussian", "generic") if (side, weights) in FIGURE else ("generic",)
         if side > MOST_GENERIC:
             drawn = tuple(step for step in drawn if step != "generic")
-        for step in given.steps or drawn:
-            row = learn(years, weights, LIMIT, e_step=step, max_iter=60, accelerate=False, e_tol=1e-4)
-            yield {**here, "seed": SEED, "E step": step, **row}
+        for step, seed in product(given.steps or drawn, given.seeds):
+            years = years_of(side, weights, seed)
+            row = learn(years, weights, given.limit, e_step=step, max_iter=60, accelerate=False, e_tol=1e-4)
+            yield {**here, "seed": seed, "E step": step, **row}
 
 
 def part_esteps(given):
     """Every E step for 40 iterations (Figures 2.6, 2.7), and how far each is from the best tables."""
     for side in given.sides or ((4,) if given.quick else (4, 9)):
-        for weights in (SMALL, LARGE):
-            years = years_of(side, weights, SEED)
+        for weights, seed in product((SMALL, LARGE), given.seeds):
+            if given.weights and weights[0] not in given.weights:
+                continue
+            years = years_of(side, weights, seed)
             models = [TreeModel(y.domain, y.edges, y.log_potentials) for y in years]
             best = [timed(map_counts, m, y.tables, tol=1e-9)[0].objective for m, y in zip(models, years)]
             for step in given.steps or E_STEPS:
@@ -116,7 +119,8 @@ def part_esteps(given):
                 if step not in ("dual", "gaussian", "gibbs"):
                     options["e_iter"] = 50  # as an impatient user would
                 options |= {"draws": 20, "random_state": 0} if step == "gibbs" else {}
-                row = {"side": side, "weights": weights[0], "E step": step, **learn(years, weights, LIMIT, **options)}
+                row = {"side": side, "weights": weights[0], "seed": seed, "E step": step}
+                row |= learn(years, weights, given.limit, **options)
                 if step not in ("gaussian", "generic", "gibbs"):
                     short = [timed(map_counts, m, y.tables, method=step, max_iter=50)[0] for m, y in zip(models, years)]
                     row["E excess, 50 steps"] = float(np.mean([f.objective - b for f, b in zip(short, best)]))
@@ -214,9 +218,9 @@ def part_smoothing(given):
 
 # Per part: its function, what tells its rows apart, its title.
 PARTS = {
-    "gibbs": (part_gibbs, ("weights", "L"), "sampling until it is as near as MAP (T = 20, M = 1000)"),
+    "gibbs": (part_gibbs, ("weights", "L", "seed"), "sampling until it is as near as MAP (T = 20, M = 1000)"),
     "learning": (part_learning, ("side", "weights", "seed", "E step"), "weights from three years (T = 20, M = 1000)"),
-    "esteps": (part_esteps, ("side", "weights", "E step"), "every E step, three years"),
+    "esteps": (part_esteps, ("side", "weights", "seed", "E step"), "every E step, three years"),
     "rare": (part_rare, ("expected",), "cells with few expected, learned by most likely counts and by means"),
     "plugin": (part_plugin, ("side", "seed", "weights"), "most likely counts or means, weights (5, 10, 10, 10)"),
     "mobility": (part_mobility, ("b", "observations"), "mobility: errors of the marginals"),
@@ -225,6 +229,47 @@ PARTS = {
     "coverage": (part_coverage, ("weights", "M"), "coverage of flows between two halves of the map (5 x 5, T = 8)"),
     "smoothing": (part_smoothing, ("birds",), "smoothed counts, 12 weeks, two of them missing"),
 }
+
+
+def over_seeds(rows, same, names):
+    """Means over seeds of rows that agree in `same`, with standard errors and the number of draws."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[k] for k in same), []).append(row)
+    out = []
+    for key, each in groups.items():
+        row = {**dict(zip(same, key)), "seeds": len(each)}
+        for name in names:
+            values = [r[name] for r in each if r.get(name) is not None]
+            row[name] = float(np.mean(values)) if values else None
+            row[f"{name} error"] = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+        out.append(row)
+    return out
+
+
+SUMMARIES = {
+    "gibbs": (
+        ("weights", "L"),
+        ("MAP s", "MAP error", "Gibbs s", "Gibbs error", "draws", "reached", "error of the reference", "ratio"),
+    ),
+    "learning": (("side", "weights", "E step"), ("relative error", "cpu s", "iterations", "stopped by time")),
+    "esteps": (("side", "weights", "E step"), ("relative error", "cpu s", "iterations", "stopped by time")),
+}
+
+
+def summarise(path):
+    """Write means over seeds beside the rows."""
+    held = json.loads(path.read_text())
+    for row in held.get("gibbs", []):
+        row |= {"ratio": row["Gibbs s"] / row["MAP s"], "reached": row["Gibbs error"] <= row["MAP error"]}
+        theirs = {v[1]: v for v in PAPER.values()}[row["papers' Gibbs s"]]
+        row["papers' ratio"] = theirs[1] / theirs[0]
+    for name, (same, names) in SUMMARIES.items():
+        if name in held:
+            rows = over_seeds(held[name], same, names)
+            theirs = {n: b / a for n, (a, b) in PAPER.items()}
+            held[f"{name} means"] = [r | ({"papers' ratio": theirs[r["L"]]} if "L" in r else {}) for r in rows]
+    path.write_text(json.dumps(held, indent=1, default=float))
 
 
 def draw(name, rows, folder):
@@ -256,6 +301,10 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--sides", nargs="*", type=int, help="sides of the grids of gibbs, learning, esteps")
     parser.add_argument("--weights", nargs="*", type=float, help="of gibbs: 5 (large), 0.5 (small)")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[SEED], help="of gibbs, learning, esteps")
+    parser.add_argument("--budget", type=float, default=0.1, help="of gibbs: stop after this part of the paper's time")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds for a rival of the dual")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files of other machines; measures nothing")
     parser.add_argument("--steps", nargs="*", choices=E_STEPS, help="E steps of esteps, rivals of learning")
     parser.add_argument("--scales", nargs="*", type=float, help="noise scales of mobility")
     parser.add_argument("--observations", nargs="*", choices=["moves", "places"], default=["moves", "places"])
@@ -264,7 +313,7 @@ def main():
     given.folder = RESULTS / "quick" if given.quick else RESULTS
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / "collective_learning.json"
-    for name in given.parts:
+    for name in given.parts if not given.merge else ():
         part, same, title = PARTS[name]
         rows = []
         for row in part(given):
@@ -273,6 +322,11 @@ def main():
             rows = keep(path, name, row, same)
         show(title, rows)
         draw(name, rows, given.folder)
+    for other in given.merge:
+        for name, (_, same, _) in PARTS.items():
+            for row in json.loads(other.read_text()).get(name, []):
+                keep(path, name, row, same)
+    summarise(path)
     print(f"\nwrote {path.relative_to(HERE.parent)}")
 
 

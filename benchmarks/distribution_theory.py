@@ -3,13 +3,15 @@
     python benchmarks/distribution_theory.py                  # all
     python benchmarks/distribution_theory.py sizes --draws 3
 
-fits: the entropy of rotated Gaussians as a function of the angle, predicted after 2^7 and 2^16 bags of 512 rows (Sun
-2019, Figure 4.2): ridge regression on three embeddings. sizes: error of kernel ridge on mean
-embeddings by number of training bags and rows in each, responses noisy, on test bags of 4,096 rows; beside the bag size
-from which theory (Szabo et al. 2016) promises the rate of known distributions, n^a rows with a = b(c + 1) / (bc + 1):
-between n and n^2, and n^1.5 for spectra that fall fast (large b) and smooth responses (c = 2). mixture: the similarity
-of a mixture of N(0, 1) and N(1, 1) to N(m, 1) as m varies, in closed form and from bags of quantiles (Lemus Gonzalez,
-Figure 2.2). Writes benchmarks/results/distribution_theory.json.
+fits: four statistics of distributions, predicted after 2^7 and 2^16 bags of 512 rows (Sun 2019, Figure 4.2):
+ridge regression on three embeddings, and a network (--device cuda). Tenths of the test bags are by the
+parameter of the task (angle, correlation, weight of the rank), and of the random covariance by the response.
+sizes: error of kernel ridge on mean embeddings by number of training bags and rows in each, responses noisy,
+on test bags of 4,096 rows; beside the bag size from which theory (Szabo et al. 2016) promises the rate of
+known distributions, n^a rows with a = b(c + 1) / (bc + 1): between n and n^2, and n^1.5 for spectra that fall
+fast (large b) and smooth responses (c = 2). mixture: the similarity of a mixture of N(0, 1) and N(1, 1) to
+N(m, 1) as m varies, in closed form and from bags of quantiles (Lemus Gonzalez, Figure 2.2).
+Writes benchmarks/results/distribution_theory.json.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ import argparse
 import json
 import subprocess
 import time
+import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from distribution.methods import Vectors, as_bags
+from distribution.methods import Vectors, as_bags, embedding
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -29,50 +33,72 @@ from sumwise import Bags, synthetic
 from sumwise.distribution import (
     BagKernelRidge,
     BagRidge,
-    FourierEmbedding,
+    DeepSets,
     GaussianKernel,
-    MomentEmbedding,
-    QuantileEmbedding,
     mixture_similarity,
 )
 
 RESULTS = Path(__file__).parent / "results" / "distribution_theory.json"
 BLOCK, ROWS, BINS = 1024, 512, 10
+TASKS, METHODS = ("rotation", "correlation", "rank1", "random"), ("DeepSets", "Fisher", "Fourier", "BOW")
 N_BAGS, SIZES, LARGEST = (16, 64, 256), (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), 4096
 NOISE = 0.3
 
 
-def fits(_draws):
-    """Mean true and predicted entropies of 512 test bags by their angle, with few and with many training bags."""
-    base = synthetic.statistics("rotation", 1, random_state=0).base
-    test = synthetic.statistics("rotation", 512, ROWS, random_state=1, base=base)
-    first = synthetic.statistics("rotation", 2**7, ROWS, random_state=2, base=base)
-    kinds = {"moments": MomentEmbedding(), "quantiles of slices": QuantileEmbedding(20, slices=10, random_state=0)}
-    kinds["Fourier features"] = FourierEmbedding(64, random_state=0)
-    learned = {name: kind.fit(first.bags) for name, kind in kinds.items()}
-    vectors, response = {name: [kind.vectors(first.bags)] for name, kind in learned.items()}, [first.response]
-    for k in range(2**7, 2**16, BLOCK):
-        more = synthetic.statistics("rotation", min(BLOCK, 2**16 - k), ROWS, random_state=1000 + k, base=base)
-        response.append(more.response)
-        for name, kind in learned.items():
-            vectors[name].append(kind.vectors(more.bags))
-    y, rows = np.concatenate(response), []
-    place = np.argsort(np.argsort(test.parameter)) * BINS // len(test.parameter)
-    for name, kind in learned.items():
-        whole, other = np.vstack(vectors[name]), as_bags(kind.vectors(test.bags))
-        said = {n: BagRidge(Vectors()).fit(as_bags(whole[:n]), y[:n]).predict(other) for n in (2**7, 2**16)}
-        for k in range(BINS):
-            part = place == k
-            rows.append(
-                {
-                    "method": name, "angle": float(test.parameter[part].mean()),
-                    "true": float(test.response[part].mean()),
-                    "few": float(said[2**7][part].mean()), "many": float(said[2**16][part].mean()),
-                    "few_error": float(np.sqrt(np.mean((said[2**7] - test.response)[part] ** 2))),
-                    "many_error": float(np.sqrt(np.mean((said[2**16] - test.response)[part] ** 2))),
+def fits(given):
+    """Means of true and predicted responses of 512 test bags by tenths, with few and with many training bags."""
+    rows = [r for r in given.before if r.get("task") not in (None, *given.tasks)]
+    for task in given.tasks:
+        base = None if task == "random" else synthetic.statistics(task, 1, random_state=0).base
+        options = {"base": base, "dtype": "float32"}
+        test = synthetic.statistics(task, 512, ROWS, random_state=1, **options)
+        parts = [synthetic.statistics(task, 2**7, ROWS, random_state=2, **options)]
+        for k in range(2**7, given.most, BLOCK):
+            n = min(BLOCK, given.most - k)
+            parts.append(synthetic.statistics(task, n, ROWS, random_state=1000 + k, **options))
+        y = np.concatenate([part.response for part in parts])
+        along = test.response if test.parameter is None else np.asarray(test.parameter)
+        place = np.argsort(np.argsort(along)) * BINS // len(along)
+        for name in given.methods:
+            begin = time.process_time()
+            said = (_said_network if name == "DeepSets" else partial(_said_fixed, name))(parts, y, test, given)
+            spent = {"seconds": time.process_time() - begin, "device": given.device if name == "DeepSets" else "cpu"}
+            few, many = (((said[n] - test.response) ** 2) for n in (2**7, given.most))
+            for k in range(BINS):
+                part = place == k
+                means = (float(each[part].mean()) for each in (along, test.response, said[2**7], said[given.most]))
+                errors = {
+                    "few_error": float(np.sqrt(few[part].mean())),
+                    "many_error": float(np.sqrt(many[part].mean())),
                 }
-            )  # fmt: skip
+                row = {"task": task, "method": name, **dict(zip(("along", "true", "few", "many"), means)), **errors}
+                whole = {"few_mse": float(few.mean()), "many_mse": float(many.mean()), "bags": given.most}
+                rows.append(row | whole | spent)
+            print(
+                {k: v for k, v in rows[-1].items() if k in ("task", "method", "few_mse", "many_mse", "seconds")},
+                flush=True,
+            )
+            given.write(rows)
     return rows
+
+
+def _said_fixed(name, parts, y, test, given):
+    """Predictions of ridge regression on an embedding that was learned on the first 128 bags."""
+    kind = embedding(name).fit(parts[0].bags)
+    other, vectors = as_bags(kind.vectors(test.bags)), np.vstack([kind.vectors(part.bags) for part in parts])
+    sizes = (2**7, given.most)
+    return {n: BagRidge(Vectors()).fit(as_bags(vectors[:n]), y[:n]).predict(other) for n in sizes}
+
+
+def _said_network(parts, y, test, given):
+    """Predictions of the thesis's network."""
+    values = np.vstack([part.bags.values for part in parts])
+    bags, found = Bags(values, np.arange(len(y) + 1) * ROWS), {}
+    for n in (2**7, given.most):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found[n] = DeepSets.preset("statistics", device=given.device).fit(bags[:n], y[:n]).predict(test.bags)
+    return found
 
 
 def made(n, size, rng):
@@ -82,12 +108,12 @@ def made(n, size, rng):
     return Bags(rows.reshape(-1, 1), np.arange(n + 1) * size), np.sin(2 * mean) + spread**2
 
 
-def sizes(draws):
+def sizes(given):
     """Test error by bags and rows, the size with error at most half above that of very large bags, and n^1.5."""
     rows = []
     for n in N_BAGS:
         errors = {size: [] for size in (*SIZES, LARGEST)}
-        for seed in range(draws):
+        for seed in range(given.draws):
             for size, each in errors.items():
                 rng = np.random.default_rng([seed, n, size])
                 (bags, y), (other, truth) = made(n, size, rng), made(200, LARGEST, rng)
@@ -104,7 +130,7 @@ def sizes(draws):
     return rows
 
 
-def mixture(_draws):
+def mixture(_given):
     """Similarity of the mixture to normal distributions: closed form, and a kernel on bags of quantiles."""
     grid, rows = (np.arange(400) + 0.5) / 400, []
     two = ([0.5, 0.5], [0.0, 1.0], [1.0, 1.0])
@@ -131,18 +157,42 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
     parser.add_argument("--draws", type=int, default=10, help="of sizes")
+    parser.add_argument("--tasks", nargs="*", default=TASKS, choices=TASKS, help="of fits")
+    parser.add_argument("--methods", nargs="*", default=METHODS, choices=METHODS, help="of fits")
+    parser.add_argument("--most", type=int, default=2**16, help="bags of fits")
+    parser.add_argument("--device", default="cpu", help="of the network")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files with fits of other machines")
     args = parser.parse_args()
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    if args.merge:
+        merge(kept, args.merge)
+        return
     for name in args.sections or SECTIONS:
         begin = time.process_time()
-        found = SECTIONS[name](args.draws)
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        kept[name] = {
-            "command": f"python benchmarks/distribution_theory.py {name}", "commit": commit.stdout.strip(),
-            "draws": args.draws, "cpu_s": round(time.process_time() - begin, 1), "rows": found,
-        }  # fmt: skip
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        args.before = kept.get(name, {}).get("rows", [])
+
+        def write(found, name=name, begin=begin):
+            kept[name] = {
+                "command": f"python benchmarks/distribution_theory.py {name}", "commit": commit.stdout.strip(),
+                "draws": args.draws, "cpu_s": round(time.process_time() - begin, 1), "rows": found,
+            }  # fmt: skip
+            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+
+        args.write = write
+        write(SECTIONS[name](args))
         print(name, kept[name]["cpu_s"], "CPU-s", flush=True)
+
+
+def merge(kept, paths):
+    """Add the fits of other machines, task by task and method by method."""
+    rows = {(r["task"], r["method"], k): r for k, r in enumerate(kept["fits"]["rows"]) if "task" in r}
+    found = [r for path in paths for r in json.loads(path.read_text())["fits"]["rows"] if "task" in r]
+    new = {(r["task"], r["method"]) for r in found}
+    left = [r for (task, method, _), r in rows.items() if (task, method) not in new]
+    order = sorted([*left, *found], key=lambda r: (TASKS.index(r["task"]), METHODS.index(r["method"]), r["along"]))
+    kept["fits"] |= {"rows": order}
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

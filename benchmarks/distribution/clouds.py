@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ KERNELISED = "Fisher, Gaussian kernel"
 def clouds_cells(options: Any) -> Iterator[Cell]:
     """Accuracy by data, points per cloud and method: generated shapes, and ModelNet10 where it is at hand.
 
-    With ``options.clouds``, a reduced copy of ModelNet10 is read in its place: the first points of every cloud.
+    With ``options.clouds``, a reduced copy of ModelNet10 is read in its place: the first points of every cloud. Ten
+    runs draw a network's and an embedding's numbers anew; those of the shapes also draw other clouds.
     """
     shapes = (2000, 500) if options.full else (320, 160)
     sizes = [("shapes", n) for n in (100, 1000, 5000)] + [("ModelNet10", n) for n in (100, 256, 1000)]
@@ -42,8 +44,10 @@ def clouds_cells(options: Any) -> Iterator[Cell]:
         if data == "ModelNet10" and (points > 256 if reduced else not _there("modelnet10")):
             continue
         bags = shapes[0] if data == "shapes" else len(range(0, 3991, 1 if options.full else 8))
-        for name in ("Fourier", "BOW", "Fisher", KERNELISED, "DeepSets"):
-            key = {"data": data, "points": points, "bags": bags, "method": name}
+        for seed, name in product(
+            range(10 if options.full else 1), ("Fourier", "BOW", "Fisher", KERNELISED, "DeepSets")
+        ):
+            key = {"data": data, "points": points, "bags": bags, "method": name} | ({"seed": seed} if seed else {})
             work = lambda k=key, r=reduced: _classify(k, shapes, options.device, r)  # noqa: E731
             yield Cell("clouds", key, work, name == "DeepSets")
 
@@ -71,14 +75,14 @@ def _there(name: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _shapes(n: int) -> Any:
-    return synthetic.shapes(n, 5000, random_state=0)
+def _shapes(n: int, seed: int) -> Any:
+    return synthetic.shapes(n, 5000, random_state=seed)
 
 
 @lru_cache(maxsize=1)
-def _parts(data: str, points: int, bags: int, shapes: tuple[int, int], reduced: str) -> tuple[tuple, tuple]:
+def _parts(data: str, points: int, bags: int, shapes: tuple[int, int], seed: int, reduced: str) -> tuple[tuple, tuple]:
     if data == "shapes":
-        drawn = _shapes(sum(shapes))
+        drawn = _shapes(sum(shapes), seed)
         kept = _first_rows(drawn.bags, points)
         return (kept[:bags], drawn.labels[:bags]), (kept[bags:], drawn.labels[bags:])
     if reduced:
@@ -100,15 +104,20 @@ def _first_rows(bags: Bags, n: int) -> Bags:
 
 
 def _classify(key: dict, shapes: tuple[int, int], device: str, reduced: str) -> dict:
-    train, test = _parts(key["data"], key["points"], key["bags"], shapes, reduced)
+    seed = key.get("seed", 0)
+    train, test = _parts(
+        key["data"], key["points"], key["bags"], shapes, seed if key["data"] == "shapes" else 0, reduced
+    )
     if key["method"] == "DeepSets":
         rows = 256 if device == "cpu" else 1024
-        net = DeepSets.preset("pointnet", max_rows=rows, batch_bags=32, max_epochs=40, device=device)
+        drawn = {"random_state": seed} if seed else {}
+        net = DeepSets.preset("pointnet", max_rows=rows, batch_bags=32, max_epochs=40, device=device, **drawn)
         return accuracy(net, train, test, device)
     if key["method"] == KERNELISED:
-        vectors = KernelEmbedding(EmbeddingKernel(FisherVector()), random_state=0)
+        fisher = FisherVector(random_state=seed) if seed else FisherVector()
+        vectors = KernelEmbedding(EmbeddingKernel(fisher), random_state=seed)
         return accuracy(BagLogistic(vectors, target="classes", random_state=0), train, test)
-    return accuracy(classifier(key["method"]), train, test)
+    return accuracy(classifier(key["method"], seed), train, test)
 
 
 def _instance_methods() -> dict[str, Any]:

@@ -38,6 +38,7 @@ __all__ = ["ATTRIBUTES", "dimension_cells", "election_cells", "subgroups_cells"]
 ATTRIBUTES = ("sex", "race", "education")
 WIDE = {"n_continuous": 18, "n_categorical": 60}
 NETWORKS = {"DeepSets": "regression", "DeepSets, sigmoid": "share"}
+MARGINAL = "marginal kernel"
 
 
 def election_cells(options: Any) -> Iterator[Cell]:
@@ -45,7 +46,7 @@ def election_cells(options: Any) -> Iterator[Cell]:
     rows, trials = (500, 10) if options.full else (60, 2)
     for regions in (840, 979):
         for trial in range(trials):
-            for name in (*_methods(), *NETWORKS):
+            for name in (*_methods(), MARGINAL, *NETWORKS):
                 key = {"regions": regions, "rows": rows, "trial": trial, "method": name}
                 yield Cell("election", key, lambda k=key: _trial(k, options), name in NETWORKS)
 
@@ -67,7 +68,7 @@ def subgroups_cells(options: Any) -> Iterator[Cell]:
         "truth",
         "means",
         "means, sigmoid",
-        "marginal kernel",
+        MARGINAL,
         "Fourier",
         "Fourier, sigmoid",
         "LLP",
@@ -177,6 +178,10 @@ def _trial(key: dict, options: Any) -> dict:
         y, bags = data.y, data.bags
         model, where = _network(name, key["trial"], options.device), options.device
         facts = {"kept": data.kept, "columns": data.columns, "seconds": 0.0}
+    elif name == MARGINAL:
+        data = _draw(key["regions"], key["rows"], options.folder)
+        y, bags, model = data.y, _coded(data), _marginal()
+        facts = {"kept": 1.0, "columns": data.columns, "seconds": 0.0}
     else:
         vectors, model = _methods()[name]
         facts = _vectors(key["regions"], key["rows"], vectors, key.get("components", 100), options.folder)
@@ -186,7 +191,9 @@ def _trial(key: dict, options: Any) -> dict:
     rest, held = np.sort(order[:cut]), np.sort(order[cut:])
     said, spent = quietly(lambda: model.fit(bags[rest], y[rest]).predict(bags[held]), where)
     wrong = y[held] - said
+    points = [[round(float(a), 4), round(float(b), 4)] for a, b in zip(y[held], said)]
     return {
+        **({"points": points} if key["trial"] == 0 and name in (MARGINAL, "DeepSets") else {}),
         "mse": float(np.mean(wrong**2)),
         "explained": float(1 - wrong.var() / y[held].var()),
         "mean_share": float(np.mean((y[held] - y[rest].mean()) ** 2)),
@@ -195,6 +202,10 @@ def _trial(key: dict, options: Any) -> dict:
         "seconds": float(facts["seconds"]) + spent,
         "device": where,
     }
+
+
+def _marginal() -> BagRidge:
+    return BagRidge(FourierEmbedding(8, (1.0,), marginal=True), random_state=0)
 
 
 def _network(name: str, seed: int, device: str) -> DeepSets:
@@ -220,11 +231,11 @@ def _learned(name: str, data: Drawn, device: str) -> Any:
     """Return a function from rows to the share of D among the people behind them."""
     if name == "LLP":
         return _individuals(data)
-    given = _coded(data) if name == "marginal kernel" else data.bags
+    given = _coded(data) if name == MARGINAL else data.bags
     if name in NETWORKS:
         model: Any = _network(name, 0, device).fit(given, data.y)
-    elif name == "marginal kernel":
-        model = BagRidge(FourierEmbedding(8, (1.0,), marginal=True), random_state=0).fit(given, data.y)
+    elif name == MARGINAL:
+        model = _marginal().fit(given, data.y)
     else:
         vectors, model = _methods()[name]
         model.set_params(embedding=clone(EMBEDDINGS[vectors])).fit(given, data.y)

@@ -40,7 +40,7 @@ def draw(tables: dict[str, list[dict]], folder: Path) -> None:
 
     with plt.rc_context({"axes.spines.top": False, "axes.spines.right": False, "font.size": 9}):
         for name, rows in tables.items():
-            if rows:
+            if rows and name in PICTURES:
                 _save(PICTURES[name](rows, plt), folder / f"distribution-{name}.png", plt)
         _save(_similarity(plt), folder / "distribution-similarity.png", plt)
 

@@ -17,6 +17,7 @@ from sumwise.distribution import (
     EmbeddingKernel,
     FisherVector,
     FourierEmbedding,
+    GaussianKernel,
     LinearEmbedding,
     MarginalKernel,
     MomentEmbedding,
@@ -33,6 +34,7 @@ __all__ = [
     "Vectors",
     "accuracy",
     "as_bags",
+    "as_printed",
     "classifier",
     "embedding",
     "error",
@@ -65,6 +67,7 @@ def ridges(seed: int = 0) -> dict[str, Any]:
 def kernels(seed: int = 0) -> dict[str, Any]:
     """Kernel ridge regression with every kernel between bags."""
     made = {
+        "Gaussian kernel": GaussianKernel(random_state=seed),
         "marginal kernel": MarginalKernel(),
         "pyramid kernel": PyramidMatchKernel(),
         "W1 kernel": WassersteinKernel(1),
@@ -72,6 +75,15 @@ def kernels(seed: int = 0) -> dict[str, Any]:
         "BOW, Laplace kernel": EmbeddingKernel(BagOfWords(), "laplace"),
     }
     return {name: BagKernelRidge(kernel, random_state=seed) for name, kernel in made.items()}
+
+
+def as_printed(seed: int = 0) -> dict[str, Any]:
+    """The Gaussian kernels as Lemus Gonzalez has them: random features of one width, the median distance of rows."""
+    plain = {"n_frequencies": 256, "widths": (1.0,), "standardize": False, "random_state": seed}
+    return {
+        "Gaussian kernel, median width": BagRidge(FourierEmbedding(**plain), random_state=seed),
+        "marginal kernel, median width": BagRidge(FourierEmbedding(**plain, marginal=True), random_state=seed),
+    }
 
 
 class Vectors(Embedding):
@@ -117,6 +129,6 @@ def accuracy(model: Any, train: tuple, test: tuple, device: str = "cpu") -> dict
     return {"accuracy": float(np.mean(said == test[1])), "seconds": spent, "device": device}
 
 
-def classifier(name: str) -> BagLogistic:
+def classifier(name: str, seed: int = 0) -> BagLogistic:
     """Logistic regression on an embedding."""
-    return BagLogistic(embedding(name), target="classes", random_state=0)
+    return BagLogistic(embedding(name, seed), target="classes", random_state=0)

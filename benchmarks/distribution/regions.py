@@ -13,14 +13,14 @@ from sumwise import synthetic
 from sumwise.distribution import BagLogistic, DeepSets, FourierEmbedding, LinearEmbedding
 
 from .cells import Cell
-from .methods import error, kernels, ridges
+from .methods import as_printed, error, kernels, ridges
 
 __all__ = ["gaussian_cells"]
 
 
 def gaussian_cells(options: Any) -> Iterator[Cell]:
     """Four experiments; errors on the shares of category A in the training regions, as in the thesis."""
-    for seed, number in product(range(5 if options.full else 1), (1, 2, 3, 4)):
+    for seed, number in product(range(10 if options.full else 1), (1, 2, 3, 4)):
         for name in (*_methods(), "DeepSets", "DeepSets, sigmoid"):
             key = {"experiment": number, "bags": 1000 if options.full else 300, "seed": seed, "method": name}
             yield Cell("gaussian", key, lambda k=key: _judge(k, options.device), name.startswith("DeepSets"))
@@ -30,6 +30,7 @@ def _methods() -> dict[str, Any]:
     return {
         **ridges(),
         **kernels(),
+        **as_printed(),
         "means, sigmoid": BagLogistic(LinearEmbedding(), target="proportions", random_state=0),
         "Fourier, sigmoid": BagLogistic(FourierEmbedding(), target="proportions", random_state=0),
     }

@@ -12,15 +12,15 @@ from .cells import Store
 __all__ = ["TABLES", "TITLES", "show"]
 
 GAMMA = {
-    "Fourier": 0.7497,
-    "marginal kernel": 0.5268,
+    "Gaussian kernel, median width": 0.7497,
+    "marginal kernel, median width": 0.5268,
     "pyramid kernel": 0.3698,
     "W1 kernel": 0.2448,
     "DeepSets": 0.2433,
 }
 GAUSSIAN = {
-    "Fourier": (0.0037, 0.0012, 0.0053, 0.0006),
-    "marginal kernel": (0.0038, 0.0007, 0.0006, 0.0004),
+    "Gaussian kernel, median width": (0.0037, 0.0012, 0.0053, 0.0006),
+    "marginal kernel, median width": (0.0038, 0.0007, 0.0006, 0.0004),
     "pyramid kernel": (0.0468, 0.0209, 0.0268, 0.0209),
     "W1 kernel": (0.0015, 0.0004, 0.0261, 0.0078),
     "DeepSets": (0.0023, 0.0004, 0.0005, 0.0002),
@@ -28,8 +28,8 @@ GAUSSIAN = {
 """What the theses report."""
 
 KINDS = (
-    "means", "moments", "quantiles", "Fourier", "BOW", "Fisher", "marginal", "pyramid", "W1", "sliced", "W2",
-    "Wasserstein", "size-matched", "LLP", "DeepSets",
+    "means", "moments", "quantiles", "Fourier", "BOW", "Fisher", "Gaussian", "marginal", "pyramid", "W1", "sliced",
+    "W2", "Wasserstein", "size-matched", "LLP", "DeepSets",
 )  # fmt: skip
 """The order of methods in tables."""
 
@@ -42,6 +42,7 @@ TITLES = {
     "clouds": "Point clouds, accuracy (Sun 2019, section 4.3.2)",
     "instances": "Multiple-instance sets, accuracy over folds",
     "election": "Election by region, means over trials (Sun 2019, section 4.3.3)",
+    "points": "Election, true and predicted shares of the test regions of one trial",
     "dimension": "Election, 979 regions, by number of components: test MSE, means over trials",
     "subgroups": "Shares of D by subgroup over all regions (Lemus Gonzalez, section 5.2.2)",
 }
@@ -117,10 +118,15 @@ def variable(store: Store, full: bool) -> list[dict]:
     return sorted(rows, key=lambda r: (r["bags of 5"], _place(r["method"])))
 
 
+def _error(values: list[float]) -> float | None:
+    """Standard error of a mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+
+
 def _over_bayes(each: list[dict], head: dict) -> dict:
     ratios = [r["mse"] / r["bayes"] for r in each]
-    error = float(np.std(ratios, ddof=1) / np.sqrt(len(ratios))) if len(ratios) > 1 else None
-    told = {"mse": _mean(each, "mse"), "over_bayes": float(np.mean(ratios)), "error": error}
+    told = {"mse": _mean(each, "mse"), "over_bayes": float(np.mean(ratios)), "error": _error(ratios)}
+    told["mse error"] = _error([r["mse"] for r in each])
     told["seconds"] = _mean(each, "seconds")
     return {**head, **told, "device": each[0]["device"], "seeds": len(each)}
 
@@ -130,7 +136,9 @@ def gaussian(store: Store, full: bool) -> list[dict]:
     kept = [r for r in store.rows("gaussian") if r["bags"] == (1000 if full else 300)]
     rows = []
     for (method,), each in _grouped(kept, ("method",)).items():
-        found = {str(number): _mean(part, "mse") for (number,), part in _grouped(each, ("experiment",)).items()}
+        found = {}
+        for (number,), part in sorted(_grouped(each, ("experiment",)).items()):
+            found |= {str(number): _mean(part, "mse"), f"{number} error": _error([r["mse"] for r in part])}
         thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
         rows.append({"method": method, **found, **thesis, "draws": len({r["seed"] for r in each})})
     rows.sort(key=lambda r: _place(r["method"]))
@@ -141,14 +149,15 @@ def gaussian(store: Store, full: bool) -> list[dict]:
 
 
 def clouds(store: Store, full: bool) -> list[dict]:
-    """One row per data and method, one column per number of points."""
+    """One row per data and method, one column per number of points: means over runs, with their standard errors."""
     kept = [r for r in store.rows("clouds") if (r["bags"] in (2000, 3991)) == full]
     rows = []
     for (data, method), each in _grouped(kept, ("data", "method")).items():
-        by_size = sorted(each, key=lambda r: r["points"])
-        found = {str(r["points"]): r["accuracy"] for r in by_size}
-        rows.append({"data": data, "method": method, **found, "seconds": by_size[-1]["seconds"]})
-        rows[-1]["device"] = by_size[-1]["device"]
+        row = {"data": data, "method": method}
+        for (points,), runs in sorted(_grouped(each, ("points",)).items()):
+            row |= {str(points): _mean(runs, "accuracy"), f"{points} runs": len(runs)}
+            row[f"{points} error"] = _error([r["accuracy"] for r in runs])
+        rows.append(row | {"seconds": _mean(runs, "seconds"), "device": runs[0]["device"]})
     return sorted(rows, key=lambda r: (r["data"] != "shapes", _place(r["method"])))
 
 
@@ -175,6 +184,14 @@ def election(store: Store, full: bool) -> list[dict]:
     for (regions,), each in _grouped(kept, ("regions",)).items():
         rows.append({"regions": regions, "method": "mean share", "mse": _mean(each, "mean_share"), "explained": 0.0})
     return sorted(rows, key=lambda r: (r["regions"], r["mse"]))
+
+
+def points(store: Store, full: bool) -> list[dict]:
+    """True and predicted shares of the test regions of the first trial (Lemus Gonzalez, Figures 5.3 and 5.4)."""
+    kept = [r for r in store.rows("election") if r["rows"] == (500 if full else 60) and "points" in r]
+    return [
+        {"regions": r["regions"], "method": r["method"], "true": a, "said": b} for r in kept for a, b in r["points"]
+    ]
 
 
 def dimension(store: Store, full: bool) -> list[dict]:
@@ -205,5 +222,5 @@ def subgroups(store: Store, full: bool) -> list[dict]:
 
 TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
     f.__name__: f
-    for f in (statistics, ridge, gamma, variable, gaussian, clouds, instances, election, dimension, subgroups)
+    for f in (statistics, ridge, gamma, variable, gaussian, clouds, instances, election, points, dimension, subgroups)
 }
