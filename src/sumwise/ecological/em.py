@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
 from sumwise.ecological.identification import check_identified
-from sumwise.ecological.kernels.batched_raking import compiled_kernels
+from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
@@ -32,7 +32,6 @@ __all__ = ["EcologicalEM"]
 PER_CELL, PER_TOTAL = 5, 3  # numbers held at the peak for a cell and for a total of every unit
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
-MANY_CONTESTS = 10  # from which to compile kernels takes less time than it saves, however small each contest is
 ENOUGH = 1500  # units of such a part
 N_NEAR = 30  # steps on a part of the units before Newton steps
 N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or there are too few units for them

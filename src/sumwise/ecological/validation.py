@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.ecological.calibration import CHOSEN_ON
+from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.errors import DataError
 
 __all__ = ["Validation", "error_index", "validate"]
@@ -133,7 +134,9 @@ def validate(method: Any, contests: Iterable[Any], level: float = 0.95) -> Valid
     [3, 3]
     """
     level = checks.fraction(level, "level")
-    rows = [_one(method, contest, level) for contest in contests]
+    contests = list(contests)
+    with compiled_kernels(len(contests) >= MANY_CONTESTS):
+        rows = [_one(method, contest, level) for contest in contests]
     if not rows:
         raise DataError("There are no contests.", hint="datasets.contests() gives 386 of them.")
     return Validation(repr(method).replace("\n", " "), level, pd.DataFrame(rows))
