@@ -6,24 +6,28 @@
 A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` with `what`, `shows`, `command`, and
 - `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results;
 - `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
-- `bars`: labels and cells, drawn as a figure;
+- `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
+- `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
 - `differ`: where we differ and why; `missing`: which data or run is not there.
 An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+from book_figures import bars, plot
+
 HERE = Path(__file__).parent
 BOOK = HERE / "book"
 RESULTS = HERE.parent / "benchmarks" / "results"
 HEADER = "<!-- written by docs/write_book.py from {name}.toml and benchmarks/results; do not edit -->\n\n"
+OURS = "#0072B2"
 SHOWN = ("commit", "seed", "seeds", "machine", "cpu_s", "CPU seconds")
 
 
@@ -85,9 +89,7 @@ def rows_of(item: dict) -> list[list]:
     """The rows of an item: written out, or one per record of the results."""
     if "rows" in item:
         return item["rows"]
-    file, _, path = item["each"].partition(" ")
-    records = value_at(file, path)
-    records = list(records.values()) if isinstance(records, dict) else records
+    records = records_of({**item, "only": item.get("rows only", {})})
     columns = item.get("columns") or {key: f"{key} " for key in records[0]}
     keys = {name: spec.rpartition(" ")[::2] for name, spec in columns.items()}
     unknown = [key for key, _ in keys.values() if not any(key in record for record in records)]
@@ -96,37 +98,41 @@ def rows_of(item: dict) -> list[list]:
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
 
 
-def drawn_bars(item: dict) -> list[tuple[str, float, str]]:
-    """Bars of every record, as ``draw = ["method, weights", "seconds .3f"]`` says: what names one, and its value."""
-    names, (key, form) = item["draw"][0].split(", "), item["draw"][1].rpartition(" ")[::2]
+def records_of(item: dict) -> list[dict]:
+    """The records of ``each``, of which ``only`` keeps those with its values."""
     file, _, path = item["each"].partition(" ")
     records = value_at(file, path)
     records = list(records.values()) if isinstance(records, dict) else records
-    chosen = [r for r in records if r.get(key) is not None and r[key] == r[key]]
-    chosen = [r for r in chosen if all(str(r.get(k)) == v for k, v in item.get("only", {}).items())]
-    return [(", ".join(formatted(r[n], "g") for n in names), r[key], formatted(r[key], form)) for r in chosen]
+    return [r for r in records if all(str(r.get(k)) == v for k, v in item.get("only", {}).items())]
+
+
+def drawn_bars(item: dict) -> list[tuple[str, float, str, str]]:
+    """Bars of every record, as ``draw = ["method, weights", "seconds .3f"]`` says: what names one, and its value."""
+    names, (key, form) = item["draw"][0].split(", "), item["draw"][1].rpartition(" ")[::2]
+    chosen = [r for r in records_of(item) if r.get(key) is not None and r[key] == r[key]]
+    return [(", ".join(formatted(r[n], "g") for n in names), r[key], formatted(r[key], form), OURS) for r in chosen]
 
 
 def bar_figure(item: dict) -> str:
-    """A bar chart as SVG."""
-    bars = [(label, number(cell), shown(cell)) for label, cell in item.get("bars", [])]
-    drawn = drawn_bars(item) if "draw" in item else []
-    bars += drawn
-    most = max(abs(value) for _, value, _ in bars) or 1.0
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {26 * len(bars) + 30}" role="img" '
-        'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="white"/>'
-    ]
-    for k, (label, value, text) in enumerate(bars):
-        colour = "#0072B2" if label.startswith("sumwise") or (label, value, text) in drawn else "#9a9a9a"
-        width = 300 * abs(value) / most
-        parts.append(
-            f'<text x="250" y="{26 * k + 22}" text-anchor="end">{html.escape(label)}</text>'
-            f'<rect x="258" y="{26 * k + 8}" width="{width:.1f}" height="18" fill="{colour}"/>'
-            f'<text x="{264 + width:.1f}" y="{26 * k + 22}">{html.escape(text)}</text>'
-        )
-    parts.append(f'<text x="258" y="{26 * len(bars) + 22}">{html.escape(item.get("unit", ""))}</text></svg>\n')
-    return "\n".join(parts)
+    """A bar chart of written and of drawn bars; ours are blue."""
+    given = [(label, number(cell), shown(cell)) for label, cell in item.get("bars", [])]
+    rows = [(*bar, OURS if bar[0].startswith("sumwise") else "#9a9a9a") for bar in given]
+    return bars(rows + (drawn_bars(item) if "draw" in item else []), item.get("unit", ""))
+
+
+def plot_figure(spec: dict, item: dict) -> str:
+    """Lines or points over two axes: ``x`` and ``y`` are keys of the records, or places in their lists ``of``."""
+    series: dict[str, list[tuple[float, float]]] = {}
+    wide = spec.get("wide")
+    for r in records_of({"each": spec.get("each", item.get("each", "")), "only": spec.get("only", {})}):
+        name = ", ".join(formatted(r[n], "g") for n in spec["by"].split(", "))
+        if "of" in spec:
+            series.setdefault(name, []).extend((float(pair[0]), float(pair[1])) for pair in r[spec["of"]])
+        elif wide:
+            series[name] = [(float(at), r[key]) for at, key in zip(spec["at"], wide) if r.get(key) is not None]
+        else:
+            series.setdefault(name, []).append((r.get(spec["x"]), r.get(spec["y"])))
+    return plot(series, spec | {k: spec.get(f"{k} label", spec[k]) for k in "xy"})
 
 
 def provenance(item: dict) -> str:
@@ -155,6 +161,11 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
             body.append(f"![{item['what']}: {item.get('unit', 'values of the table')}]({figure})\n")
         if "source" in item:
             body.append(f"Ours: {provenance(item)}.\n")
+        for n, spec in enumerate(item.get("plot", [])):
+            figure = f"figures/{name}-{k}{'abcdefghij'[n]}.svg"
+            figures[figure] = plot_figure(spec, item)
+            words = f"{item['what']}: {spec.get('title', spec.get('y label', spec['y']))}"
+            body.append(f"![{words}]({figure})\n")
         text += body
     except MissingResult as error:
         text.append(f"*Not run: no committed result (`{error}` of `benchmarks/results`).*\n")
