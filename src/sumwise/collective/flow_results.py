@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +15,12 @@ from sumwise import checks
 from sumwise.collective.counts import Counts
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import forecast, forecast_each, row_shares
-from sumwise.collective.intervals import weighted_intervals
+from sumwise.collective.intervals import count_ends, weighted_intervals
+from sumwise.collective.kernels.flow_filter import Functions
 from sumwise.collective.move_chain import MoveChain, chain_of
 from sumwise.collective.movement import Movement
-from sumwise.collective.movement_search import adapt, candidates, left_out, share_divergence
+from sumwise.collective.movement_posterior import CountsFilter, MovementPosterior
+from sumwise.collective.movement_search import adapt, left_out, share_divergence
 from sumwise.collective.places import Places
 from sumwise.collective.routes import drawn_states, flux, route_frame
 from sumwise.collective.tracks import Tracks
@@ -34,6 +35,8 @@ class FlowResults(Estimator):
 
     movement: Any
     cyclic: bool
+    size: Any
+    weight: Any
     population: str
     adapted_: bool
     scores_: pd.DataFrame | None
@@ -320,35 +323,79 @@ class FlowResults(Estimator):
     def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
         """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.
 
-        By the normal approximation of `count_intervals`. Movement counts as known where ``weight_`` is 1, and else as
-        uncertain as that weight says. Where movement was chosen by left-out times, intervals span those of the movement
-        with the fewest and of the one with the most moves among those that predict about equally well. They leave out
-        movements of another kind, and that adaptive moves were learned from the same counts: sums of many flows are
-        then covered far less often than `level` says (``benchmarks/flow_coverage.py``). Noise with a kink (Laplace,
-        geometric) counts as normal of the same variance.
+        Intervals are those of the posterior of flows in which counts are normal given how individuals move, with the
+        covariances of multinomial moves times an overdispersion. Unless movement was given, it is uncertain: intervals
+        are means over all movements by distance that the counts allow, with a uniform prior over the share that stays
+        and over the log of the scale. A `weight` that was given fixes the overdispersion at its inverse; else the
+        counts decide it. Noise counts as normal of the same variance. Estimates are those of `flows`, which the
+        intervals always include.
         """
         self._fitted("steps_")
-        problem, n = self._problem(), len(self.places_)
-        asked = {}
-        for name, parts in checks.mapping(functions, "functions").items():
-            asked[name] = dict(self._weights(key, w, n, problem) for key, w in parts.items())
-        tables = problem.tables()
-        found = [
-            weighted_intervals(problem.model(m), tables, asked, level=level, weight=problem.weight)
-            for m in (self._best(), *self._other_movements())
-        ]
-        lows, highs = ([np.asarray(getattr(f, end)) for f in found] for end in ("low", "high"))
-        return replace(found[0], low=np.min(lows, axis=0), high=np.max(highs, axis=0))
+        problem = self._problem()
+        self._check_intervals(problem)
+        asked, values, signs = self._read_functions(checks.mapping(functions, "functions"), problem)
+        if problem.moves:
+            return self._beside_moves(functions, problem, level)
+        counts = CountsFilter.of(problem, self.nodes_, self.size is not None)
+        means, variances = counts.moments(self._movement_posterior(counts), asked)
+        means = np.where(np.isnan(signs), means, np.maximum(means, 1e-6))
+        low, high = count_ends(means, np.sqrt(variances), signs, checks.fraction(level, "level"))
+        low, high = np.minimum(low, values), np.maximum(high, values)
+        return Estimate(values, low, high, level, labels=[list(functions)], axes=["function"], name="count")
 
-    def _other_movements(self) -> list[Movement]:
-        """The movement with the most moves among those that predict left-out times about as well as the chosen one."""
-        scores = self.scores_
-        if self.adapted_ or scores is None or "plausible" not in scores:
-            return []
-        staying = np.where(scores["plausible"], scores["staying"], np.inf)
-        least = int(np.argmin(staying))
-        grid = candidates(self._problem()) if isinstance(self.movement, str) else list(self.movement)
-        return [] if bool(scores["chosen"].iloc[least]) else [grid[least]]
+    def _check_intervals(self, problem: FlowProblem) -> None:
+        """Refuse intervals that would not cover what they claim to."""
+        if problem.order == 2:
+            raise DataError("There are no intervals with memory of direction.", hint="fit a model with order=1.")
+        if len(self.weights_) > 1:
+            raise DataError(
+                "There are no intervals for a mixture of types of movement, learned from tracks.",
+                hint="give one Movement, or fit the counts alone.",
+            )
+
+    def _beside_moves(self, functions: Mapping, problem: FlowProblem, level: float) -> Estimate:
+        """Intervals where moves were counted, too: by the curvature of what was minimised, at the learned movement."""
+        asked = {}
+        for name, parts in functions.items():
+            asked[name] = {}
+            for key, given in parts.items():
+                of_flows = isinstance(key, tuple) and len(key) == 2
+                k = self._time(key[0] if of_flows else key)
+                table = (problem.names[k], problem.names[k + 1]) if of_flows else problem.names[k]
+                asked[name][table] = _padded(given, len(self.places_), problem, 1 + of_flows)
+        model = problem.model(self.movements_[0])
+        return weighted_intervals(model, problem.tables(), asked, level=level, weight=problem.weight)
+
+    def _movement_posterior(self, counts: CountsFilter) -> MovementPosterior:
+        """Movements with their probabilities, found once for the same counts."""
+        held = counts.problem.last
+        if "posterior" not in held:
+            given = self.movement
+            choices = [given] if isinstance(given, Movement) else None if isinstance(given, str) else list(given)
+            phi = None if self.weight == "auto" else 1.0 / float(self.weight)
+            held["posterior"] = counts.posterior(self.movements_[0], choices, phi)
+        return held["posterior"]
+
+    def _read_functions(self, functions: Mapping, problem: FlowProblem) -> tuple[Functions, np.ndarray, np.ndarray]:
+        """The functions over states, their values at the estimates, and what one individual counts (NaN if signed)."""
+        if not functions:
+            raise DataError("There are no functions.", hint="give {'flow': {(time, next time): weights}}.")
+        n, asked = len(self.places_), Functions(len(functions))
+        values, square, signed = np.zeros(asked.size), np.zeros(asked.size), np.zeros(asked.size, dtype=bool)
+        for f, parts in enumerate(functions.values()):
+            for key, given in checks.mapping(parts, "functions").items():
+                of_flows = isinstance(key, tuple) and len(key) == 2
+                k = self._time(key[0] if of_flows else key)
+                weights = _padded(given, n, problem, 1 + of_flows)
+                (asked.of_flows if of_flows else asked.of_counts).setdefault(k, []).append((f, weights))
+                at = self._step(self._step_after(k, key[0])) if of_flows else self.nodes_[k]
+                inside = weights[:n, :n] if of_flows else weights[:n]
+                at = at.toarray() if sparse.issparse(at) else np.asarray(at)
+                values[f] += (inside * at).sum()
+                square[f] += (inside**2 * at).sum()
+                signed[f] |= bool((inside < 0).any())
+        jump = np.divide(square, values, out=np.ones(asked.size), where=values > 0)
+        return asked, values, np.where(signed, np.nan, jump)
 
     def _best(self) -> Any:
         """The most common type of movement, or the moves that adapted to the flows."""
@@ -356,20 +403,10 @@ class FlowResults(Estimator):
             return StepMoves(self.log_moves_, self.log_start_)
         return self.movements_[int(np.argmax(self.weights_))]
 
-    def _weights(self, key: Any, weights: Any, n: int, problem: FlowProblem) -> tuple[Any, np.ndarray]:
-        """The table of the model that a function is of, and its weights there."""
-        padded = _padded(weights, n, problem)
-        if not (isinstance(key, tuple) and len(key) == 2):
-            return problem.names[self._time(key)], padded
-        k = self._time(key[0])
-        if problem.order == 2:
-            return problem.move_names[k], padded[problem.state_moves]
-        return (problem.names[k], problem.names[k + 1]), padded
 
-
-def _padded(weights: Any, n: int, problem: FlowProblem) -> np.ndarray:
+def _padded(weights: Any, n: int, problem: FlowProblem, ndim: int) -> np.ndarray:
     """Weights over the places, with zeros for what is outside."""
     given = np.asarray(weights.toarray() if sparse.issparse(weights) else weights, dtype=float)
-    if given.shape not in ((n,), (n, n)):
+    if given.shape != (n,) * ndim:
         raise DataError(f"Weights have shape {given.shape}; there are {n} places.")
     return np.pad(given, (0, problem.n_states - n))

@@ -128,7 +128,7 @@ def weighted_intervals(
     jump = np.where(
         (weights >= 0).all(axis=1), np.divide(square, values, where=values > 0, out=np.ones_like(values)), np.nan
     )
-    low, high = _ends(values, np.sqrt(variance), jump, level)
+    low, high = count_ends(values, np.sqrt(variance), jump, level)
     return Estimate(values, low, high, level, labels=[list(asked)], axes=["function"], name="count")
 
 
@@ -168,7 +168,7 @@ def _flat(seen, parts):
     return out
 
 
-def _ends(values, sd, jump, level):
+def count_ends(values, sd, jump, level):
     """Ends of the intervals: of whole numbers of individuals where no weight is negative, else of a normal variable.
 
     `jump` is how much of the function one individual is on average, weighted by its own share; NaN with negative ones.

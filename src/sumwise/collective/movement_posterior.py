@@ -1,0 +1,193 @@
+"""Which movements the counts allow, each with its posterior probability, and what they imply for sums of flows.
+
+Counts of a population are nearly normal given how individuals move, so that a Kalman filter has their marginal
+likelihood. The prior is uniform over the share that stays and over the log of the scale of distance, and 1 / phi over
+the overdispersion of moves: how much more flows vary than those of individuals that move independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+
+from sumwise.collective.flow_problem import RESERVE, FlowProblem
+from sumwise.collective.kernels.flow_filter import Filter, Functions
+from sumwise.collective.movement import Movement
+from sumwise.errors import DataError
+from sumwise.progress import track
+
+MOST_WORK = 2e10  # times x places^3: some minutes for one movement
+PHIS = tuple(2.0**k for k in range(11))  # of overdispersion
+STAYS, SCALES = (-3.0, 12.0), (0.25, 4.0)  # between which movements are looked for; scales in units of neighbours
+STEP, DEPTH = 0.8, 4.0  # between movements, in standard deviations; and how far their log-posterior may fall
+LEAST = 1e-3  # posterior probability of a movement, relative to the largest, below which it is left out
+
+
+@dataclass(frozen=True)
+class MovementPosterior:
+    """Movements and overdispersions with their probabilities."""
+
+    movements: list[tuple[Movement, float]]
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class CountsFilter:
+    """The filter of a flow problem."""
+
+    problem: FlowProblem
+    filter: Filter
+
+    @classmethod
+    def of(cls, problem: FlowProblem, nodes: np.ndarray, size_known: bool) -> CountsFilter:
+        """From the problem and its estimated counts (T, L), at which variances are taken."""
+        t, n = problem.counts.shape
+        if (t + problem.cyclic) * float(n) ** 3 > MOST_WORK:
+            raise DataError(
+                f"Intervals take covariances of all places, and there are {n:,} at {t} times.",
+                hint="group the places of a region, and fit their counts.",
+            )
+        rate = np.broadcast_to(np.asarray(getattr(problem.noise, "rate", 1.0), dtype=float), (t, n))
+        safe = np.where(rate > 0, rate, 1.0)
+        seen = np.where(rate > 0, problem.counts / safe, np.nan)
+        around = np.maximum(nodes, 0.5)
+        noise = np.broadcast_to(problem.noise.variance(np.maximum(around, 1.0)), (t, n)) / safe**2
+        noise = np.maximum(noise, 0.01)  # exact counts: a tenth of an individual
+        typical = max(float(np.nanmax(np.abs(seen))), problem.n / n)
+        mean, covariance = np.full(n, problem.n / n), typical**2 * np.eye(n)
+        if size_known:
+            covariance -= typical**2 / n
+        if problem.mask is not None:
+            shut = ~np.asarray(problem.mask[0], dtype=bool)
+            mean[shut], covariance[shut], covariance[:, shut] = 0.0, 0.0, 0.0
+        if problem.cyclic:  # the first time is visited twice, and was observed once
+            seen, noise, around = (np.vstack([v, v[:1]]) for v in (seen, noise, around))
+            noise[[0, -1]] *= 2.0
+        if problem.turnover is not None:
+            out = np.maximum(problem.n * (1.0 + RESERVE) - around.sum(axis=1), problem.n * RESERVE / 2)[:, None]
+            seen, noise, around = (np.hstack([v, w]) for v, w in ((seen, out * np.nan), (noise, out), (around, out)))
+            mean, covariance = np.append(mean, out[0]), np.pad(covariance, (0, 1))
+            covariance[-1, -1] = (problem.n * RESERVE) ** 2
+        return cls(problem, Filter(seen, noise, around, mean, covariance))
+
+    def moves(self, movement: Movement) -> list[np.ndarray]:
+        """Probabilities of every step between states."""
+        made: dict[int, np.ndarray] = {}
+        out = []
+        problem = self.problem
+        for k, logs in enumerate(problem.steps(movement)):
+            key = id(logs)
+            if key not in made:
+                made[key] = _probabilities(logs)
+            shut = None if problem.mask is None else problem.mask[(k + 1) % len(problem.mask)]
+            out.append(made[key] if shut is None else _shut(made[key], shut))
+        return out
+
+    def posterior(self, start: Movement, choices: list[Movement] | None, phi: float | None) -> MovementPosterior:
+        """Movements by their probabilities: all near the most likely one, or those among `choices`."""
+        phis = PHIS if phi is None else (phi,)
+
+        def value(movement: Movement, phi: float) -> float:
+            return self.filter.run(self.moves(movement), phi, Functions())[0] - np.log(phi)
+
+        if choices is None:
+            found = self._explore(start, value, phis)
+        else:
+            found = [(m, phi, value(m, phi)) for m in track(choices, "Movements") for phi in phis]
+        logs = np.array([v for *_, v in found])
+        kept = np.flatnonzero(logs > logs.max() + np.log(LEAST))
+        weights = np.exp(logs[kept] - logs.max())
+        return MovementPosterior([found[k][:2] for k in kept], weights / weights.sum())
+
+    def moments(self, posterior: MovementPosterior, functions: Functions) -> tuple[np.ndarray, np.ndarray]:
+        """Means and variances of functions over all movements."""
+        each = [
+            self.filter.run(self.moves(m), phi, functions)[1:] for m, phi in track(posterior.movements, "Intervals")
+        ]
+        means, variances = (np.stack(v) for v in zip(*each))
+        mean = posterior.weights @ means
+        return mean, posterior.weights @ (variances + (means - mean) ** 2)
+
+    def _explore(self, start: Movement, value: Callable, phis: tuple) -> list[tuple[Movement, float, float]]:
+        unit = self.problem.places.unit
+
+        def made(z: np.ndarray) -> Movement:
+            return replace(start, stay=float(z[0]), scale=unit * float(np.exp(z[1])))
+
+        def log_posterior(z: np.ndarray, phi: float) -> float:
+            low, high = np.array([(STAYS[0], np.log(SCALES[0])), (STAYS[1], np.log(SCALES[1]))])
+            beyond = float((np.maximum(low - z, 0.0) + np.maximum(z - high, 0.0)).sum())
+            if beyond > 0:
+                return -1e6 * (1.0 + beyond)
+            stay = float(np.mean(np.exp(made(z).log_moves(self.problem.places, self.problem.far).diagonal())))
+            prior = np.log(max(stay, 1e-12)) + np.log(max(1.0 - stay, 1e-12))
+            return value(made(z), phi) + prior
+
+        top = np.array([start.stay, np.log(start.scale / unit)])
+        top = np.clip(top, [STAYS[0] + 1, np.log(SCALES[0]) + 0.1], [STAYS[1] - 1, np.log(SCALES[1]) - 0.1])
+        axes, last = np.eye(2), None
+        for _ in range(3):  # the mode over movements, for the most likely overdispersion
+            by_phi = np.array([log_posterior(top, phi) for phi in phis])
+            phi = phis[int(by_phi.argmax())]
+            if phi == last:
+                break
+            top, axes = _mode(lambda z, phi=phi: log_posterior(z, phi), top)
+            last = phi
+        likely = [phi for phi, v in zip(phis, by_phi) if v > by_phi.max() - 2 * DEPTH]
+        out = []
+        for phi in track(likely, "Movements"):
+            points = _lattice(lambda z, phi=phi: log_posterior(z, phi), top, axes)
+            out += [(made(z), phi, v) for z, v in points]
+        return out
+
+
+def _probabilities(logs: Any) -> np.ndarray:
+    if not sparse.issparse(logs):
+        return np.exp(logs)
+    moves: Any = sparse.coo_array(logs)
+    out = np.zeros(moves.shape)
+    out[moves.row, moves.col] = np.exp(moves.data)
+    return out
+
+
+def _shut(moves: np.ndarray, is_open: np.ndarray) -> np.ndarray:
+    """Probabilities without moves to places that are closed; what is outside stays open."""
+    kept = np.ones(moves.shape[1])
+    kept[: len(is_open)] = is_open
+    return moves * kept
+
+
+def _mode(log_posterior: Callable[[np.ndarray], float], first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the posterior is highest, and one standard deviation along each axis of its curvature, (2, 2)."""
+    simplex = first + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 0.4]])
+    options = {"maxfev": 60, "initial_simplex": simplex, "xatol": 0.03, "fatol": 0.02}
+    top = minimize(lambda z: -log_posterior(z), first, method="Nelder-Mead", options=options).x
+    h, at = np.array([0.15, 0.1]), log_posterior(top)
+    curve = np.empty((2, 2))
+    sides = [[log_posterior(top + s * h * e) for s in (-1, 1)] for e in np.eye(2)]
+    for k in range(2):
+        curve[k, k] = (2 * at - sum(sides[k])) / h[k] ** 2
+    corners = sum(s * r * log_posterior(top + h * [s, r]) for s in (-1, 1) for r in (-1, 1))
+    curve[0, 1] = curve[1, 0] = -corners / (4 * h.prod())
+    values, vectors = np.linalg.eigh(curve)
+    return top, vectors / np.sqrt(np.clip(values, 0.5, 1e6))
+
+
+def _lattice(log_posterior: Callable[[np.ndarray], float], top: np.ndarray, axes: np.ndarray, most: int = 200) -> list:
+    """Points `STEP` apart around the highest one, as far as the log-posterior falls by no more than `DEPTH`."""
+    at = {(0, 0): log_posterior(top)}
+    new = [(0, 0)]
+    while new and len(at) < most:
+        i, j = new.pop(0)
+        best = max(at.values())
+        for key in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)):
+            if key not in at:
+                at[key] = log_posterior(top + STEP * axes @ np.array(key, dtype=float))
+                if at[key] > best - DEPTH:
+                    new.append(key)
+    return [(top + STEP * axes @ np.array(key, dtype=float), v) for key, v in at.items() if v > -1e5]
