@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ class Budget:
         *,
         mu: float | None = None,
         delta: float = 0.0,
-        data: str | None = None,
+        data: Sequence[str] = (),
     ) -> None:
         """Take from the budget, or refuse.
 
@@ -113,9 +114,9 @@ class Budget:
             The loss of a Gaussian mechanism: sensitivity over standard deviation. Give one of the three.
         delta : float in [0, 1), default 0
             The probability of a larger loss that the mechanism itself has; taken from the budget's delta.
-        data : str, optional
-            What was released, as `sumwise.privacy.ledger.fingerprint` names it. The first ledger that data are
-            released from is theirs: another one, or a copy, is refused.
+        data : sequence of str, optional
+            What was released, as `sumwise.privacy.ledger.fingerprints` names it. The first ledger that data are
+            released from is theirs: another one, or a copy, is refused, also for some of the tables.
         """
         given = {k: v for k, v in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if v is not None}
         if len(given) != 1:

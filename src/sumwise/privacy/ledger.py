@@ -16,7 +16,7 @@ import secrets
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.table import Table
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
@@ -109,14 +110,21 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def fingerprint(tables: Tables) -> str:
-    """A name for exact tables: the same for copies. It belongs with the exact tables, never with a release."""
+def fingerprints(tables: Tables) -> list[str]:
+    """Names for exact tables, of all together and then of each, in whatever order its attributes are: the same for
+    copies. They belong with the exact tables, never with a release.
+    """
+    turned = (t.transpose(sorted(t.attributes)) for t in tables)
+    return [_fingerprint(sorted(tables, key=lambda t: t.attributes)), *(_fingerprint([t]) for t in turned)]
+
+
+def _fingerprint(tables: Sequence[Table]) -> str:
     digest = hashlib.sha256()
-    for t in sorted(tables, key=lambda t: t.attributes):
-        cells, counts, sums = t.filled()
+    for t in tables:
         digest.update(json.dumps([t.attributes, t.shape]).encode())
-        for array in (cells, counts, *(() if sums is None else (sums,))):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        for array in t.filled():
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
@@ -131,9 +139,11 @@ def rows_fingerprint(frame: pd.DataFrame) -> str:
 
 
 @contextmanager
-def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
-    """Spend within: data that are released from another ledger, or from a copy, are refused before, noted after."""
-    if data is None:
+def registered(data: Sequence[str], path: Path, identity: str) -> Iterator[None]:
+    """Spend within: data of which any part was released from another ledger, or from a copy, are refused before, noted
+    after.
+    """
+    if not data:
         yield
         return
     place, note = _state() / "ledgers.json", {"ledger": str(path), "id": identity}
@@ -148,16 +158,18 @@ def registered(data: str | None, path: Path, identity: str) -> Iterator[None]:
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
-        _refuse_second((_known(place) if os.access(place, os.R_OK) else {}).get(data, note), path, identity)
+        known = _known(place) if os.access(place, os.R_OK) else {}
+        for name in data:
+            _refuse_second(known.get(name, note), path, identity)
         yield
         return
     with locked(place):
         known = _known(place)
-        if data in known:
-            _refuse_second(known[data], path, identity)
+        for name in data:
+            _refuse_second(known.get(name, note), path, identity)
         yield
-        if known.get(data) != note:
-            _write_json(place, {**known, data: note}, default_mode=0o600)
+        if any(known.get(name) != note for name in data):
+            _write_json(place, known | dict.fromkeys(data, note), default_mode=0o600)
 
 
 def _refuse_second(first: dict[str, str], path: Path, identity: str) -> None:

@@ -125,7 +125,7 @@ class LevelsLoss:
     def spend(self, budget: Budget, what: str, data: str, lists: bool) -> None:
         """Take it from a budget."""
         unit = {"epsilon": self.epsilon} if self.mu is None else {"mu": self.mu}
-        budget.spend(**unit, what=what, delta=self.delta if lists else 0.0, data=None if budget.path is None else data)
+        budget.spend(**unit, what=what, delta=self.delta if lists else 0.0, data=() if budget.path is None else [data])
 
 
 def learned_privately(

@@ -16,7 +16,7 @@ from sumwise.noise import Exact, Gaussian, Noise, Summed
 from sumwise.privacy import mechanisms
 from sumwise.privacy.accounting import check_promise, loose_rho, mu_of_epsilon
 from sumwise.privacy.budget import Budget
-from sumwise.privacy.ledger import fingerprint
+from sumwise.privacy.ledger import fingerprints
 from sumwise.privacy.mechanisms import Mechanism
 from sumwise.progress import track
 from sumwise.provenance import Provenance
@@ -326,7 +326,7 @@ def release(
         raise DataError(f"budget is a {type(budget).__name__}.", hint="give a Budget.")
     if budget is not None:
         loss = {"epsilon": plan.loss} if plan.mechanism.pure else {"mu": math.sqrt(2 * plan.loss)}
-        budget.spend(**loss, what=what, data=None if budget.path is None else fingerprint(tables))
+        budget.spend(**loss, what=what, data=() if budget.path is None else fingerprints(tables))
     noisy = [
         _noisy(t, scale, plan) for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
     ]

@@ -16,7 +16,7 @@ from sumwise.privacy import mechanisms
 from sumwise.privacy.accounting import rho_of_epsilon
 from sumwise.privacy.budget import Budget
 from sumwise.privacy.class_forest import ClassForest
-from sumwise.privacy.ledger import fingerprint
+from sumwise.privacy.ledger import fingerprints
 from sumwise.privacy.release import UNSAID, PersonBounds, check_weights, plan_release
 from sumwise.progress import Progress
 from sumwise.table import Table
@@ -98,7 +98,7 @@ def release_selected(
     exact = ExactCounts(tables)
     rho = rho_of_epsilon(float(epsilon), float(delta))
     if budget is not None:
-        budget.spend(rho=rho, what=what, data=None if budget.path is None else fingerprint(tables))
+        budget.spend(rho=rho, what=what, data=() if budget.path is None else fingerprints(tables))
     weighted = plan.bounds.weight is not None
     work = Measurements(exact, plan.bounds, whole=not weighted, rho=rho, purpose=purpose)
     with Progress("Choosing tables", None, verbose) as progress:
