@@ -42,3 +42,26 @@ def test_errors_of_shares_are_those_of_repeated_noise():
     share = by_class[:, 1] / by_class.sum(axis=1)
     expected = (drawn[..., 1] / drawn.sum(axis=-1)).var(axis=0) + share * (1 - share) / by_class.sum(axis=1)
     np.testing.assert_allclose(found, np.sqrt(expected), rtol=0.04)
+
+
+def test_noisy_tables_are_averaged_by_their_precision():
+    """The margin is nearer to the truth than that of any one table, by as much as its errors say."""
+    rng, truth = np.random.default_rng(1), np.array([[[300.0, 100.0], [50.0, 150.0]], [[20.0, 90.0], [70.0, 220.0]]])
+    exact = {("a", "b"): truth, ("a",): truth.sum(axis=1)}
+    scales = {("a", "b"): 8.0, ("a",): 16.0}
+    share = truth.sum(axis=1)[:, 1] / truth.sum(axis=(1, 2))
+    found = []
+    for _ in range(2000):
+        made = []
+        for names, counts in exact.items():
+            noisy, one = counts + scales[names] * rng.standard_normal(counts.shape), Gaussian(scales[names])
+            both = Gaussian(scales[names] * np.sqrt(2))
+            made.append(Table(names, noisy.sum(axis=-1), noisy[..., 1], both, label_noise=one))
+        tables = Tables(made, Domain({"a": 2, "b": 2}), n=1000)
+        counts, sums = class_margin(tables, "a")
+        found.append(sums[:, 1] / counts)
+    errors = class_share_errors(tables, "a")[:, 1]
+    sampling = share * (1 - share) / truth.sum(axis=(1, 2))
+    np.testing.assert_allclose(np.var(found, axis=0), errors**2 - sampling, rtol=0.1)
+    alone = class_share_errors(tables.with_tables(made[:1]), "a")[:, 1]
+    assert np.all(errors < alone)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sumwise.noise import Exact
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -13,8 +14,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class _Margin(NamedTuple):
+    """One table's counts (L,) and class sums (L, K) of an attribute, the variances (L,) of their noise, the covariance
+    of the two, and the table's weight among others."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    count_noise: np.ndarray
+    sum_noise: np.ndarray
+    covariance: np.ndarray
+    weight: float
+
+
 def class_margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray]:
-    """Counts (L,) and class sums (L, K) of one attribute, from the first table that holds it with label sums.
+    """Counts (L,) and class sums (L, K) of one attribute: of an exact table, or the mean of all noisy ones that hold it
+    with label sums, weighted by their precision.
 
     Examples
     --------
@@ -25,23 +39,39 @@ def class_margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray
     array([[1., 0.],
            [0., 2.]])
     """
-    found, away = _holding(tables, attribute)
-    counts = np.nansum(found.counts, axis=away)
-    sums = np.asarray(found.label_sums, dtype=float)
-    if sums.ndim == found.counts.ndim:
-        sums = np.stack([found.counts - sums, sums], axis=-1)
-    return counts, np.nansum(sums, axis=away)
+    parts = _margins(tables, attribute)
+    return sum(p.weight * p.counts for p in parts), sum(p.weight * p.sums for p in parts)  # type: ignore[return-value]
 
 
-def _holding(tables: Tables, attribute: str) -> tuple[Table, tuple[int, ...]]:
-    """The first table that holds an attribute with label sums, and its other axes."""
-    found = next(t for t in tables if attribute in t.attributes and t.label_sums is not None)
-    place = found.attributes.index(attribute)
-    return found, tuple(i for i in range(len(found.attributes)) if i != place)
+def _margins(tables: Tables, attribute: str) -> list[_Margin]:
+    """Margins of the tables that hold an attribute with label sums: of one where that is exact, or none is complete."""
+    held = [t for t in tables if attribute in t.attributes and t.label_sums is not None]
+    complete = [t for t in held if t.complete]
+    exact = [t for t in complete if isinstance(t.noise, Exact)]
+    chosen = exact[:1] or complete or held[:1]
+    parts = [_margin(t, attribute) for t in chosen]
+    if len(parts) == 1:
+        return parts
+    precision = np.array([1.0 / max(float(p.count_noise.mean()), 1e-300) for p in parts])
+    return [p._replace(weight=float(w)) for p, w in zip(parts, precision / precision.sum())]
+
+
+def _margin(table: Table, attribute: str) -> _Margin:
+    place = table.attributes.index(attribute)
+    away = tuple(i for i in range(len(table.attributes)) if i != place)
+    sums = np.asarray(table.label_sums, dtype=float)
+    if sums.ndim == table.counts.ndim:
+        sums = np.stack([table.counts - sums, sums], axis=-1)
+    of_counts, of_sums = (
+        np.sum(np.broadcast_to(n.variance(np.maximum(np.nan_to_num(table.counts), 0.0)), table.shape), axis=away)
+        for n in (table.noise, table.noise_of_sums)
+    )
+    shared = of_sums if table.by_class else np.zeros_like(of_sums)
+    return _Margin(np.nansum(table.counts, axis=away), np.nansum(sums, axis=away), of_counts, of_sums, shared, 1.0)
 
 
 def class_share_errors(tables: Tables, attribute: str) -> np.ndarray:
-    """Standard errors (L, K) of the class shares that `class_margin` implies: sampling, and the noise of the table.
+    """Standard errors (L, K) of the class shares that `class_margin` implies: sampling, and the noise of the tables.
 
     Examples
     --------
@@ -52,15 +82,15 @@ def class_share_errors(tables: Tables, attribute: str) -> np.ndarray:
     >>> class_share_errors(Tables([table], Domain({"a": 2}), n=500), "a")[:, 1].round(3)
     array([0.061, 0.229])
     """
-    found, away = _holding(tables, attribute)
+    parts = _margins(tables, attribute)
     counts, sums = class_margin(tables, attribute)
-    of_counts, of_sums = (
-        np.sum(np.broadcast_to(n.variance(np.maximum(np.nan_to_num(found.counts), 0.0)), found.shape), axis=away)
-        for n in (found.noise, found.noise_of_sums)
+    of_counts, of_sums, shared = (
+        sum(p.weight**2 * getattr(p, name) for p in parts)[:, None]  # type: ignore[index]
+        for name in ("count_noise", "sum_noise", "covariance")
     )
     size = np.maximum(counts, 1.0)[:, None]
     share = np.clip(sums / size, 0.0, 1.0)
-    both = of_sums[:, None] + share**2 * of_counts[:, None] - 2 * share * of_sums[:, None] * found.by_class
+    both = of_sums + share**2 * of_counts - 2 * share * shared
     return np.sqrt(np.maximum(both, 0.0) / size**2 + share * (1 - share) / size)
 
 
