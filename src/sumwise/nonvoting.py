@@ -72,6 +72,23 @@ def is_nonvoting(name: object) -> bool:
     return "".join(words) in WHOLE or PART.search(" ".join(words)) is not None or words[-1:] in (["abs"], ["novote"])
 
 
+REST = re.compile(r"(not|all other|other|others|rest|the rest|everybody else)\b", re.IGNORECASE)
+
+
+def is_rest(name: object) -> bool:
+    """Whether an outcome's name says that it stands for all other candidates: "not Smith", "others".
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import is_rest
+    >>> [is_rest(name) for name in ("not Smith", "pct_not_smith", "Others", "Notley", "not voting")]
+    [True, True, True, False, False]
+    """
+    words = re.findall(r"[^\W_]+", str(name))
+    at = next((k for k, word in enumerate(words) if word.lower() not in ("pct", "percent", "votes")), 0)
+    return REST.match(" ".join(words[at:])) is not None and not is_abstention(name)
+
+
 def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     """Which outcomes are no candidate: those given, or those whose name says so.
 

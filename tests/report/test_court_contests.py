@@ -34,6 +34,9 @@ def test_one_document_has_every_contest_once():
     assert text.count("<h2>References</h2>") == 1
     assert text.count("title = ") == 3
     assert "<2020>" not in text
+    whole = court_edition_contests(results, {"case": "Doe v. Roe"}, "# all contests")
+    assert "# all contests" in whole
+    assert "title = " not in whole
 
 
 def test_no_contests_and_unknown_keys_are_refused():

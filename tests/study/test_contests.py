@@ -39,7 +39,8 @@ def test_contests_are_fitted_in_turn_and_put_together(problem, tmp_path):
     result = fit_problem(problem, tmp_path / "r")
     assert result["contests"] == ["first / 1", "first ? 1"]
     kept = ["contests.csv", "contests.json", "estimates.csv", "estimates.parquet"]
-    assert result["files"] == [*kept, "first_1", "first_1_2", "report.html"]
+    assert result["files"] == [*kept, "first_1", "first_1_2", "problem.toml", "report.html"]
+    assert (tmp_path / "r" / "problem.toml").read_text() == TEXT
     both = pd.read_parquet(tmp_path / "r" / "estimates.parquet")
     assert both.groupby("contest")["outcome"].first().tolist() == ["yes", "no"]
     assert (tmp_path / "r" / "first_1" / "report.html").exists()

@@ -13,7 +13,7 @@ from sumwise.display import finding_html
 from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.nonvoting import no_candidates
+from sumwise.nonvoting import is_rest, no_candidates
 
 __all__ = ["VotingPatterns", "probability_text", "voting_patterns"]
 
@@ -63,16 +63,28 @@ class VotingPatterns:
         lines = []
         people, rest = ("group's voters", "all other voters") if self.abstention else ("group", "all others")
         for k, row in enumerate(self.choice.to_dict("records")):
-            group, candidate = row["group"], row["candidate"]
+            group, candidate, second = row["group"], *(named(row[key]) for key in ("candidate", "runner_up"))
             percent = [100 * float(v[k]) for e in (self.cohesion, self.crossover) for v in (e.values, *e.interval)]
             likely = probability_text(row["probability"])
             lines.append(
                 f"The candidate of choice of {group} is {candidate} (probability {likely}; "
-                f"next is {row['runner_up']}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
+                f"next is {second}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
                 f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(row['others_differ'])}"
             )
         return "\n".join(lines)
+
+
+def named(candidate: Any) -> str:
+    """Return a candidate's name; what stands for all others is in quotes, since "is not Smith" would deny something.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.candidates_of_choice import named
+    >>> named("Smith"), named("not Smith")
+    ('Smith', "'not Smith'")
+    """
+    return f"'{candidate}'" if is_rest(candidate) else str(candidate)
 
 
 def probability_text(probability: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.nonvoting import is_rest
 from sumwise.report.exports import likely, tables_of
 from sumwise.report.html import defined, template_text, templates, typographic
 from sumwise.report.rounding import cell
@@ -60,6 +61,9 @@ DEFINITIONS = {
     "Candidate of choice": "The candidate with the largest share of a group's voters.",
     "Cohesion": "The share of a group's voters for its candidate of choice.",
     "Crossover": "The share of all other voters for that candidate.",
+    "Confidence": "High: the totals alone determine the share to within 10 percentage points. Low: behaviour appears "
+    "to vary with composition, another method differs by more than 10 points, or the interval is wider than 25 points; "
+    "for a difference, its interval contains 0. Moderate: all else.",
     "Probability": "Conditional on the model; printed >0.99 where it is larger, never as certainty.",
 }
 
@@ -213,6 +217,12 @@ def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> Non
         f"The data are totals of {record['units']:,} units{people}. The groups are "
         f"{', '.join(record['groups'])}. The outcomes are {', '.join(record['outcomes'])}."
     )
+    rest = [f"{name!r}" for name in record["outcomes"] if is_rest(name)]
+    if rest:
+        pages.say(
+            f"{' and '.join(rest)} is no candidate: it stands for all other choices together. Where it comes first, "
+            "no single one of them need be preferred to the candidate it is set against."
+        )
     for source in (provenance or {}).get("data", []):
         pages.say(f"File {Path(source['file']).name}: {source['bytes']:,} bytes, SHA-256 {source['sha256']}.")
     for block in _blocks(report, "provenance"):
@@ -247,6 +257,8 @@ def results(pages: Pages, report: Any, model: Any, title: str) -> None:
         _polarised(pages, model, report.summary["record"]["level"])
     seen: list[Any] = []
     for block in _blocks(report, "found", "estimates", "certainty"):
+        if block.get("plot") == "training_curve":  # that the fit converged is among the facts
+            continue
         if block["kind"] == "table":
             key = (block["title"], len(block["rows"]))
             if key not in seen:
@@ -315,25 +327,43 @@ def unit_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
                 pages.table(sheet.title, *_a_line_each(sheet.columns, plain([list(row) for row in sheet.rows])))
 
 
-def reproduction(pages: Pages, provenances: Mapping[str, Mapping[str, Any]]) -> None:
-    """What ran, with which parameters and versions, and the problem file; then the references."""
+RUN = {"options": "Parameters of the method", "versions": "Versions"}
+
+
+def reproduction(pages: Pages, provenances: Mapping[str, Mapping[str, Any]], problem: str = "") -> None:
+    """What ran, with which parameters and versions, and the problem file; then the references.
+
+    What all contests have in common is stated once; `problem` is the file from which those of the contests were made.
+    """
     pages.section("Appendix C. How to get the same numbers", appendix=True)
+    every = list(provenances.values())
+    alike = {key for key in RUN if every and all(given.get(key) == every[0].get(key) for given in every)}
     for name, given in provenances.items():
         if name:
             pages.add(kind="heading", text=name)
         facts = {key: given[key] for key in ("command", "method", "seed", "written", "seconds") if key in given}
         pages.add(kind="facts", title=None, pairs=[[k, str(v)] for k, v in facts.items()])
-        for title, key in (("Parameters of the method", "options"), ("Versions", "versions")):
-            if given.get(key):
-                pages.add(kind="facts", title=title, pairs=[[k, str(v)] for k, v in given[key].items()])
+        _run_facts(pages, given, [key for key in RUN if key not in alike])
         if given.get("warnings"):
             pages.say("Warnings of the run:", items=given["warnings"])
-        if given.get("problem"):
+        if given.get("problem") and not problem:
             pages.add(kind="heading", text="The problem file")
             pages.add(kind="source", text=given["problem"])
+    if len(every) > 1 and alike:
+        pages.add(kind="heading", text="All contests")
+    _run_facts(pages, every[0] if every else {}, [key for key in RUN if key in alike])
+    if problem:
+        pages.add(kind="heading", text="The problem file")
+        pages.add(kind="source", text=problem)
     pages.section("References", appendix=True)
     for words in REFERENCES.values():
         pages.say(words)
+
+
+def _run_facts(pages: Pages, given: Mapping[str, Any], keys: list[str]) -> None:
+    for key in keys:
+        if given.get(key):
+            pages.add(kind="facts", title=RUN[key], pairs=[[k, str(v)] for k, v in given[key].items()])
 
 
 def _a_line_each(columns: Any, rows: list[list[Any]]) -> tuple[Any, list[list[Any]]]:

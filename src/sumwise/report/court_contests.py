@@ -38,7 +38,9 @@ class ContestResult(NamedTuple):
         return self.report._repr_html_()
 
 
-def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[str, Any] | None = None) -> str:
+def court_edition_contests(
+    contests: Mapping[str, ContestResult], case: Mapping[str, Any] | None = None, problem: str = ""
+) -> str:
     """Return one HTML page on several contests that can be printed and filed.
 
     Parameters
@@ -46,6 +48,8 @@ def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[
     contests : mapping of name to ContestResult
     case : mapping, optional
         What the cover says, as in `court_edition`.
+    problem : str, optional
+        The text of the problem file of all contests, printed in place of one for each.
 
     Examples
     --------
@@ -79,7 +83,7 @@ def court_edition_contests(contests: Mapping[str, ContestResult], case: Mapping[
     court.unit_appendix(pages, {titles[name]: result.report for name, result in contests.items()})
     court.figure_appendix(pages, {titles[name]: result.report for name, result in contests.items()})
     facts = {titles[name]: result.provenance for name, result in contests.items() if result.provenance}
-    court.reproduction(pages, facts)
+    court.reproduction(pages, facts, problem)
     names = ", ".join(contests)
     return edition_page(pages, case, f"Voting patterns in {len(contests)} contests: {names}")
 

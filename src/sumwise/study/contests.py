@@ -107,6 +107,7 @@ def fit_contests(
     models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
     (folder / INDEX).write_text(json.dumps(places, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    (folder / "problem.toml").write_text(problem.text, "utf-8")
     for name, one in problems.items():
         place = folder / places[name]
         if name in done:

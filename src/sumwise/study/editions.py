@@ -66,7 +66,9 @@ def _of_contests(folder: Path) -> list[Path]:
     places = json.loads((folder / INDEX).read_text("utf-8"))
     contests = {name: _result(folder / place) for name, place in places.items()}
     problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
-    made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {})))]
+    whole = folder / "problem.toml"
+    text = whole.read_text("utf-8") if whole.exists() else ""  # results of earlier versions have none
+    made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {}), text))]
     for name, place in places.items():
         made += _exports(contests[name].report, folder / place)
     return made
