@@ -16,7 +16,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     from sumwise import Tables, synthetic
     from sumwise.diagnostics import calibration_numbers
     from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, skyline
-    from sumwise.metrics import auc, calibration, nllh
+    from sumwise.metrics import auc, auc_interval, calibration, nllh
 
     people = synthetic.rows(20_000, sizes=[4, 3, 5, 4], rate=0.3, correlation=0.6, random_state=SEED)
     frame, names = people.frame(), list(people.domain.attributes)
@@ -44,7 +44,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     ends = share - spread, share + spread
     found = [
         Finding("NLLH from tables; truth: from rows", scores["model"], truth=scores["rows"]),
-        Finding("AUC from tables; truth: from rows", areas[0], truth=areas[1]),
+        Finding("AUC from tables; truth: from rows", areas[0], areas[1], *auc_interval(y, model.predict_proba(test))),
         Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted, kind="count"),
         Finding("share that clicks of the likeliest 1,000", share, float(y[top].mean()), *ends, kind="share"),
     ]

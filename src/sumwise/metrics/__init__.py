@@ -1,20 +1,29 @@
 """Scores against truth."""
 
 from sumwise.metrics.bag_shares import bag_calibration
-from sumwise.metrics.intervals import conformal_half_width, wilson_interval
+from sumwise.metrics.intervals import (
+    auc_interval,
+    conformal_half_width,
+    mean_error_interval,
+    r_squared_interval,
+    wilson_interval,
+)
 from sumwise.metrics.labels import auc, calibration, nllh
 from sumwise.metrics.polls import compare_polls
 from sumwise.metrics.shares import majority_hits, pair_order, share_scores, weighted_rmse
 
 __all__ = [
     "auc",
+    "auc_interval",
     "bag_calibration",
     "calibration",
     "compare_polls",
     "conformal_half_width",
     "majority_hits",
+    "mean_error_interval",
     "nllh",
     "pair_order",
+    "r_squared_interval",
     "share_scores",
     "weighted_rmse",
     "wilson_interval",

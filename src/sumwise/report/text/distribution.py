@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise import diagnostics
 from sumwise.errors import DataError
-from sumwise.metrics import conformal_half_width, wilson_interval
+from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
@@ -125,31 +125,7 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
         "scored by": "R squared",
         "half width": wide,
     }
-    spread = float(np.abs(actual - actual.mean()).mean())
-    trust = "low" if score <= 0 else "moderate" if len(y) < 100 or score < 0.5 else "high"
-    summary.findings = [
-        finding(
-            "R squared on bags that the fit has not seen",
-            score,
-            "number",
-            trust=trust,
-            because=f"Cross-validation over {plural(len(y), 'bag')}; 0 is a constant, 1 is perfect.",
-        ),
-        finding(
-            "Mean absolute error on bags that the fit has not seen",
-            float(np.abs(error).mean()),
-            "number",
-            trust=trust,
-            because=f"Predicting the mean response of all bags gives {spread:.3g}.",
-        ),
-        finding(
-            f"Half-width of the {context.percent} interval of a new bag's response",
-            wide,
-            "number",
-            trust="moderate",
-            because="It holds on average over bags like these, not for every kind of bag.",
-        ),
-    ]
+    summary.findings = _error_findings(context, actual, found, score, wide)
     name = context.response or "response"
     numbers = diagnostics.predicted_numbers(actual, found, name, frame["low"], frame["high"])
     caption = (
@@ -163,6 +139,51 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
         "bags, so that small bags are covered less often and large bags more often than stated."
     )
     return about + (" The model's own predict_interval depends on the bag." if own else "")
+
+
+def _error_findings(
+    context: Context, actual: np.ndarray, found: np.ndarray, score: float, wide: float
+) -> list[dict[str, Any]]:
+    """R squared, mean absolute error and the error of a single prediction, each with its interval."""
+    error, level = found - actual, context.level
+    spread = float(np.abs(actual - actual.mean()).mean())
+    low, high = r_squared_interval(actual, found, level)
+    trust = "low" if low <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
+    because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is a constant, 1 is perfect."
+    least, most = mean_error_interval(error, level)
+    constant = f"Predicting the mean response of all bags gives {spread:.3g}."
+    holds = "It holds on average over bags like these, not for every kind of bag."
+    ends = {"low": -wide, "high": wide, "level": level}
+    return [
+        finding(
+            "R squared on bags that the fit has not seen",
+            score,
+            "number",
+            low=low,
+            high=high,
+            level=level,
+            trust=trust,
+            because=because,
+        ),
+        finding(
+            "Mean absolute error on bags that the fit has not seen",
+            float(np.abs(error).mean()),
+            "number",
+            low=least,
+            high=most,
+            level=level,
+            trust=trust,
+            because=constant,
+        ),
+        finding(
+            "Error of the prediction for a new bag (predicted less actual)",
+            float(error.mean()),
+            "number",
+            **ends,
+            trust="moderate",
+            because=holds,
+        ),
+    ]
 
 
 def _bags(context: Context) -> pd.DataFrame:

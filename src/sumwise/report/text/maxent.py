@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sumwise import diagnostics
+from sumwise.metrics import auc, auc_interval, calibration, nllh, r_squared_interval, wilson_interval
 from sumwise.noise import Exact
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
@@ -109,7 +110,9 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
         rows, amounts = context.truth
         score, because = model.score(rows, amounts), "0 is a constant, 1 is perfect."
         summary.record["held out"] = {"R squared": score}
-        shown = finding("R squared on rows that were not counted", score, "number", because=because)
+        low, high = r_squared_interval(amounts, model.predict(rows), context.level)
+        ends = {"low": low, "high": high, "level": context.level, "trust": "high" if low > 0 else "low"}
+        shown = finding("R squared on rows that were not counted", score, "number", **ends, because=because)
         summary.findings.insert(0, shown)
     summary.add("estimates", table(frame, f"Expected {label} at every level", {"count": "count"}, "estimates.csv"))
     _certainty(context, summary, tables)
@@ -144,8 +147,6 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
 def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     if scores is None:
         return []
-    from sumwise.metrics import wilson_interval
-
     own, common, n = scores
     low, high = wilson_interval(own["accuracy"] * n, n, context.level)
     better = low > common
@@ -159,17 +160,21 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
             low=low,
             high=high,
             level=context.level,
-            trust="high" if n >= 1000 else "moderate",
+            trust=("high" if n >= 1000 else "moderate") if better else "low",
             because=because,
         )
     ]
     if "AUC" in own:
+        ends = own["AUC interval"]
         out.append(
             finding(
                 "AUC on rows that were not counted",
                 own["AUC"],
                 "number",
-                trust="high" if n >= 1000 else "moderate",
+                low=ends[0],
+                high=ends[1],
+                level=context.level,
+                trust="high" if n >= 1000 and ends[0] > 0.5 else "moderate" if ends[0] > 0.5 else "low",
                 because="The probability that a random positive is ranked above a random negative; 0.5 is chance.",
             )
         )
@@ -191,9 +196,11 @@ def _contrasts(part: Any, label: str, tables: Tables, level: float) -> list[dict
     out = []
     for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
-        words = "Counted, not estimated. "
-        more: dict[str, Any] = {}
-        if not exact:
+        if exact:
+            words = "Counted, not estimated; the interval is for the population that they were drawn from. "
+            low, high = wilson_interval(share * top["count"], top["count"], level)
+            more: dict[str, Any] = {"low": low, "high": high, "level": level}
+        else:
             half = float(ndtri(0.5 + level / 2) * top["error"])
             words = "Counted with noise; the interval is for noise and sampling, not for having chosen the largest. "
             more = {"low": max(share - half, 0.0), "high": min(share + half, 1.0), "level": level}
@@ -221,10 +228,8 @@ def _level(name: Any) -> str:
     return re.sub(r"^\[(\S+), (\S+)\)$", r"\1 to below \2", str(name))
 
 
-def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], float, int]:
+def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float, int]:
     """Scores and calibration on rows that were not counted: own scores, the most common class, number of rows."""
-    from sumwise.metrics import auc, calibration, nllh
-
     rows, given = context.truth
     names = [str(c) for c in context.model.classes_]
     given = np.asarray(given)
@@ -232,16 +237,16 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, float], flo
     found = []
     for name, model in {context.method: context.model, **context.compare}.items():
         chance = model.predict_proba(rows)
-        row = {
-            "method": name,
-            "normalised log-likelihood": nllh(labels, chance),
-            "accuracy": float((chance.argmax(axis=1) == labels).mean()),
-        }
-        if chance.shape[1] == 2:
-            row["AUC"] = auc(labels, chance)
+        row: dict[str, Any] = {"method": name, "accuracy": float((chance.argmax(axis=1) == labels).mean())}
+        if len(set(labels.tolist())) > 1:  # else neither is defined
+            row["normalised log-likelihood"] = nllh(labels, chance)
+            if chance.shape[1] == 2:
+                row["AUC"] = auc(labels, chance)
         found.append(row)
-    own = {k: v for k, v in found[0].items() if k != "method"}
+    own: dict[str, Any] = {k: v for k, v in found[0].items() if k != "method"}
     chance = context.model.predict_proba(rows)
+    if "AUC" in own:
+        own["AUC interval"] = auc_interval(labels, chance, context.level)
     frame = pd.DataFrame({"actual": [names[c] for c in labels]})
     for c, name in enumerate(names):
         frame[f"p({name})"] = chance[:, c]
