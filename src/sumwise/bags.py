@@ -134,7 +134,9 @@ class Bags:
         ----------
         frame : pandas, polars or pyarrow frame
         bag : str
-            The column that says which bag a row belongs to; rows need not be sorted.
+            The column that says which bag a row belongs to; rows need not be sorted. `values` holds the rows of a
+            bag together, so their order is that of the frame only where it was sorted so: predict on the frame, not
+            on the bags, to keep its order.
         features : list of str, optional
             Default: all other columns. Columns of text or categories are stored as codes, with their `levels`;
             estimators make one indicator of each level. A missing value is NaN.

@@ -26,7 +26,9 @@ class Margins:
     Parameters
     ----------
     rows : array of shape (n_units, n_rows)
-        Counts by group; they may be fractional. A data frame gives `row_names` by its columns.
+        Counts by group; they may be fractional. A data frame gives `row_names` by its columns. What comes as pandas
+        frames or series is put into one order by its index, whose labels are the `units` where none are given; labels
+        that differ are an error. A plain index 0, 1, ... beside other labels is taken as it comes.
     cols : array of shape (n_units, n_cols)
         Counts by outcome. Each unit's total must equal that of its rows within a relative 1e-9.
     units : sequence, optional
@@ -81,6 +83,7 @@ class Margins:
         ) -> None: ...
 
     def __post_init__(self):
+        self._align()
         row_names = self.row_names if self.row_names is not None else _names_of(self.rows)
         col_names = self.col_names if self.col_names is not None else _names_of(self.cols)
         rows = checks.counts(_array_of(self.rows), "rows", ndim=2)
@@ -100,7 +103,7 @@ class Margins:
         self._set("denominator", ROWS_TOTAL if self.denominator is None else str(self.denominator))
         self._set_covariates(units)
         if self.row_sd is not None:
-            row_sd = checks.counts(_array_of(self.row_sd), "row_sd", ndim=2)
+            row_sd = checks.counts(_side_of(self.row_sd, self.row_names, "row_sd"), "row_sd", ndim=2)
             if row_sd.shape != rows.shape:
                 raise DataError(
                     f"row_sd has shape {row_sd.shape}; rows has {rows.shape}.", hint="one per count by group."
@@ -280,6 +283,19 @@ class Margins:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
+    def _align(self) -> None:
+        """Put pandas frames and series into one order by their index, which also names the units."""
+        given = {name: getattr(self, name) for name in BY_UNIT}
+        if not any(hasattr(x, "iloc") for x in given.values()):
+            return
+        from sumwise.frames import in_one_order
+
+        aligned, labels = in_one_order(given)
+        for name, value in aligned.items():
+            self._set(name, value)
+        if self.units is None and labels is not None:
+            self._set("units", labels)
+
     def _set_covariates(self, units: np.ndarray) -> None:
         if self.covariates is None:
             if self.covariate_names is not None:
@@ -332,3 +348,12 @@ def _array_of(x: Any) -> Any:
     from sumwise import frames
 
     return frames.numeric(x, frames.column_names(x), "margins") if frames.is_frame(x) else x
+
+
+def _side_of(x: Any, names: tuple[Any, ...], what: str) -> Any:
+    """The columns of a frame by the names of a side."""
+    if not hasattr(x, "columns"):
+        return x
+    from sumwise.frames import by_names
+
+    return by_names(x, names, what)

@@ -18,7 +18,7 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.frames import to_pandas
+from sumwise.frames import in_one_order, is_frame, to_pandas
 
 __all__ = ["Places"]
 
@@ -102,6 +102,7 @@ class Places:
 
     def __post_init__(self):
         set_ = object.__setattr__
+        self._align()
         pairs = [(a, b) for a, b in (("lon", "lat"), ("x", "y")) if getattr(self, a) is not None]
         if len(pairs) + (self.distances is not None) != 1 or any(getattr(self, b) is None for _, b in pairs):
             raise DataError(
@@ -122,6 +123,26 @@ class Places:
             warnings.warn(west[1] + " Hint: give degrees from -180 to 180.", UserWarning, stacklevel=3)
             set_(self, "lon", checks.frozen(west[0]))
             set_(self, "barriers", tuple(tuple((a - 360 * (a > 180), b) for a, b in s) for s in self.barriers))
+
+    def _align(self) -> None:
+        """Put pandas series into one order by their index, and a frame's columns into that of its rows."""
+        given = {name: getattr(self, name) for name in ("lon", "lat", "x", "y", "distances", "names", "area")}
+        square = given["distances"]
+        if hasattr(square, "columns") and is_frame(square):
+            square = to_pandas(square)
+            rows, columns = square.index.tolist(), square.columns.tolist()
+            if rows != columns and set(rows) == set(columns):
+                given["distances"] = square[rows]
+            elif not set(rows).isdisjoint(columns) and rows != columns:
+                raise DataError(
+                    "The rows and columns of distances have different labels.",
+                    hint="label both by the same places, or give an array.",
+                )
+        aligned, labels = in_one_order(given)
+        for name, value in aligned.items():
+            object.__setattr__(self, name, value)
+        if labels is not None and not len(self.names):
+            object.__setattr__(self, "names", labels)
 
     def _check_lengths(self, pairs) -> None:
         n = len(self)

@@ -23,7 +23,7 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
     margins : Margins
         The units of one contest.
     plan : mapping of unit to district, or sequence of the districts of all units in order
-        A unit that the plan leaves out is an error.
+        A pandas series whose index holds units is read by it. A unit that the plan leaves out is an error.
 
     Returns
     -------
@@ -40,6 +40,8 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
     >>> district_performance(m, {"u": 1, "v": 2, "w": 2})[["district", "winner", "margin"]].values.tolist()
     [[1, 'X', 40.0], [2, 'Y', 25.0]]
     """
+    if hasattr(plan, "iloc") and not set(plan.index.tolist()).isdisjoint(margins.units.tolist()):
+        plan = dict(zip(plan.index.tolist(), plan.tolist()))  # a series by unit
     if isinstance(plan, Mapping):
         missing = [unit for unit in margins.units.tolist() if unit not in plan]
         if missing:

@@ -16,6 +16,7 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
+from sumwise.frames import by_names, to_pandas, unnamed
 from sumwise.margins import Margins
 from sumwise.memory import at_caller, check_fits
 
@@ -170,8 +171,8 @@ class EcologicalEstimator(Estimator):
 
         Parameters
         ----------
-        groups : array of shape (n_units, R), or Margins
-            How many people of each group a unit has.
+        groups : array of shape (n_units, R), data frame or Margins
+            How many people of each group a unit has; columns of a frame are found by the names of the groups.
         """
         rows = self._group_counts(groups)
         whole = rows.sum(axis=1, keepdims=True)
@@ -187,7 +188,7 @@ class EcologicalEstimator(Estimator):
 
         Parameters
         ----------
-        groups : array of shape (n_units, R), or Margins
+        groups : array of shape (n_units, R), data frame or Margins
         level : float in (0, 1), default 0.95
         random_state : int, Generator or None, default 0
         """
@@ -206,7 +207,10 @@ class EcologicalEstimator(Estimator):
 
     def _group_counts(self, groups: Any) -> np.ndarray:
         self._fitted("shares_")
-        rows = checks.finite(groups.rows if isinstance(groups, Margins) else groups, "groups", ndim=2)
+        if isinstance(groups, Margins):
+            named = dict(zip(groups.row_names, groups.rows.T))
+            groups = groups.rows if unnamed(groups.row_names) else to_pandas(named)
+        rows = by_names(groups, self.row_names_, "groups")
         if rows.shape[1] != self.shares_.shape[0] or (rows < 0).any():
             raise DataError(
                 f"groups has {rows.shape[1]} columns; the model has {self.shares_.shape[0]} groups.",

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.frames import in_one_order
 from sumwise.margins import Margins
 
 __all__ = ["bisg", "uncertain_margins"]
@@ -115,7 +116,9 @@ def uncertain_margins(probabilities: Any, unit_of_voter: Sequence, cols: pd.Data
     >>> m.rows.round(2).tolist(), m.row_sd.round(2).tolist()
     ([[1.4, 0.6], [0.2, 0.8]], [[0.58, 0.58], [0.4, 0.4]])
     """
-    frame = pd.DataFrame(probabilities)
+    aligned, _ = in_one_order({"probabilities": probabilities, "unit_of_voter": unit_of_voter})
+    unit_of_voter, by_unit = aligned["unit_of_voter"], {"cols": cols, "weights": weights}
+    frame, weights = pd.DataFrame(aligned["probabilities"]), in_one_order(by_unit)[0]["weights"]
     p = frame.to_numpy(dtype=float)
     if not np.isfinite(p).all() or (p < 0).any() or np.abs(p.sum(axis=1) - 1).max(initial=0.0) > 1e-6:
         raise DataError("Probabilities must be at least 0 and sum to 1 for every voter.", hint="bisg() gives such.")

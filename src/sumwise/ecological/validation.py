@@ -17,6 +17,7 @@ from sumwise.display import finding_html
 from sumwise.ecological.calibration import CHOSEN_ON
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.errors import DataError
+from sumwise.frames import by_names, column_names, in_one_order
 
 __all__ = ["Validation", "error_index", "validate"]
 
@@ -32,6 +33,7 @@ def error_index(total: Any, truth: Any) -> float:
     Parameters
     ----------
     total, truth : arrays of shape (R, C)
+        Two frames are put into one order by their labels.
 
     Examples
     --------
@@ -39,6 +41,9 @@ def error_index(total: Any, truth: Any) -> float:
     >>> error_index([[8, 2], [1, 9]], [[9, 1], [0, 10]])
     10.0
     """
+    if hasattr(truth, "columns") and hasattr(total, "columns"):  # frames: by the labels of rows and columns
+        both = in_one_order({"total": total, "truth": truth})[0]
+        total, truth = both["total"], by_names(both["truth"], column_names(total), "truth")
     a, b = checks.counts(total, "total", ndim=2), checks.counts(truth, "truth", ndim=2)
     if a.shape != b.shape:
         raise DataError(f"The estimate has shape {a.shape}, the truth {b.shape}.")

@@ -1,5 +1,6 @@
 """Any data frame in: what is read from pandas, polars and pyarrow frames, and how each container is built from one."""
 
+from sumwise.frames.alignment import by_names, in_one_order, unnamed
 from sumwise.frames.conversion import (
     codes_and_levels,
     column_names,
@@ -10,4 +11,15 @@ from sumwise.frames.conversion import (
     to_pandas,
 )
 
-__all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "scalars_only", "to_pandas"]
+__all__ = [
+    "by_names",
+    "codes_and_levels",
+    "column_names",
+    "column_values",
+    "in_one_order",
+    "is_frame",
+    "numeric",
+    "scalars_only",
+    "to_pandas",
+    "unnamed",
+]

@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise import checks
+from sumwise.bags import Bags
 from sumwise.diagnostics import family_of, fit_others, other_methods
 from sumwise.errors import DataError
 from sumwise.memory import check_fits, in_words
@@ -203,6 +204,8 @@ def report(
         checks.known(name, DETAILS, "option of report")
     check_is_fitted(model)
     check_memory(data)
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Bags) and hasattr(data[1], "iloc"):
+        data = data[0], data[0].align(data[1], "counts or response")
     context = Context(model, data, truth, title=title, **details)
     checks.fraction(context.level, "level")
     if compare:

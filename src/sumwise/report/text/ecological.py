@@ -10,6 +10,8 @@ import pandas as pd
 from sumwise import diagnostics
 from sumwise.ecological import aggregation_bias_test, doubts
 from sumwise.errors import DataError
+from sumwise.frames import by_names
+from sumwise.margins import Margins
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
@@ -107,6 +109,8 @@ RISKS = [
 def write(context: Context) -> Summary:
     """The summary of a method fitted to margins."""
     est, m = context.model, context.data
+    if context.truth is not None:
+        context.truth = _true_shares(context.truth, m)
     estimates = est.estimate(context.level).to_frame()
     estimates["count"] = est.total_.ravel()
     units = diagnostics.unit_cells(est, m, context.level)
@@ -143,6 +147,19 @@ def write(context: Context) -> Summary:
     _certainty(context, summary)
     _assumptions(context, summary)
     return summary
+
+
+def _true_shares(truth: Any, m: Margins) -> np.ndarray:
+    """True shares in the order of the margins: a frame by its labels, an array as it is."""
+    if isinstance(truth, pd.DataFrame) and set(truth.index) == set(m.row_names):
+        truth = truth.loc[list(m.row_names)]
+    true = by_names(truth, m.col_names, "truth")
+    if true.shape != (m.n_rows, m.n_cols):
+        raise DataError(
+            f"truth has shape {true.shape}; there are {m.n_rows} groups and {m.n_cols} outcomes.",
+            hint="give the share of every outcome in every group.",
+        )
+    return true
 
 
 def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
@@ -203,7 +220,7 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
         trust, because = _trust(context, r, c, low, high, curved)
         inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         if context.truth is not None:
-            inside["truth"] = float(np.asarray(context.truth, dtype=float)[r, c])
+            inside["truth"] = float(context.truth[r, c])
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         out.append(_difference(context, order, real, curved))
@@ -488,7 +505,7 @@ def _sensitivity(context: Context, summary: Summary) -> None:
 
 
 def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray) -> None:
-    true = np.asarray(context.truth, dtype=float)
+    true = context.truth
     inside = (low <= true + 1e-12) & (true <= high + 1e-12)
     words = (
         f"The truth is known here and was hidden from the method: {int(inside.sum())} of {inside.size} intervals "

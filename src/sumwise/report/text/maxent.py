@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sumwise import diagnostics
+from sumwise.frames import in_one_order
 from sumwise.metrics import auc, auc_interval, calibration, nllh, r_squared_interval, wilson_interval
 from sumwise.noise import Exact
 from sumwise.report.context import Context, listed, plural
@@ -107,7 +108,7 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
         trust = "high" if top["low"] > part["mean"].min() else "moderate"
         summary.findings.append(finding(what, float(top["mean"]), "number", **ends, trust=trust, because=because))
     if context.truth is not None:
-        rows, amounts = context.truth
+        rows, amounts = in_one_order(dict(zip(("rows", "amounts"), context.truth)))[0].values()
         score, because = model.score(rows, amounts), "0 is a constant, 1 is perfect."
         summary.record["held out"] = {"R squared": score}
         low, high = r_squared_interval(amounts, model.predict(rows), context.level)
@@ -230,7 +231,7 @@ def _level(name: Any) -> str:
 
 def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float, int]:
     """Scores and calibration on rows that were not counted: own scores, the most common class, number of rows."""
-    rows, given = context.truth
+    rows, given = in_one_order(dict(zip(("rows", "classes"), context.truth)))[0].values()
     names = [str(c) for c in context.model.classes_]
     given = np.asarray(given)
     labels = given if given.dtype.kind in "iu" else np.array([names.index(str(v)) for v in given.tolist()])

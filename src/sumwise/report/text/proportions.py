@@ -47,11 +47,18 @@ def write(context: Context) -> Summary:
     frame = context.step(
         "subgroup shares",
         lambda: diagnostics.subgroup_shares(
-            context.model, bags, context.data[1], context.groups or {}, classes, context.level, context.random_state
+            context.model,
+            bags,
+            context.data[1],
+            context.groups or {},
+            classes,
+            context.level,
+            context.random_state,
         ),
     )
     labels = None if context.truth is None else np.asarray(context.truth, dtype=int)
     if labels is not None:
+        _refuse_other_order(bags, counts, labels)
         frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
     context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
     focus = classes[1] if len(classes) == 2 else classes[int(counts.sum(axis=0).argmax())]
@@ -110,6 +117,20 @@ def _individuals(model: Any, bags: Bags, classes: list[str]) -> pd.DataFrame:
     for c, name in enumerate(classes):
         frame[f"p({name})"] = chance[:, c]
     return frame
+
+
+def _refuse_other_order(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> None:
+    """Refuse labels that are as many as were counted in all and yet fall into other bags."""
+    if len(labels) != bags.n_rows:
+        raise DataError(f"truth has {len(labels)} entries for {bags.n_rows} individuals.", hint="one class each.")
+    found = np.zeros(counts.shape)
+    np.add.at(found, (bags.bag_index, labels), 1)
+    differ = int((found != counts).any(axis=1).sum())
+    if differ and (found.sum(axis=0) == counts.sum(axis=0)).all():
+        raise DataError(
+            f"truth has as many of every class as were counted, but not bag by bag: {differ} of {len(bags)} differ.",
+            hint="give it in the order of bags.values: Bags.from_frame puts the rows of a bag together.",
+        )
 
 
 def _true_shares(frame: Any, bags: Bags, labels: np.ndarray, groups: Any, classes: list[str]) -> list[float]:
