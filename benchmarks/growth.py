@@ -46,6 +46,10 @@ BEYOND = {
     "ridge": "slower in proportion",
     "kernel_ridge": "landmarks from 2,048 bags on; refused with the size where similarities don't fit",
     "process": "inducing bags from 2,000 on; refused with the size where similarities don't fit",
+    "network": "slower in proportion; refused with the size",
+    "share_network": "slower in proportion; refused with the size",
+    "sum_network": "slower in proportion; refused with the size",
+    "deep_sets": "slower in proportion; memory is that of the largest step",
     "flows": "slower in proportion until memory is full",
     "dense_flows": "refused with the size; give moves as sparse matrices",
     "features": 'quadratic in features; `device="cuda"` or `engine="spark"`',
@@ -116,6 +120,38 @@ def process(n: int) -> Callable[[], Any]:
 
     bags, y = bags_with_response(n)
     return lambda: BagGaussianProcess(random_state=0).fit(bags, y)
+
+
+def network(n: int) -> Callable[[], Any]:
+    """Bags of 100 with ten features: three epochs of two networks with 64 units, beside the linear part."""
+    from sumwise.proportions import CardinalityNetwork
+
+    bags, counts = labelled_bags(n, 100)
+    return lambda: CardinalityNetwork(penalty=1.0, max_epochs=3, n_members=2).fit(bags, counts)
+
+
+def share_network(n: int) -> Callable[[], Any]:
+    """The same bags: three epochs of one network on shares."""
+    from sumwise.proportions import ProportionLossNetwork
+
+    bags, counts = labelled_bags(n, 100)
+    return lambda: ProportionLossNetwork(max_epochs=3).fit(bags, counts)
+
+
+def sum_network(n: int) -> Callable[[], Any]:
+    """The same bags with a sum each: networks beside a regression, 40 steps or more."""
+    from sumwise.proportions import AggregateRegressor
+
+    bags, counts = labelled_bags(n, 100)
+    return lambda: AggregateRegressor(hidden=(32,)).fit(bags, counts)
+
+
+def deep_sets(n: int) -> Callable[[], Any]:
+    """Bags of 100 with two columns: three epochs."""
+    from sumwise.distribution import DeepSets
+
+    bags, y = bags_with_response(n)
+    return lambda: DeepSets(max_epochs=3, random_state=0).fit(bags, y)
 
 
 def flows(n: int) -> Callable[[], Any]:
@@ -258,6 +294,10 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "ridge": (ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "kernel_ridge": (kernel_ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "process": (process, "bags of 100", (500, 2_000, 8_000, 32_000)),
+    "network": (network, "bags of 100, three epochs", (125, 500, 2_000, 8_000)),
+    "share_network": (share_network, "bags of 100, three epochs", (250, 1_000, 4_000, 16_000)),
+    "sum_network": (sum_network, "bags of 100, sums", (25, 100, 400, 1_600)),
+    "deep_sets": (deep_sets, "bags of 100, three epochs", (500, 2_000, 8_000, 32_000)),
     "flows": (flows, "places", (400, 1_600, 6_400, 25_600)),
     "dense_flows": (dense_flows, "places, any move", (64, 256, 576, 1_024)),
     "features": (features, "features of 10 levels", (5, 10, 20, 40)),

@@ -13,12 +13,24 @@ import pytest
 
 from sumwise import Bags, DataError, Domain, Table, Tables, memory, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.collective import CollectiveEM, FreeTables, GraphModel, Movement, Places, TreeModel, map_counts
+from sumwise.collective import (
+    CollectiveEM,
+    FreeTables,
+    GraphModel,
+    Movement,
+    Places,
+    TreeModel,
+    map_counts,
+    process_counts,
+    sample_counts,
+    smooth_counts,
+)
 from sumwise.collective.flow_problem import FlowProblem
 from sumwise.distribution import (
     BagGaussianProcess,
     BagKernelRidge,
     BagRidge,
+    DeepSets,
     EmbeddingKernel,
     FourierEmbedding,
     MomentEmbedding,
@@ -27,7 +39,14 @@ from sumwise.ecological import Bounds, EcologicalEM, Goodman, King, MultinomialD
 from sumwise.estimator import Estimator
 from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions
 from sumwise.noise import Gaussian, Poisson
-from sumwise.proportions import CardinalityClassifier, MeanMap
+from sumwise.proportions import (
+    AggregateRegressor,
+    CardinalityClassifier,
+    CardinalityNetwork,
+    MeanMap,
+    MixBag,
+    ProportionLossNetwork,
+)
 
 SOLVER = sys.modules["sumwise.collective.map_counts"]  # the module, which has the name of its function
 FACTOR = 3.0  # between what is foreseen and what is taken
@@ -127,6 +146,22 @@ def learned() -> Callable[[], Any]:
     return lambda: CollectiveEM(FreeTables(), max_iter=1, e_iter=5).fit(tables)
 
 
+def sampled() -> Callable[[], Any]:
+    season = synthetic.birds(6, 3, 200, random_state=0)
+    model = TreeModel(season.domain, season.edges, season.log_potentials)
+    return lambda: sample_counts(model, season.tables, draws=200, method="paths", burn_in=0, random_state=0)
+
+
+def smoothed(function) -> Callable[[], Any]:
+    season = synthetic.birds(9 if function is smooth_counts else 13, 3, 5_000, random_state=0)
+    lengths = {"time_length": 1.0, "space_length": 2.0}
+    if function is process_counts:
+        model = TreeModel(season.domain, season.edges)
+        return lambda: process_counts(model, season.tables, season.positions, max_iter=1, tol=1e9, **lengths)
+    seen = np.array([season.tables[t].counts for t in season.domain])
+    return lambda: smooth_counts(seen, season.positions, noise=0.25, draws=10, **lengths)
+
+
 WORK = {
     "kernel ridge": lambda: compared(BagKernelRidge, n_tuning=700),
     "kernel ridge, landmarks": lambda: compared(BagKernelRidge, n_tuning=50, max_bags=100, n_landmarks=500),
@@ -151,11 +186,25 @@ WORK = {
     "naive Bayes": naive_bayes,
     "maximum entropy": maximum_entropy,
     "flows": flows,
+    "draws of counts": sampled,
+    "field and counts": lambda: smoothed(process_counts),
+    "smooth field": lambda: smoothed(smooth_counts),
+}
+
+NETWORKS = {
+    "CardinalityNetwork": lambda given, y: CardinalityNetwork().fit(given, y),
+    "ProportionLossNetwork": lambda given, y: ProportionLossNetwork().fit(given, y),
+    "MixBag": lambda given, y: MixBag().fit(given, y),
+    "AggregateRegressor": lambda given, y: AggregateRegressor(hidden=(64,)).fit(given, y),
+    "DeepSets": lambda given, y: DeepSets().fit(given, y),
 }
 
 
-@pytest.mark.parametrize("name", WORK)
-@pytest.mark.filterwarnings("ignore:Stopped after")
+SLOW = {"smooth field"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(w, marks=pytest.mark.check) if w in SLOW else w for w in WORK])
+@pytest.mark.filterwarnings("ignore:Stopped after", "ignore:The chains disagree")
 def test_what_work_takes_is_foreseen_and_what_does_not_fit_is_refused(name, monkeypatch):
     monkeypatch.setattr(SOLVER, "SMALL", 0)
     work, free = WORK[name](), Unlimited("inf")
@@ -174,6 +223,16 @@ def test_what_work_takes_is_foreseen_and_what_does_not_fit_is_refused(name, monk
     size = re.escape(memory.in_words(free.most))
     with pytest.raises(DataError, match=rf"would take about {size} of memory, and .* are free. Most is .* Hint: "):
         work()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_that_do_not_fit_are_refused_before_they_are_made(name, monkeypatch):
+    """What they take is in benchmarks/results/growth.json: tracemalloc doesn't see torch's arrays."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    monkeypatch.setattr("torch.Generator", None)  # nothing is drawn
+    given, y = bags(2_000), np.random.default_rng(0).integers(1, 5, 2_000)
+    with pytest.raises(DataError, match=rf"{name} would take about \d+ MiB of memory, and 1 MiB are free. Most is \d"):
+        NETWORKS[name](given, y)
 
 
 class Unlimited(float):
@@ -210,6 +269,27 @@ def test_running_out_of_memory_is_said_in_one_line():
         Large().fit("numpy")
     with pytest.raises(DataError, match=r"Large ran out of memory. Hint: "):
         Large().fit("python")
+
+
+@pytest.mark.parametrize(
+    ("said", "size"),
+    [
+        (
+            "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8589934592 bytes. Error code 12",
+            "8.0 GiB",
+        ),
+        ("CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 139.72 GiB", "20.00 GiB"),
+    ],
+)
+def test_so_does_running_out_of_torchs_memory(said, size):
+    def fit(self, data):
+        raise RuntimeError(said if data == "large" else "shapes don't match")
+
+    model = type("Large", (Estimator,), {"fit": fit})()
+    with pytest.raises(DataError, match=rf"Large ran out of memory: {size} more were asked for. Hint: "):
+        model.fit("large")
+    with pytest.raises(RuntimeError, match="shapes"):
+        model.fit("small")
 
 
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "transform", "partial_fit", "score"])

@@ -14,7 +14,10 @@ from sumwise.errors import DataError
 
 __all__ = ["available_bytes", "check_fits", "in_one_line", "in_words", "one_line"]
 
-ASKED_FOR = re.compile(r"Unable to allocate ([\d.]+ [KMGTPE]iB)")
+ASKED_FOR = re.compile(
+    r"(?:Unable|Tried) to allocate ([\d.]+ [KMGTPE]iB)|tried to allocate (\d+) bytes"
+)  # NumPy; torch
+TORCH = ("out of memory", "can't allocate memory", "not enough memory")  # it raises a RuntimeError
 
 
 def dense(given: Any) -> Any:
@@ -111,7 +114,9 @@ def one_line(fit: Callable) -> Callable:
     def fitted(self: Any, *given: Any, **options: Any) -> Any:
         try:
             return fit(self, *given, **options)
-        except MemoryError as error:
+        except (MemoryError, RuntimeError) as error:
+            if not _is_memory(error):
+                raise
             raise _ran_out(type(self).__name__, error) from error
 
     return fitted
@@ -131,13 +136,20 @@ def in_one_line(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except MemoryError as error:
+    except (MemoryError, RuntimeError) as error:
+        if not _is_memory(error):
+            raise
         raise _ran_out(what, error) from error
 
 
-def _ran_out(what: str, error: MemoryError) -> DataError:
+def _is_memory(error: MemoryError | RuntimeError) -> bool:
+    return isinstance(error, MemoryError) or any(words in str(error) for words in TORCH)
+
+
+def _ran_out(what: str, error: MemoryError | RuntimeError) -> DataError:
     asked = ASKED_FOR.search(str(error))
-    amount = f": {asked[1]} more were asked for" if asked else ""
+    size = None if asked is None else asked[1] or in_words(int(asked[2]))
+    amount = f": {size} more were asked for" if size else ""
     hint = "give fewer units, rows, levels or features, or use a machine with more memory."
     return DataError(f"{what} ran out of memory{amount}.", hint=hint)
 

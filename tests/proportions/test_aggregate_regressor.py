@@ -151,6 +151,14 @@ def test_responses_that_are_all_the_same_are_refused():
         AggregateRegressor().fit(bags, np.full(8, 15.0))
 
 
+@pytest.mark.filterwarnings("ignore")  # of few bags
+def test_fewer_bags_than_coefficients_have_a_fit():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 10)) + np.repeat(rng.normal(0, 0.5, (6, 10)), 100, axis=0)
+    model = AggregateRegressor().fit(Bags(values, np.arange(0, 601, 100)), rng.integers(30, 70, 6))
+    assert np.isfinite(model.coef_).all()
+
+
 def test_bags_that_share_members_have_no_weights():
     bags, _, y, _ = incomes(5, 4)
     with pytest.raises(DataError, match=r"share members can't have a sample_weight.*Hint"):

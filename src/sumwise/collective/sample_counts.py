@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
 from sumwise.collective.kernels.exchange_cycles import stuck_cells
 from sumwise.collective.kernels.table_chain import CycleChain, NoStart, PathChain
 from sumwise.collective.linear import read_functions
@@ -20,6 +22,7 @@ from sumwise.collective.tree_model import TreeModel
 from sumwise.collective.trellis import Walk, walk_of
 from sumwise.errors import DataError, NotConverged
 from sumwise.kernels.chains import effective_size, split_r_hat
+from sumwise.memory import check_fits
 from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title
@@ -29,6 +32,9 @@ __all__ = ["sample_counts"]
 SAMPLERS = ("auto", "paths", "cycles")
 MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
 WORST_R_HAT = 1.1
+COLUMNS = 512  # counts whose effective sizes are found at once
+BATCHES = 20  # means of so many runs of draws say how sure a mean is
+PER_COUNT = 26  # numbers for every count of a cell or move: lists of the sampler, and the chain that runs
 MOST_MOVERS = {"paths": 1, "cycles": 3}  # individuals that one move of a sampler exchanges at most
 
 
@@ -113,6 +119,7 @@ def sample_counts(
     seen = observe(model, tables, n)
     total = _population(seen)
     _check_kinds(seen, model)
+    _check_size(seen, total, draws, n_chains)
     walk = walk_of(seen, model, maximise_dual(seen.problem, 1e-6, 200).g)
     chosen = _method(method, seen, total, walk)
     plan = _Plan(walk, total, draws, thin, max(50, draws // 5) if burn_in is None else burn_in)
@@ -163,7 +170,7 @@ class _Plan:
         n_cells = len(trellis.base)
         nodes = np.empty((self.draws, n_cells), dtype=np.int32 if self.total < 2**31 else np.int64)
         functions = {name: np.empty(self.draws) for name in weights}
-        length = max(1, self.draws // 20)
+        length = max(1, self.draws // BATCHES)
         mean, square = np.zeros(len(chain.counts)), np.zeros(len(chain.counts))
         batch, batches = np.zeros(len(chain.counts)), []
         for k in range(self.draws):
@@ -188,6 +195,28 @@ def _population(seen: Observed) -> int:
     if total != np.floor(total):
         raise DataError(f"n is {total:g}; whole individuals are sampled.", hint="round n.")
     return int(total)
+
+
+def _check_size(seen: Observed, total: int, draws: int, n_chains: int) -> None:
+    """Refuse draws that memory won't hold, before the first is made."""
+    forest = seen.problem.forest
+    cells = sum(forest.sizes)
+    moves = sum(_moves_of(edge) for *_, edge in forest.edges)
+    kept = 2 * (4 if total < 2**31 else 8) * n_chains * draws * cells  # all chains are put together at the end
+    judged = 64 * n_chains * draws * min(cells, COLUMNS)  # Fourier transforms of some columns at a time
+    people = 8 * min(total * len(forest.sizes), MOST_STATES)
+    check_fits(
+        kept + judged + 8 * (cells + moves) * (PER_COUNT + 2 * BATCHES + 3 * n_chains) + people,
+        "sample_counts",
+        f"{n_chains:,} x {draws:,} draws of {cells:,} counts, and {moves:,} moves between them",
+        "give fewer draws or chains (thin=10 keeps one in ten), merge levels, or forbid moves by sparse potentials.",
+    )
+
+
+def _moves_of(edge: Any) -> int:
+    if isinstance(edge, SparseEdge):
+        return len(edge.theta)
+    return edge.shape[0] if isinstance(edge, MarginEdge) else math.prod(edge.shape)
 
 
 def _check_kinds(seen: Observed, model: Any) -> None:
@@ -291,8 +320,8 @@ def _sample(walk: Walk, runs: list[_Run], total: int, method: str) -> CountsSamp
     chains = np.stack([r.nodes for r in runs])
     n_cells = chains.shape[-1]
     r_hat = np.empty(n_cells)
-    for a in range(0, n_cells, 512):  # in parts: the transforms take several times the memory of the draws
-        here = slice(a, min(a + 512, n_cells))
+    for a in range(0, n_cells, COLUMNS):  # in parts: the transforms take several times the memory of the draws
+        here = slice(a, min(a + COLUMNS, n_cells))
         part = chains[..., here].astype(float)
         size[here], r_hat[here] = effective_size(part), split_r_hat(part)
     functions = {name: np.stack([r.functions[name] for r in runs]) for name in runs[0].functions}

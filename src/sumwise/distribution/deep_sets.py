@@ -25,11 +25,13 @@ from sumwise.distribution.set_training import (
     Training,
     batch_size,
     fresh_network,
+    largest_step,
 )
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.memory import check_fits
 from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
@@ -214,6 +216,7 @@ class DeepSets(BagRegressor):
         settings = self._settings(bags)
         target = self._begin(bags, y)
         bags = self.columns_.check(bags)
+        self._check_size(bags, settings)
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, (split, weights), seeds), seconds=SECONDS)
@@ -433,6 +436,16 @@ class DeepSets(BagRegressor):
             self.classes_ = np.array(self.response_.classes)
         self._plan()
         return self.response_.encode(bags, y)
+
+    def _check_size(self, bags: Bags, settings: Settings) -> None:
+        rows, n_bytes = largest_step(self._plan(), bags.sizes, settings.batch_bags, self.max_rows)
+        copies = 8 * bags.values.size * (2 if self.validation else 1)  # of the rows: those held out and the others
+        check_fits(
+            n_bytes + copies,
+            "DeepSets",
+            f"{rows:,} rows in the layers of phi at once, of {settings.batch_bags:,} bags",
+            "set max_rows, fewer batch_bags, or narrower layers in phi.",
+        )
 
     def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
         bags = self.columns_.check(usable(bags))

@@ -17,11 +17,12 @@ from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.proportions.network import hidden_layers
 
-__all__ = ["SumData", "SumNetworks", "train_networks"]
+__all__ = ["SumData", "SumNetworks", "row_bytes", "train_networks"]
 
 FOLDS, MEMBERS = 4, 5
 MAX_STEPS, PATIENCE = 400, 40
 LEARNING_RATE, WEIGHT_DECAY = 0.01, 0.01
+LAYER_COPIES = 4  # of a layer in training: before and after its activation, and the gradients of both
 MOST_OVERLAPPING = 4000  # bags that share people, whose covariance is a full matrix
 
 
@@ -67,6 +68,18 @@ class SumNetworks:
         """What the networks add to each row, (n_rows,): to the response, or to the logarithm of a count's mean."""
         said = [(hidden_layers(w, values, self.n_hidden) @ w[-2].T + w[-1])[:, 0] for w in self.members]
         return np.mean(said, axis=0) if said else np.zeros(len(values))
+
+
+def row_bytes(width: int, hidden: tuple) -> float:
+    """Bytes that a row takes in training: every layer of all networks at once, its gradients, and copies of the row.
+
+    Examples
+    --------
+    >>> from sumwise.proportions.aggregate_network import row_bytes
+    >>> row_bytes(10, (64,))
+    6008
+    """
+    return 8 * (16 + 5 * width) + MEMBERS * (8 + 4 * LAYER_COPIES * sum(hidden))
 
 
 def train_networks(

@@ -17,7 +17,7 @@ from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
-from sumwise.proportions.aggregate_network import SumData, SumNetworks, train_networks
+from sumwise.proportions.aggregate_network import SumData, SumNetworks, row_bytes, train_networks
 from sumwise.proportions.base import check_rows
 from sumwise.proportions.identify import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, poisson_sums
@@ -122,7 +122,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         bags, totals, noise = self._totals(bags, y)
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
-        check_rows(type(self).__name__, bags, len(self.features_.names))
+        width, hidden = len(self.features_.names), tuple(self.hidden)
+        check_rows(type(self).__name__, bags, width, row_bytes(width, hidden) * len(bags.values) if hidden else None)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
         people, matrix, relative = _people(values, bags, members)
         if self.likelihood == "gaussian":

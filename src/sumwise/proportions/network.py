@@ -20,7 +20,7 @@ from sumwise.networks.optimiser import adamw
 from sumwise.networks.pooling import Segments
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
-from sumwise.proportions.base import BagClassifier
+from sumwise.proportions.base import PER_ROW, BagClassifier, check_rows
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
@@ -195,6 +195,13 @@ class CardinalityNetwork(BagClassifier):
             warn_not_converged(self.max_epochs, late, 0.0, hint="raise max_epochs.", stacklevel=2)
         return self
 
+    def _check_size(self, bags: Bags, width: int) -> None:
+        """Held-out rows go through the networks of both starts at once, all rows through the final ones in NumPy."""
+        widest = max(self.hidden, default=1) * (3 if self.sees_bag else 1)
+        once = 8 * (PER_ROW + self.n_folds + 3 * width)
+        trial, final = 2 * (8 + 4 * (width + 3 * widest)), 8 * 3 * widest
+        check_network(self, bags, width, once + max(trial, final))
+
     def intercept_scale(self) -> float | None:
         """Standard deviation of the bags' own intercepts, where the model has them."""
         return self.linear_.intercept_scale()
@@ -221,6 +228,12 @@ class CardinalityNetwork(BagClassifier):
             rows = rows @ weights[2 * n_layers].T + weights[2 * n_layers + 1]
             rows = rows * expit(rows)
         return rows @ weights[-2].T + weights[-1]
+
+
+def check_network(owner: Any, bags: Bags, width: int, per_row: float) -> None:
+    """Refuse bags whose rows, at so many bytes each, memory won't hold in all layers of a network."""
+    hint = "give narrower hidden layers, fewer or smaller bags, or fewer columns."
+    check_rows(type(owner).__name__, bags, width, per_row * len(bags.values), hint)
 
 
 @dataclass

@@ -17,8 +17,8 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
-from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.network import hidden_layers
+from sumwise.proportions.base import PER_ROW, BagClassifier
+from sumwise.proportions.network import check_network, hidden_layers
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 
 
@@ -130,6 +130,10 @@ class ProportionLossNetwork(BagClassifier):
             late = float(abs(curve[-1] - curve[-2])) if len(curve) > 1 else np.inf
             warn_not_converged(self.max_epochs, late, 0.0, hint="raise max_epochs.", stacklevel=2)
         return self
+
+    def _check_size(self, bags: Bags, width: int) -> None:
+        """All rows at once go through the final network, in NumPy."""
+        check_network(self, bags, width, 8 * (PER_ROW + 4 * width + 3 * max(self.hidden, default=1)))
 
     def _logits(self, bags: Bags) -> np.ndarray:
         return self.forward(self.weights_, np.asarray(bags.values, dtype=np.float64))

@@ -55,6 +55,14 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.asarray(linalg.solve(lifted, right, assume_a="pos", check_finite=False))
 
 
+def _factor(matrix: np.ndarray) -> np.ndarray:
+    """The lower Cholesky factor; where fewer bags than coefficients leave it singular to rounding, of one lifted."""
+    try:
+        return linalg.cholesky(matrix, lower=True)
+    except linalg.LinAlgError:
+        return linalg.cholesky(matrix + 1e-10 * np.diag(np.diag(matrix)), lower=True)
+
+
 def _plus_noise(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return covariance + (noise if covariance.ndim == 1 else np.diag(noise))
 
@@ -103,7 +111,7 @@ def gaussian_sums(
         design = np.column_stack([a, n])
         inner = design.T @ design
         inner[np.diag_indices(len(prior))] += np.exp(log_multiple) * prior
-        factor = linalg.cholesky(inner, lower=True)
+        factor = _factor(inner)
         theta = linalg.cho_solve((factor, True), design.T @ y)
         fit = float(y @ y - (design.T @ y) @ theta)
         logs += 2.0 * float(np.log(np.diag(factor)).sum()) - float(np.log(prior).sum()) - len(prior) * log_multiple
