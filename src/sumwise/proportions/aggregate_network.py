@@ -77,7 +77,7 @@ def row_bytes(width: int, hidden: tuple) -> float:
     --------
     >>> from sumwise.proportions.aggregate_network import row_bytes
     >>> row_bytes(10, (64,))
-    6008
+    5688
     """
     return 8 * (16 + 5 * width) + MEMBERS * (8 + 4 * LAYER_COPIES * sum(hidden))
 
