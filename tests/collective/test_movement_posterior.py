@@ -27,7 +27,7 @@ def problem(counts, noise, **more):
 def test_the_posterior_is_around_the_true_movement_and_widens_with_noise():
     counts, _ = population()
     spreads = []
-    for sd in (3.0, 200.0):
+    for sd in (3.0, 800.0):
         made = CountsFilter.of(problem(counts, Gaussian(sd)), counts, False)
         found = made.posterior(Movement(4.0, 2.0), None, None)
         assert found.weights.sum() == pytest.approx(1.0)
@@ -36,7 +36,7 @@ def test_the_posterior_is_around_the_true_movement_and_widens_with_noise():
         spreads.append(np.sqrt(found.weights @ (stays - mean) ** 2))
         true = np.exp(TRUE.log_moves(LINE)).diagonal().mean()
         assert abs(mean - true) < 3 * spreads[-1]
-    assert spreads[0] < 0.02 < 0.04 < spreads[1]
+    assert spreads[0] < 0.02 < 0.08 < spreads[1]
 
 
 def test_moves_that_vary_more_than_individuals_do_are_found_overdispersed():
@@ -72,7 +72,8 @@ def test_masks_years_entries_and_exact_counts_have_intervals():
     for model, given, more in tries:
         found = model.fit(given, **more).interval(weights, level=0.99)
         assert found.low[0] < flows[1].trace() < found.high[0]
-        assert found.high[0] - found.low[0] < (1000 if model.cyclic else 500)  # here, a year ends elsewhere
+        contradicted = model.cyclic or more  # a year that ends elsewhere, a place that was emptied at once
+        assert (300 if contradicted else 0) < found.high[0] - found.low[0] < (1000 if contradicted else 150)
         assert found.low[1] - 1 <= counts[0, 0] <= found.high[1] + 1
 
 
