@@ -214,18 +214,23 @@ def averages(side=5):
     return rows
 
 
+MOST = {"nlbp-naive": 10}  # sides up to which a method runs: beyond, ten fits take minutes
+
+
 def grids():
     """Seconds by the size of the grid; the generic solver on the smallest, three draws."""
     rows = []
-    for side in (3, 5, 8):
-        names = ("dual", "nlbp", "accelerated-rda")
+    for side in (3, 5, 8, 10, 15):
         found = {}
-        for name in names:
-            seconds = []
+        for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian"):
+            if side > MOST.get(name, side):
+                continue
+            seconds, options = [], {} if name == "gaussian" else {"tol": 1e-5, "max_iter": 200}
             for seed in SEEDS:
                 drawn, model = season(side, seed)
-                seconds.append(timed(map_counts, model, drawn.tables, method=name, tol=1e-5, max_iter=200)[1])
+                seconds.append(timed(map_counts, model, drawn.tables, method=name, **options)[1])
             found[name] = spread(seconds)
+            print(side, name, found[name], flush=True)
         if side == 3:
             drawn = [season(side, seed) for seed in list(SEEDS)[:3]]
             found["generic"] = spread(

@@ -10,7 +10,8 @@ sizes: error of kernel ridge on mean embeddings by number of training bags and r
 on test bags of 4,096 rows; beside the bag size from which theory (Szabo et al. 2016) promises the rate of
 known distributions, n^a rows with a = b(c + 1) / (bc + 1): between n and n^2, and n^1.5 for spectra that fall
 fast (large b) and smooth responses (c = 2). mixture: the similarity of a mixture of N(0, 1) and N(1, 1) to
-N(m, 1) as m varies, in closed form and from bags of quantiles (Lemus Gonzalez, Figure 2.2).
+N(m, 1) as m varies, in closed form and from bags of quantiles (Lemus Gonzalez, Figure 2.2). similarities: how
+the four kernels see N(m, s^2) beside N(0, 1) (its Figures 2.1, 4.2, 4.5 and 4.6).
 Writes benchmarks/results/distribution_theory.json.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from distribution.methods import Vectors, as_bags, embedding
+from distribution.similarity import MEANS, SPREADS, similarity
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -150,7 +152,19 @@ def mixture(_given):
     return rows
 
 
-SECTIONS = {"fits": fits, "sizes": sizes, "mixture": mixture}
+def similarities(_given):
+    """Similarity, or distance, of N(m, s^2) to N(0, 1) along m at s = 1 and along s at m = 0, by four kernels."""
+    rows = []
+    for name, surface in similarity()["surfaces"].items():
+        at_one, at_zero = int(np.argmin(np.abs(SPREADS - 1))), int(np.argmin(np.abs(MEANS)))
+        for along, places, values in (("mean", MEANS, surface[at_one]), ("spread", SPREADS, surface[:, at_zero])):
+            rows += [
+                {"measure": name, "along": along, "at": float(x), "value": float(v)} for x, v in zip(places, values)
+            ]
+    return rows
+
+
+SECTIONS = {"fits": fits, "sizes": sizes, "mixture": mixture, "similarities": similarities}
 
 
 def main():

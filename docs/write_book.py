@@ -125,7 +125,7 @@ def plot_figure(spec: dict, item: dict) -> str:
     series: dict[str, list[tuple[float, float]]] = {}
     wide = spec.get("wide")
     for r in records_of({"each": spec.get("each", item.get("each", "")), "only": spec.get("only", {})}):
-        name = ", ".join(formatted(r[n], "g") for n in spec["by"].split(", "))
+        name = "" if spec["by"] == "all" else ", ".join(formatted(r[n], "g") for n in spec["by"].split(", "))
         if "of" in spec:
             series.setdefault(name, []).extend((float(pair[0]), float(pair[1])) for pair in r[spec["of"]])
         elif wide:
@@ -192,8 +192,10 @@ def pages() -> dict[str, str]:
 
 
 def out_of_date() -> list[str]:
-    """Files that are not what the results say."""
-    return [n for n, text in pages().items() if not (BOOK / n).exists() or (BOOK / n).read_text("utf-8") != text]
+    """Files that are not what the results say, and figures that no page has any more."""
+    made = pages()
+    left = [f"figures/{path.name}" for path in (BOOK / "figures").glob("*.svg") if f"figures/{path.name}" not in made]
+    return left + [n for n, text in made.items() if not (BOOK / n).exists() or (BOOK / n).read_text("utf-8") != text]
 
 
 if __name__ == "__main__":
@@ -202,6 +204,9 @@ if __name__ == "__main__":
         sys.stdout.write("".join(f"docs/book/{name} is out of date. Hint: make book\n" for name in stale))
         sys.exit(bool(stale))
     (BOOK / "figures").mkdir(exist_ok=True)
-    for name, text in pages().items():
+    made = pages()
+    for name, text in made.items():
         (BOOK / name).write_text(text, "utf-8")
-    sys.stdout.write(f"{len(pages())} files, {len(stale)} changed\n")
+    for name in (n for n in stale if n not in made):
+        (BOOK / name).unlink()
+    sys.stdout.write(f"{len(made)} files, {len(stale)} changed\n")

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from sumwise import Bags, Domain, Table, Tables
-from sumwise.collective import TreeModel, map_counts
+from sumwise.collective import TreeModel, map_counts, process_counts
 from sumwise.distribution import FisherVector, PyramidMatchKernel
 from sumwise.ecological.kernels.truncated_normal import NODES, WEIGHTS, line_moments, units_log_likelihood
 from sumwise.maxent.algorithm_1 import _step
@@ -52,15 +52,18 @@ def slopes(z, y):
     return slope, slope / degree[:, None]
 
 
-def by_package(chain, **options):
-    logs, y = chain
+def model_and_tables(logs, y):
     domain = Domain({f"x{t}": L for t in range(T)})
     edges = [(f"x{t}", f"x{t + 1}") for t in range(T - 1)]
-    model = TreeModel(domain, edges, dict(zip(edges, logs)))
     tables = Tables([Table([f"x{t}"], y[t], noise=Poisson()) for t in range(T)], domain, n=N)
+    return TreeModel(domain, edges, dict(zip(edges, logs))), tables
+
+
+def by_package(chain, **options):
+    model, tables = model_and_tables(*chain)
     with pytest.warns(match="Stopped"):
         fit = map_counts(model, tables, tol=1e-14, **options)
-    return np.array([fit.nodes[a] for a in domain])
+    return np.array([fit.nodes[a] for a in model.domain])
 
 
 def test_feasible_belief_propagation_takes_the_steps_of_algorithm_2(chain):
@@ -82,6 +85,33 @@ def test_dual_averaging_takes_the_steps_of_algorithm_3(chain):
         mean = (t - 1) / t * mean + slopes(z, y)[1] / t
         z = node_counts([logs[s] - mean[s][:, None] - mean[s + 1] for s in range(T - 1)])
     np.testing.assert_allclose(by_package((logs, y), method="rda", max_iter=3), z, rtol=1e-10)
+
+
+def test_field_over_places_is_the_stationary_point_of_one_likelihood(chain):
+    """The end-to-end training that section 1.1 leaves open: min of (2.7) + n log Z(f) + f' K^-1 f / 2.
+
+    K = s^2 exp(-dt^2 / 2a^2) exp(-dx^2 / 2b^2). The slope of n log Z in f is the expected
+    counts n p(f), and that of (2.7), which holds -<z, f>, is -z: so f = K (z - n p(f)). At the best z given f
+    the potentials are tilted by exp(-l'(z)) with l = -log p(y | z), as in (2.8); a count that was not observed has
+    none. Marginals are by enumeration.
+    """
+    logs, y = chain
+    y[1, 0] = np.nan
+    places, a, b, scale = np.array([[0.0, 0.0], [1.0, 0.0], [0.3, 1.1]]), 0.7, 0.6, 0.8
+    model, tables = model_and_tables(logs, y)
+    found = process_counts(model, tables, places, time_length=a, space_length=b, scale=scale, tol=1e-10)
+    z, f = np.array([found.counts.nodes[t] for t in model.domain]), found.field
+
+    def expected(node):
+        tilted = [logs[t] + node[t][:, None] for t in range(T - 1)]
+        return node_counts([*tilted[:-1], tilted[-1] + node[-1]])
+
+    in_time = np.exp(-((np.arange(T)[:, None] - np.arange(T)) ** 2) / (2 * a**2))
+    in_space = np.exp(-((places[:, None] - places) ** 2).sum(axis=2) / (2 * b**2))
+    kernel = scale**2 * np.kron(in_time, in_space)
+    np.testing.assert_allclose(f.ravel(), kernel @ (z - expected(f)).ravel(), atol=1e-3)
+    np.testing.assert_allclose(z, expected(f - np.nan_to_num(1.0 - y / z)), rtol=1e-4)
+    assert np.abs(f).max() > 0.05  # a field of zero would satisfy the second equation with z of the model alone
 
 
 def test_preconditioner_is_the_diagonal_hessian_of_appendix_c():
