@@ -87,7 +87,7 @@ def part_learning(given):
     """Relative error of four weights from three years (Figures 2.4 d-e): the dual, and the papers' E steps."""
     cases = [(6, SMALL), (6, LARGE)] if given.quick else [(6, SMALL), (6, LARGE), (10, SMALL), (10, LARGE)]
     for side, weights in cases:
-        if given.sides and side not in given.sides:
+        if side not in (given.sides or [side]) or weights[0] not in (given.weights or [weights[0]]):
             continue
         here = {"side": side, "weights": weights[0]}
         for seed in given.seeds if not given.steps else ():
@@ -300,7 +300,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--sides", nargs="*", type=int, help="sides of the grids of gibbs, learning, esteps")
-    parser.add_argument("--weights", nargs="*", type=float, help="of gibbs: 5 (large), 0.5 (small)")
+    parser.add_argument("--weights", nargs="*", type=float, help="5 (large), 0.5 (small); of gibbs, learning, esteps")
     parser.add_argument("--seeds", nargs="*", type=int, default=[SEED], help="of gibbs, learning, esteps")
     parser.add_argument("--budget", type=float, default=0.1, help="of gibbs: stop after this part of the paper's time")
     parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds for a rival of the dual")
