@@ -29,6 +29,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext", "_static", "outputs"]
 
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens are an option of a command, not a dash
+
 html_theme = "furo"
 html_title = "sumwise"
 html_copy_source = False

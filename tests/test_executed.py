@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
+import executed  # noqa: E402
 import page_blocks  # noqa: E402
 from page_blocks import Block  # noqa: E402
 
@@ -36,6 +37,13 @@ def test_a_session_may_raise_what_the_page_says():
     )
     with pytest.raises(ZeroDivisionError):
         page_blocks.run_block(Block(1, "python", ">>> 1 / 0\n"), "p", {})
+
+
+def test_output_of_prose_is_wrapped_and_tables_are_kept():
+    prose, table = "a word " * 40, "left  right " * 40
+    shown = executed.output_block(f"{prose}\n{table}\n").astext().splitlines()
+    assert max(len(line) for line in shown[:-1]) <= page_blocks.WIDTH
+    assert (" ".join(shown[:-1]), shown[-1]) == (prose.strip(), table)
 
 
 def test_run_page_keeps_text_and_figures(tmp_path):
@@ -74,7 +82,7 @@ def test_pages_without_anything_to_add_are_not_run():
 
 @pytest.mark.parametrize("folder", sorted((ROOT / "docs" / "outputs").iterdir()), ids=lambda folder: folder.name)
 def test_kept_output_belongs_to_the_page_as_it_is(folder):
-    (page,) = [path for name in ("tutorials", "how-to") for path in (ROOT / "docs" / name).glob(f"{folder.name}.md")]
+    (page,) = [path for name in executed.FOLDERS for path in (ROOT / "docs" / name).glob(f"{folder.name}.md")]
     kept = json.loads((folder / "outputs.json").read_text("utf-8"))
     code = [block.code for block in page_blocks.runnable_blocks(page.read_text("utf-8"))]
     assert [one["code"] for one in kept] == code, "Hint: python docs/_ext/executed.py"

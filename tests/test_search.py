@@ -1,8 +1,9 @@
-"""Readers find pages by the words they would type: thirty queries and more, each with its page among the first three.
+"""Readers find pages by the words they would type: over a hundred queries, each with its page among the first three.
 
-The scorer follows the search of the built pages: words are stemmed, every word of the query must occur in a page (or
-begin one of its words), and a word in the title counts more than one in a heading or in the text. Where Sphinx lists
-pages in no particular order among equal scores, pages with more occurrences come first here.
+The scorer follows the search of the built pages (Sphinx's searchtools.js, without the names of the reference). Words
+are stemmed, and every word of the query must occur. An entry of the index or a term of the glossary that contains the
+query counts most, then a heading that contains it, then single words in headings, then in the text; pages of the same
+score come in the order of their titles.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-TITLE, HEADING = 15, 5  # Sphinx scores titles 15 and terms of the text 5; headings of a page lie between
+INDEX, TITLE, TERM, PART_OF_TITLE, PART_OF_TERM = 100, 15, 5, 7, 2  # as Sphinx scores them
 FIRST = 3
 
 QUERIES = {
@@ -33,7 +35,6 @@ QUERIES = {
     "OD matrix": ["glossary", "how-to/recover-flows-from-counts"],
     "origin destination": ["glossary", "how-to/recover-flows-from-counts"],
     "bird migration": ["tutorials/bird-migration"],
-    "read-only": ["how-to/train-at-scale", "explanation/persistence", "how-to/read-your-files", "glossary"],
     "multiple instance learning": ["glossary", "explanation/label-proportions", "explanation/distribution-results"],
     "distribution regression": ["explanation/distribution-regression"],
     "deep sets": ["explanation/deep-sets"],
@@ -75,7 +76,109 @@ QUERIES = {
     "install": ["how-to/solve-problems", "tutorials/first-steps"],
     "memory error": ["how-to/solve-problems", "explanation/scale"],
     "geopandas": ["how-to/map-a-migration", "glossary"],
+    "BISG": ["how-to/infer-cells-from-margins", "glossary"],
+    "Goodman regression": ["explanation/ecological-inference", "glossary"],
+    "King's EI": ["how-to/coming-from-ei-packages", "explanation/ecological-inference", "glossary"],
+    "homogeneous precincts": ["tutorials/racially-polarised-voting", "glossary"],
+    "turnout by race": [
+        "how-to/infer-cells-from-margins",
+        "tutorials/racially-polarised-voting",
+        "glossary",
+        "tutorials/who-voted-how",
+    ],
+    "candidate of choice": [
+        "tutorials/racially-polarised-voting",
+        "how-to/coming-from-ei-packages",
+        "how-to/infer-cells-from-margins",
+    ],
+    "Gingles": ["tutorials/racially-polarised-voting", "glossary", "how-to/infer-cells-from-margins"],
+    "tomography plot": ["gallery"],
+    "CVAP": ["glossary", "how-to/read-your-files"],
+    "split ticket": ["how-to/infer-cells-from-margins"],
+    "court report": ["tutorials/racially-polarised-voting", "how-to/from-files-to-findings"],
+    "exit poll": ["tutorials/who-voted-how", "how-to/prepare-microdata"],
+    "click through rate": ["glossary", "tutorials/bids-from-a-noisy-report"],
+    "privacy sandbox": ["how-to/read-bucketed-reports", "glossary"],
+    "negative counts": ["tutorials/bids-from-a-noisy-report", "how-to/learn-from-tables", "how-to/solve-problems"],
+    "suppressed cells": ["how-to/read-bucketed-reports", "glossary", "how-to/learn-from-tables"],
+    "sql": ["how-to/learn-from-tables", "tutorials/bids-from-a-noisy-report"],
+    "bigquery": ["how-to/learn-from-tables", "how-to/read-your-files"],
+    "laplace mechanism": ["explanation/privacy", "how-to/release-tables", "glossary"],
+    "census disclosure avoidance": ["glossary", "how-to/infer-cells-from-margins", "explanation/privacy"],
+    "privacy budget": ["explanation/privacy", "how-to/release-tables", "tutorials/a-private-release", "glossary"],
+    "synthetic rows": ["how-to/learn-from-tables", "how-to/release-tables", "tutorials/a-private-release"],
+    "abundance maps": ["tutorials/blackbirds", "how-to/map-a-migration"],
+    "band recoveries": ["tutorials/blackbirds", "glossary"],
+    "stopover": ["how-to/map-a-migration", "glossary"],
+    "netcdf": ["how-to/map-a-migration", "how-to/read-your-files"],
+    "animation": ["how-to/map-a-migration", "tutorials/blackbirds", "gallery"],
+    "commuting flows": [
+        "gallery",
+        "how-to/recover-flows-from-counts",
+        "tutorials/mobility-and-privacy",
+        "tutorials/tower-counts",
+    ],
+    "movement model": ["how-to/map-a-migration", "explanation/collective-models", "glossary"],
+    "scikit-learn pipeline": [
+        "tutorials/labels-from-bag-counts",
+        "how-to/learn-from-bag-counts",
+        "how-to/predict-from-bags",
+    ],
+    "cross validation": [
+        "how-to/learn-from-bag-counts",
+        "glossary",
+        "tutorials/labels-from-bag-counts",
+        "how-to/predict-from-bags",
+    ],
+    "pytorch": ["how-to/train-at-scale", "explanation/deep-sets", "how-to/learn-from-bag-counts", "glossary"],
+    "GPU": ["how-to/train-at-scale", "explanation/scale"],
+    "point cloud": ["tutorials/a-response-from-samples", "gallery", "explanation/deep-sets"],
+    "mean map": ["explanation/label-proportion-methods"],
+    "attention pooling": ["explanation/deep-sets"],
+    "calibration": ["how-to/learn-from-bag-counts", "gallery", "explanation/ecological-inference", "glossary"],
+    "missing values": [
+        "how-to/learn-from-bag-counts",
+        "how-to/learn-from-tables",
+        "how-to/read-your-files",
+        "how-to/solve-problems",
+    ],
+    "save model": ["explanation/persistence", "how-to/use-the-command-line"],
+    "pickle": ["explanation/persistence", "how-to/predict-from-bags", "glossary"],
+    "onnx": ["how-to/learn-from-tables"],
+    "random seed": ["explanation/architecture", "explanation/versions", "glossary", "how-to/solve-problems"],
+    "too few bags": [
+        "explanation/label-proportion-methods",
+        "how-to/learn-from-bag-counts",
+        "how-to/choose-a-bag-method",
+    ],
+    "learning from label proportions": [
+        "tutorials/labels-from-bag-counts",
+        "explanation/label-proportions",
+        "glossary",
+    ],
+    "pdf": [
+        "tutorials/without-python",
+        "how-to/use-the-command-line",
+        "how-to/from-files-to-findings",
+        "how-to/use-the-app",
+    ],
+    "quickstart": ["tutorials/first-steps", "glossary"],
+    "statistical significance": ["glossary"],
+    "p-value": ["glossary", "explanation/ecological-inference"],
+    "sample size": ["glossary", "explanation/identification", "explanation/ecological-inference"],
+    "latex table": ["tutorials/racially-polarised-voting", "how-to/from-files-to-findings"],
+    "regression on aggregate data": ["explanation/identification", "explanation/ecological-inference", "glossary"],
 }
+
+
+class Page(NamedTuple):
+    """What the search knows of a page."""
+
+    title: str
+    headings: list[str]
+    entries: list[str]  # of the index and of a glossary
+    title_words: frozenset[str]
+    words: frozenset[str]
 
 
 @cache
@@ -83,9 +186,9 @@ def stemmer():
     return pytest.importorskip("snowballstemmer", reason="Sphinx brings the stemmer").stemmer("english")
 
 
-def words(text: str) -> list[str]:
-    """The stems of a text's words."""
-    return [stem(word) for word in re.findall(r"[a-z0-9]+", text.lower())]
+@cache
+def stopwords() -> frozenset[str]:
+    return frozenset(pytest.importorskip("sphinx.search.en").SearchEnglish.stopwords)
 
 
 @cache
@@ -93,33 +196,70 @@ def stem(word: str) -> str:
     return stemmer().stemWord(word)
 
 
+def words(text: str) -> frozenset[str]:
+    """The stems of a text's words."""
+    found = set(re.findall(r"\w+", text.lower())) - stopwords()
+    return frozenset(stem(word) for word in found)
+
+
+def page_of(path: Path) -> Page:
+    text = path.read_text("utf-8")
+    if path.name == "gallery.md":  # its directive adds the titles, captions and code of the scripts
+        text += "".join(script.read_text("utf-8") for script in sorted((DOCS / "gallery").glob("*.py")))
+    entries = [entry for line in re.findall(r"^```{index} (.*)$", text, re.MULTILINE) for entry in line.split(",")]
+    glossaries = re.findall(r"^```{glossary}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    entries += [line for glossary in glossaries for line in glossary.splitlines() if line and not line.startswith(" ")]
+    prose = re.sub(r"^```.*$|<!--.*?-->", "", text, flags=re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    entries = [entry.strip().removeprefix("!").lower() for entry in entries]
+    return Page(headings[0], headings, entries, words(" ".join(headings)), words(prose))
+
+
 @cache
-def index() -> dict[str, tuple[list[str], list[str], list[str]]]:
-    """Stems of title, headings and text of every page."""
-    found = {}
-    for path in sorted(DOCS.rglob("*.md")):
-        if {"_build", "generated"} & set(path.parts):
-            continue
-        text = path.read_text("utf-8")
-        if path.name == "gallery.md":  # its directive adds the titles, captions and code of the scripts
-            text += "".join(script.read_text("utf-8") for script in sorted((DOCS / "gallery").glob("*.py")))
-        prose = re.sub(r"^```(console|text|toml)?$", "", text, flags=re.MULTILINE)
-        headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
-        name = path.relative_to(DOCS).with_suffix("").as_posix()
-        found[name] = words(headings[0] if headings else ""), words(" ".join(headings[1:])), words(prose)
-    return found
+def index() -> dict[str, Page]:
+    """Every page that isn't generated from docstrings."""
+    pages = [path for path in sorted(DOCS.rglob("*.md")) if not {"_build", "generated"} & set(path.parts)]
+    return {path.relative_to(DOCS).with_suffix("").as_posix(): page_of(path) for path in pages}
+
+
+@cache
+def all_words() -> tuple[frozenset[str], frozenset[str]]:
+    """The words of all texts and of all headings: part of a word is looked for only where the whole is nowhere."""
+    pages = index().values()
+    return frozenset().union(*(page.words for page in pages)), frozenset().union(*(page.title_words for page in pages))
+
+
+def word_score(word: str, page: Page) -> int:
+    """What a word counts on a page; 0 if it isn't there."""
+    in_texts, in_titles = all_words()
+    parts = len(word) > 2
+    if word in page.title_words:
+        return TITLE
+    if parts and word not in in_titles and any(word in other for other in page.title_words):
+        return PART_OF_TITLE
+    if word in page.words:
+        return TERM
+    return PART_OF_TERM if parts and word not in in_texts and any(word in other for other in page.words) else 0
+
+
+def share(query: str, phrases: list[str]) -> float:
+    """The largest part of a phrase that the query makes up, where it is half of it or more."""
+    return max((len(query) / len(one) for one in phrases if query in one and len(query) >= len(one) / 2), default=0.0)
+
+
+def score(query: str, page: Page) -> float:
+    asked = [word_score(word, page) for word in words(query)]
+    by_words = max(asked) if asked and all(asked) else 0
+    headings = [heading.lower() for heading in page.headings]
+    return max(INDEX * share(query, page.entries), TITLE * share(query, headings), by_words)
 
 
 def search(query: str) -> list[str]:
-    """Pages that contain every word of the query, best first."""
-    asked, scored = words(query), []
-    for name, (title, headings, text) in index().items():
-        hits = [sum(word.startswith(start) for word in text) for start in asked]
-        if all(hits):
-            bonus = sum(TITLE * (word in title) + HEADING * (word in headings) for word in asked)
-            together = sum(text[i : i + len(asked)] == asked for i in range(len(text))) if len(asked) > 1 else 0
-            scored.append((-bonus - 3 * min(together, 5), -min(hits), name))
-    return [name for *_, name in sorted(scored)]
+    """Pages that answer the query, best first."""
+    scores = {name: score(query.lower(), page) for name, page in index().items()}
+    return sorted(
+        (name for name in scores if scores[name]), key=lambda name: (-scores[name], index()[name].title.lower())
+    )
 
 
 def test_there_are_thirty_queries_for_pages_that_exist():

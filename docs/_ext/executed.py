@@ -1,4 +1,4 @@
-"""Pages with their output: the Python blocks of tutorials and how-to guides are run when pages are built.
+"""Pages with their output: the Python blocks of tutorials, guides and chapters are run when pages are built.
 
 What a block prints, the value of its last line and the figures it draws are shown below it. A page's output is kept
 under ``docs/_build/executed`` until its code or the library changes. Output of pages that need the public data is also
@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,10 +23,11 @@ import page_blocks
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-FOLDERS = ("tutorials", "how-to")
+FOLDERS = ("tutorials", "how-to", "explanation")
 HERE = Path(__file__).parent
 OUTPUTS = "outputs"
 RUNS_AT_ONCE = 2
+WIDTH = page_blocks.WIDTH
 
 
 def digest(*parts: str) -> str:
@@ -124,7 +126,13 @@ def show_outputs(app, doctree):
 
 def output_block(text: str) -> nodes.literal_block:
     """Printed text as a block of its own."""
-    return nodes.literal_block(text, text.rstrip("\n"), language="none", classes=["sumwise-output"])
+    shown = "\n".join(wrapped(line) for line in text.rstrip("\n").splitlines())
+    return nodes.literal_block(shown, shown, language="none", classes=["sumwise-output"])
+
+
+def wrapped(line: str) -> str:
+    """A line of prose no wider than the page; columns of a table, with two spaces between them, stay as they are."""
+    return line if len(line) <= WIDTH or "  " in line.strip() else textwrap.fill(line, WIDTH, break_long_words=False)
 
 
 def say_that_output_is_kept(doctree, missing: list[str]) -> None:

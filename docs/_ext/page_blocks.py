@@ -30,6 +30,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent>[ ]*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`\n]*)$")
 FILES = Path(__file__).parents[1] / "tutorials" / "files"  # that readers download
+WIDTH = 118  # characters of code or output that fit at 1280 pixels
 PYTHON = re.compile(r"\b(python|python3|py|pycon|code-cell)\b")
 
 
@@ -194,7 +195,10 @@ def main(page: str, folder: str) -> None:
     """Run a page in an empty working folder; write ``outputs.json`` and figures."""
     import logging
 
+    import pandas as pd
+
     os.environ["MPLBACKEND"] = "Agg"
+    pd.set_option("display.width", WIDTH, "display.max_columns", 20)
     logging.getLogger("sumwise").setLevel(logging.ERROR)  # that kernels are compiled is no output of a page
     path, out = Path(page).resolve(), Path(folder).resolve()
     with tempfile.TemporaryDirectory() as work:

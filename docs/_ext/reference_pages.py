@@ -77,11 +77,20 @@ def options(command):
     for param in command.params:
         names = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
         names = f"`{param.name.upper()}`" if param.param_type_name == "argument" else names
-        plain = isinstance(param.default, (str, int, float)) and not isinstance(param.default, bool)
-        default = f"`{param.default}`" if plain and param.default != "" else ("required" if param.required else "")
         meaning = " ".join((getattr(param, "help", None) or "").split()).replace("|", "\\|")
-        rows.append(f"| {names} | {meaning} | {default} |")
+        low, high = getattr(param, "min", None), getattr(param, "max", None)
+        meaning += f" From {low} to {high}." if low is not None and high is not None else ""
+        rows.append(f"| {names} | {meaning} | {default_of(param)} |")
     return ["\n".join(rows)] if len(rows) > 2 else []
+
+
+def default_of(param):
+    """The default of a parameter of a command, in words where it is no value."""
+    if param.required:
+        return "required"
+    if isinstance(param.default, bool):
+        return "on" if param.default else "off"
+    return f"`{param.default}`" if isinstance(param.default, (str, int, float)) and param.default != "" else "none"
 
 
 def write_pages(app):
