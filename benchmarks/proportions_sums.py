@@ -106,10 +106,11 @@ def main():
     for name in SETS:
         begin = time.process_time()
         found = [one(name, seed) for seed in range(args.draws)]
-        kept[name] = {"scores": found, "cpu_seconds": round(time.process_time() - begin, 1)}
         scores = {m: np.array([f[m] for f in found]) for m in found[0]}
+        means = {m: float(v.mean()) for m, v in scores.items()}
+        kept[name] = {"scores": found, "means": means, "cpu_seconds": round(time.process_time() - begin, 1)}
         gap = scores["sums"] - scores["bag means"]
-        line = {"data": name} | {m: float(v.mean()) for m, v in scores.items()}
+        line = {"data": name} | means
         lines.append(line | {"gain": float(gap.mean()), "error": float(gap.std(ddof=1) / np.sqrt(len(gap)))})
     table(f"R squared of individuals, mean of {args.draws} draws; gain of sums over bag means", lines)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
