@@ -42,21 +42,28 @@ def markdown(header, rows):
     )
 
 
+def held(gains):
+    """A line on how many of these paired gains are not below zero by more than one standard error."""
+    good = sum(gap.mean() >= -gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gains)
+    return f"At least as good as the best other method, within one standard error, in {good} of {len(gains)} settings."
+
+
 def few_bags(record):
     """AUC and log-loss of every method, and the paired gain."""
     out = []
     names = {"cardinality": NAMES["cardinality"]} | {m: NAMES.get(m, m) for m in record["cells"][0]["scores"]}
     for which, (title, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
-        rows = []
+        rows, gains = [], []
         for cell in record["cells"]:
             scores = {m: np.array(v)[:, which] for m, v in cell["scores"].items()}
             others = {m: v.mean() for m, v in scores.items() if m != "cardinality"}
             best = max(others, key=lambda m, others=others, better=better: better * others[m])
             gap = better * (scores["cardinality"] - scores[best])
             error = gap.std(ddof=1) / np.sqrt(len(gap))
+            gains.append(gap)
             setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
             rows.append([setting, *(shown(scores[m].mean()) for m in names), f"{signed(gap.mean())} ± {shown(error)}"])
-        out.append(markdown([f"test {title}", *names.values(), "gain"], rows))
+        out += [markdown([f"test {title}", *names.values(), "gain"], rows), held(gains)]
     return "\n\n".join(out)
 
 
@@ -86,16 +93,17 @@ def bundled(record):
     out = []
     names = {m: NAMES.get(m, m) for m in ("cardinality", "proportion loss", "central limit", "mean embedding")}
     for title, which, better in (("AUC", "scores", 1.0), ("log-loss", "losses", -1.0)):
-        rows = []
+        rows, gains = [], []
         for cell in record["cells"]:
             scores = {m: np.array(v) for m, v in cell[which].items()}
             others = {m: better * v.mean() for m, v in scores.items() if m not in ("cardinality", "oracle")}
             best = max(others, key=lambda m, others=others: others[m])
             gap = better * (scores["cardinality"] - scores[best])
+            gains.append(gap)
             setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
             means = [shown(scores[m].mean()) if m in scores else "" for m in (*names, "oracle")]
             rows.append([setting, *means, f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"])
-        out.append(markdown([f"test {title}", *names.values(), "labels of rows", "gain"], rows))
+        out += [markdown([f"test {title}", *names.values(), "labels of rows", "gain"], rows), held(gains)]
     return "\n\n".join(out)
 
 

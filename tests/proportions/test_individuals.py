@@ -8,6 +8,7 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
+import sumwise
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions import CardinalityClassifier, CardinalityNetwork, MeanEmbeddingClassifier
@@ -52,6 +53,12 @@ def test_tools_of_scikit_learn_take_it(fitted, people):
     curve = partial_dependence(rows, X, ["age"], grid_resolution=5)["average"][0]
     assert (np.diff(curve) > 0).all()
     assert clone(rows).score(X, y) == rows.fit(X, y).score(X, y)  # it can't be fitted to rows, and doesn't forget
+
+
+def test_it_is_saved_and_loaded(fitted, people, tmp_path):
+    sumwise.save(fitted.individuals(), tmp_path / "rows.sumwise")
+    loaded, X = sumwise.load(tmp_path / "rows.sumwise"), people[["age", "job"]]
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
 
 
 def test_sparse_rows_are_taken():

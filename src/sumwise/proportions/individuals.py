@@ -13,6 +13,8 @@ from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.memory import dense
 
+__all__ = ["IndividualClassifier"]
+
 
 class IndividualClassifier(ClassifierMixin, Estimator):
     """A fitted classifier of bags as scikit-learn sees it: one row, one sample; made by `individuals` of a classifier.

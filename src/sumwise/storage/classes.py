@@ -34,6 +34,7 @@ PUBLIC = (
     "sumwise.diagnostics",
     "sumwise.ecological",
     "sumwise.proportions",
+    "sumwise.proportions.individuals",
     "sumwise.distribution",
     "sumwise.distribution.columns",
     "sumwise.distribution.set_response",

@@ -1,0 +1,86 @@
+"""The units of columns and of the response change nothing, in every estimator of bags of both families."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier, is_regressor
+
+from sumwise import Bags, distribution, proportions
+
+pytestmark = [pytest.mark.check, pytest.mark.filterwarnings("ignore")]
+
+N_BAGS, SIZE = 24, 6
+QUICK = {
+    "CardinalityNetwork": {"max_epochs": 3, "patience": 1, "n_members": 1},
+    "ProportionLossNetwork": {"max_epochs": 3},
+    "MixBag": {"max_epochs": 3},
+    "DeepSets": {"max_epochs": 3},
+    "LabelSampler": {"n_draws": 20, "n_burn": 5},
+}
+UNITS = [np.array([unit, 1 / unit, unit]) for unit in (1e-12, 1e-6, 1e6, 1e12)]
+
+
+def estimators(family):
+    """Every estimator that can be made without arguments, networks small; those with a task of both kinds."""
+    for name in family.__all__:
+        kind = getattr(family, name)
+        if not (inspect.isclass(kind) and hasattr(kind, "get_params")) or name in ("Covariates", "OnInstances"):
+            continue  # one takes frames and standardises them, the other has the units of what it is given
+        known = inspect.signature(kind).parameters
+        settings = {k: v for k, v in {"random_state": 0, **QUICK.get(name, {})}.items() if k in known}
+        yield pytest.param(kind(**settings), id=name)
+        if "task" in known:
+            yield pytest.param(kind(**settings, task="classification"), id=f"{name}, classification")
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """Rows with missing values, bags' centres, labels and responses of rows."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=N_BAGS)
+    values = rng.normal(size=(N_BAGS * SIZE, 3)) + np.repeat(centres, SIZE)[:, None] * [1, 0.3, 0]
+    labels = (values[:, 0] + rng.logistic(size=len(values)) > 0).astype(int)
+    responses = 2 * values[:, 0] + rng.normal(size=len(values))
+    values[::17, 1] = np.nan
+    return values, centres, labels, responses
+
+
+def answer(model, bags, target):
+    """Whatever the estimator says about the bags it was fitted to."""
+    model.fit(bags) if target is None else model.fit(bags, target)
+    for method in ("predict_proba", "predict", "transform", "gram"):
+        if hasattr(model, method):
+            found = np.asarray(getattr(model, method)(bags), dtype=float)
+            return found[:, 1] if method == "predict_proba" else found
+    raise AssertionError(f"{type(model).__name__} says nothing")
+
+
+def same(found, usual):
+    np.testing.assert_allclose(found, usual, rtol=0, atol=1e-3 * np.std(usual))
+
+
+@pytest.mark.parametrize("model", list(estimators(proportions)))
+def test_units_change_nothing_in_label_proportions(model, sample):
+    values, _, labels, responses = sample
+    offsets = np.arange(N_BAGS + 1) * SIZE
+    target = labels.reshape(N_BAGS, SIZE).sum(axis=1)
+    if isinstance(model, proportions.Oracle):
+        target = labels
+    elif isinstance(model, proportions.AggregateRegressor):
+        target = responses.reshape(N_BAGS, SIZE).sum(axis=1)
+    usual = answer(model, Bags(values, offsets), target)
+    for units in UNITS:
+        same(answer(model, Bags(values * units, offsets), target), usual)
+
+
+@pytest.mark.parametrize("model", list(estimators(distribution)))
+def test_units_change_nothing_in_distribution_regression(model, sample):
+    values, centres, _, _ = sample
+    offsets = np.arange(N_BAGS + 1) * SIZE
+    target = (centres > 0).astype(int) if is_classifier(model) else centres if is_regressor(model) else None
+    usual = answer(model, Bags(values, offsets), target)
+    for units in UNITS:
+        same(answer(model, Bags(values * units, offsets), target), usual)
+    for unit in (1e-12, 1e12) if is_regressor(model) else ():
+        same(answer(model, Bags(values, offsets), centres * unit) / unit, usual)
