@@ -198,6 +198,12 @@ def main():
         print(name, kept[name]["cpu_s"], "CPU-s", flush=True)
 
 
+def errors_of(rows):
+    """Errors by task and method, from the rows of tenths."""
+    names = ("task", "method", "few_mse", "many_mse", "bags", "seconds", "device")
+    return list({(r["task"], r["method"]): {n: r[n] for n in names} for r in rows}.values())
+
+
 def merge(kept, paths):
     """Add the fits of other machines, task by task and method by method."""
     rows = {(r["task"], r["method"], k): r for k, r in enumerate(kept["fits"]["rows"]) if "task" in r}
@@ -205,7 +211,7 @@ def merge(kept, paths):
     new = {(r["task"], r["method"]) for r in found}
     left = [r for (task, method, _), r in rows.items() if (task, method) not in new]
     order = sorted([*left, *found], key=lambda r: (TASKS.index(r["task"]), METHODS.index(r["method"]), r["along"]))
-    kept["fits"] |= {"rows": order}
+    kept["fits"] |= {"rows": order, "errors": errors_of(order)}
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 

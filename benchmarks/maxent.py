@@ -1,6 +1,6 @@
 """Classifiers from contingency tables: the paper's tables and figures, speed, and the gap to rows.
 
-Usage: python benchmarks/maxent.py [PART ...] with PART among table4, splits, speed, table5, gibbs, rescale, steps,
+Usage: python benchmarks/maxent.py [PART ...] with PART among toy, table4, splits, speed, table5, gibbs, rescale, steps,
 triplets, nearest, xor (default: table4, speed, xor). Needs the public data sets (Adult, Bank) for all but steps,
 triplets, nearest and xor. Prints tables, and writes benchmarks/results/maxent.json. CPU seconds are of one thread.
 
@@ -15,7 +15,7 @@ import json
 import sys
 import time
 import warnings
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,6 +104,30 @@ def best_skyline(task: Task, penalties=(8.0, 16.0, 32.0, 64.0)) -> tuple[float, 
         model = skyline(task.tables, task.train, task.y_train, (1.0, penalty))
         found.append((score(model, task), penalty, time.process_time() - begin))
     return max(found)
+
+
+def toy() -> list[dict]:
+    """Tables 1 and 2: the toy rows, counted, beside what the paper prints."""
+    rows = pd.DataFrame(
+        {"1": list("12121"), "2": list("BABBA"), "3": list("abbab"), "label": [1, 1, 0, 1, 0]}
+    )  # fmt: skip
+    printed = {
+        "1A": (1, 0), "1B": (1, 1), "2A": (1, 1), "2B": (2, 1), "1a": (1, 1), "1b": (2, 0), "2a": (1, 0), "2b": (1, 1),
+        "Ab": (2, 1), "Ba": (2, 2), "Bb": (1, 0),
+    }  # fmt: skip
+    out = []
+    for table in (t for t in Tables.from_frame(rows, ["1", "2", "3"], label="label") if len(t.attributes) == 2):
+        levels = [sorted(set(rows[a])) for a in table.attributes]
+        for at in product(*map(range, table.counts.shape)):
+            cell = "".join(each[k] for each, k in zip(levels, at))
+            if table.counts[at]:
+                found = int(table.counts[at]), int(table.label_sums[at])
+                out.append(
+                    {"features": " and ".join(table.attributes), "cell": cell, "count": found[0], "sum": found[1]}
+                )
+                out[-1] |= dict(zip(("count, paper", "sum, paper"), printed[cell])) | {"agrees": found == printed[cell]}
+    show(out)
+    return out
 
 
 def table4() -> list[dict]:
@@ -247,6 +271,7 @@ def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)
         held = model.fit_.history["held_out"]
         out.append({"setting": name, **{f"step {t}": float(held[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
+        out[-1]["course"] = [[t, round(float(held[t - 1]), 5)] for t in (1, 2, *range(5, max(at) + 1, 5))]
     return out
 
 
@@ -368,6 +393,7 @@ def show(rows: list[dict], head: bool = True) -> None:
 
 
 PARTS = {
+    "toy": toy,
     "table4": table4,
     "splits": splits,
     "speed": speed,

@@ -180,6 +180,8 @@ def main():
             made[part] += rows
         print(name, round(time.process_time() - begin, 1), "CPU-s", flush=True)
     made["fits"] = fits(bags, official)
+    made["nation"] = {f"{r['group']}; {r['method']}": r for r in made["nation"]}  # by name, for the book
+    made["scores"] = {f"{r['by']}; {r['method']}": r for r in made["scores"]}
     made["cpu_s"] = round(time.process_time() - begin, 1)
     RESULTS.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
