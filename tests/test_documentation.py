@@ -236,6 +236,43 @@ def test_every_public_name_has_an_example():
     assert not problems, "\n" + "\n".join(problems)
 
 
+def undescribed(function: types.FunctionType) -> list[str]:
+    """The parameters of a function that its docstring doesn't list."""
+    section = re.search(
+        r"Parameters\n-{10}\n(.*?)(?:\n\n\w[\w ]*\n-{3,}\n|\Z)", inspect.getdoc(function) or "", re.DOTALL
+    )
+    heads = re.findall(r"^(\S[^:\n]*)", section[1], re.MULTILINE) if section else []
+    listed = {name.strip().lstrip("*") for head in heads for name in head.split(",")}
+    return [name for name in inspect.signature(function).parameters if name not in listed and name[0] != "_"]
+
+
+def test_every_parameter_of_a_public_function_is_described():
+    imported = pytest.importorskip("reference_pages", reason="Sphinx isn't here", exc_type=ImportError).modules()
+    used = [module for module in public_modules() if imported.get(module.__name__)]
+    functions = {name: thing for m in used for name in m.__all__ if inspect.isfunction(thing := getattr(m, name))}
+    found = {name: undescribed(thing) for name, thing in functions.items()}
+    assert len(functions) > 100
+    assert not {name: missing for name, missing in found.items() if missing}
+
+
+def test_undescribed_names_what_is_missing():
+    def partly(a, b, *, c=1):
+        """One line.
+
+        Parameters
+        ----------
+        a, c : int
+            Both.
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    assert undescribed(partly) == ["b"]
+
+
 def test_undocumented_finds_each_kind_of_offence():
     def bare(): ...
 

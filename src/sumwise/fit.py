@@ -89,6 +89,19 @@ def warn_not_converged(
 ) -> None:
     """Warn that a fit stopped early, and by how much of `what` (the change of a step, a proven gap, ...).
 
+    Parameters
+    ----------
+    n_iter : int
+        Steps that were taken.
+    change, tol : float
+        What was reached, and what was asked for.
+    hint : str, optional
+        What to do about it; by default to raise max_iter or loosen tol.
+    stacklevel : int, default 3
+        Whose line the warning names, as in `warnings.warn`.
+    what : str, default "change"
+        What `change` measures.
+
     Examples
     --------
     >>> import warnings

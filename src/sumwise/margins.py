@@ -38,6 +38,8 @@ class Margins:
         How much each unit counts in a fit; default 1.
     covariates : array of shape (n_units, k) or data frame, optional
         Facts about units, for methods that use them.
+    covariate_names : sequence, optional
+        Names of the covariates; a data frame brings its own.
     denominator : str, optional
         In words, what the totals are (turnout, voting-age population); reports state it.
     row_sd : array of shape (n_units, n_rows), optional

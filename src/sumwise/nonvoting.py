@@ -47,6 +47,11 @@ INVALID = re.compile(
 def is_abstention(name: object) -> bool:
     """Whether an outcome's name says that no choice was made: not voting, or a ballot that is blank or invalid.
 
+    Parameters
+    ----------
+    name : object
+        The name of an outcome.
+
     Examples
     --------
     >>> from sumwise.nonvoting import is_abstention

@@ -118,6 +118,19 @@ def run(
 ) -> Tables:
     """Count a plan's tables on an engine.
 
+    Parameters
+    ----------
+    plan : CountPlan
+        What to count.
+    engine : {"duckdb", "spark"}, default "duckdb"
+        Where rows are counted.
+    counting : {"native", "sql"}, default "native"
+        By compiled code over batches of rows, or by SQL alone.
+    verbose : int, default 0
+        1 shows progress.
+    **options
+        Of the engine: `threads` and `memory_limit`, or `master` and `session` of Spark.
+
     Examples
     --------
     >>> from sumwise.aggregate import CountPlan, run

@@ -176,6 +176,13 @@ def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
     A move is a straight line from centre to centre; left is as seen from `start` looking to `end`. Positive parts are
     weights for `sample_counts` and `count_intervals`, which then estimate the flux with its interval.
 
+    Parameters
+    ----------
+    positions : (L, 2) array
+        Centres of the cells.
+    start, end : pair of float
+        The ends of the line, in the units of `positions`.
+
     Examples
     --------
     >>> from sumwise.collective import line_crossings
@@ -196,6 +203,15 @@ def _line(start: Any, end: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def flux(counts: Any, positions: Any, start: Any, end: Any):
     """How many cross the line from `start` to `end` at every step, either way.
+
+    Parameters
+    ----------
+    counts : Counts or CountsFit
+        With tables of moves between times.
+    positions : (L, 2) array
+        Centres of the cells.
+    start, end : pair of float
+        The ends of the line, in the units of `positions`.
 
     Returns
     -------

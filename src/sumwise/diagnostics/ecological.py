@@ -88,6 +88,13 @@ def _ellipse(shape: Any, level: float, n: int) -> np.ndarray:
 def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
     """Return shares, intervals and bounds of every group and outcome, ready to be drawn as bars.
 
+    Parameters
+    ----------
+    est : ecological estimator
+        Fitted.
+    level : float in (0, 1), default 0.95
+        Of the intervals.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -201,6 +208,11 @@ def contextual(margins: Margins) -> list[dict[str, Any]]:
 def polarisation_numbers(findings: Any) -> dict[str, Any]:
     """Return how far every group is from everybody else, per outcome, with intervals.
 
+    Parameters
+    ----------
+    findings : VotingPatterns
+        From `sumwise.ecological.voting_patterns`.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -298,6 +310,15 @@ def methods_table(fits: Any, level: float = 0.95) -> Any:
 
 def unit_cells(est: Any, margins: Margins, level: float = 0.95) -> Any:
     """Return every unit's cells as a frame: share, interval, count and the bounds that its totals imply.
+
+    Parameters
+    ----------
+    est : ecological estimator
+        Fitted.
+    margins : Margins
+        The units it was fitted to.
+    level : float in (0, 1), default 0.95
+        Of the intervals.
 
     Examples
     --------

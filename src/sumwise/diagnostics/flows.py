@@ -78,6 +78,13 @@ def flow_numbers(fit: Any, edge: tuple[str, str], positions: Any, least: float =
 def flow_frames(model: Any, least: float = 0.5) -> list[dict[str, Any]]:
     """Return the numbers of `plot_map_flows` for every step of a fitted `FlowModel`, for an animation or a slider.
 
+    Parameters
+    ----------
+    model : FlowModel
+        Fitted.
+    least : float >= 0, default 0.5
+        Cells with fewer individuals get no arrow.
+
     Examples
     --------
     >>> import numpy as np
@@ -180,6 +187,15 @@ def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str,
 
     Given the movement; by the normal approximation of `count_intervals`. Places with fewer than half an individual are
     left out.
+
+    Parameters
+    ----------
+    model : FlowModel
+        Fitted.
+    time : label
+        One of the model's times.
+    level : float in (0, 1), default 0.95
+        Of the intervals.
 
     Examples
     --------

@@ -30,6 +30,13 @@ def class_margin(tables: Tables, attribute: str) -> tuple[np.ndarray, np.ndarray
     """Counts (L,) and class sums (L, K) of one attribute: of an exact table, or the mean of all noisy ones that hold it
     with label sums, weighted by their precision.
 
+    Parameters
+    ----------
+    tables : Tables
+        With label sums.
+    attribute : str
+        One of its attributes.
+
     Examples
     --------
     >>> from sumwise import Tables
@@ -72,6 +79,13 @@ def _margin(table: Table, attribute: str) -> _Margin:
 
 def class_share_errors(tables: Tables, attribute: str) -> np.ndarray:
     """Standard errors (L, K) of the class shares that `class_margin` implies: sampling, and the noise of the tables.
+
+    Parameters
+    ----------
+    tables : Tables
+        With label sums, exact or noisy.
+    attribute : str
+        One of its attributes.
 
     Examples
     --------

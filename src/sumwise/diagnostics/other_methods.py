@@ -24,6 +24,11 @@ BY_FAMILY = {
 def family_of(model: Any) -> str:
     """The family of an estimator, by its module; of scikit-learn's vote of several, that of the first.
 
+    Parameters
+    ----------
+    model : estimator
+        Fitted or not.
+
     Examples
     --------
     >>> from sumwise.diagnostics import family_of

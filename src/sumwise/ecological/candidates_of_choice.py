@@ -90,6 +90,11 @@ def named(candidate: Any) -> str:
 def probability_text(probability: float) -> str:
     """Return a probability in two digits, never as certainty: ">0.99", "<0.01".
 
+    Parameters
+    ----------
+    probability : float in [0, 1]
+        What to print.
+
     Examples
     --------
     >>> from sumwise.ecological import probability_text

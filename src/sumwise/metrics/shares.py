@@ -84,6 +84,13 @@ def weighted_rmse(predicted: Any, reference: Any, weights: Any = None) -> float:
 def share_scores(predicted: Any, reference: Any, weights: Any = None) -> dict[str, Any]:
     """The three scores together, with the number of groups.
 
+    Parameters
+    ----------
+    predicted, reference : (n_groups,) array in [0, 1]
+        Shares by group.
+    weights : (n_groups,) array, optional
+        How much each group counts; equally by default.
+
     Examples
     --------
     >>> from sumwise.metrics import share_scores

@@ -14,6 +14,11 @@ from sumwise.errors import DataError
 def effective_sizes(bags: Bags) -> np.ndarray:
     """How many equally weighted rows each bag is worth: (sum w)^2 / sum w^2 (Kish 1965).
 
+    Parameters
+    ----------
+    bags : Bags
+        With or without weights.
+
     Examples
     --------
     >>> from sumwise import Bags

@@ -143,6 +143,11 @@ def read_birdflow(path: str | PathLike) -> BirdFlow:
     none) are spread over all cells. NaN in ``distr`` is missing and stays so. A last week that repeats the first, as
     files that wrap around the year have it, is left out; flows into it then lead to the first week.
 
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd, pathlib, tempfile
@@ -328,6 +333,13 @@ def _spread(flow: np.ndarray, week: tuple[int, int], used: np.ndarray, path: Pat
 
 def write_birdflow(model: BirdFlow, path: str | PathLike) -> None:
     """Write a BirdFlow model to an HDF5 file of version 3 (needs the extra ``birds``); whole, or not at all.
+
+    Parameters
+    ----------
+    model : BirdFlow
+        What to write.
+    path : str or path
+        The file; one that is there is replaced.
 
     Examples
     --------

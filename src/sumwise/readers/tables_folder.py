@@ -119,6 +119,11 @@ def write_into(tables: Tables, building: Path, facts: dict[str, Any] | None = No
 def read_tables_folder(folder: str | PathLike) -> Tables:
     """Read the tables of a folder that :func:`write_tables_folder` wrote.
 
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
     Examples
     --------
     >>> from sumwise.readers import read_tables_folder
