@@ -209,7 +209,7 @@ def _marginal() -> BagRidge:
 
 
 def _network(name: str, seed: int, device: str) -> DeepSets:
-    return DeepSets(task=NETWORKS[name], device=device, random_state=seed)
+    return DeepSets(task=NETWORKS[name], device=device, max_rows=128, max_epochs=60, random_state=seed)
 
 
 def _shares(key: dict, options: Any) -> dict:
@@ -258,5 +258,6 @@ def _coded(data: Drawn) -> Bags:
 def _individuals(data: Drawn) -> Any:
     """Learning with label proportions: a classifier of individuals, averaged over the members of a subgroup."""
     bags = data.bags
-    chances = CardinalityClassifier().fit(bags, data.counts).predict_proba(bags.values)[:, 1]
+    rows = Bags(bags.values, bags.offsets)  # counts are of rows, not of the people behind them
+    chances = CardinalityClassifier().fit(rows, data.counts).predict_proba(bags.values)[:, 1]
     return lambda mask: float(np.average(chances[mask], weights=bags.weights[mask]))
