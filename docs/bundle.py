@@ -1,11 +1,12 @@
 """What the wheel carries of the built documentation: ``python docs/bundle.py`` after ``make docs``.
 
 Pages, figures, search and the part of MathJax that they load go to ``docs/_build/wheel``, which ``hatch_build.py``
-packs; doctrees, copies of sources and the other builds of MathJax (20 of 24 MB) stay behind.
+packs; doctrees, copies of sources with the links to them, and the other builds of MathJax (20 of 24 MB) stay behind.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 BUILT = Path(__file__).parent / "_build" / "html"
 BUNDLE = Path(__file__).parent / "_build" / "wheel"
 LEFT = {".doctrees", "_sources", "_modules", ".buildinfo", "objects.inv"}
+SOURCE_LINK = re.compile(r'<a class="reference internal" href="[^"]*_modules/[^"]*">.*?</a>', re.DOTALL)
 MATHJAX = {"tex-chtml.js", "output"}  # the script that pages load, and its fonts
 
 
@@ -32,6 +34,8 @@ def bundle(built: Path = BUILT, out: Path = BUNDLE) -> Path:
         sys.exit(f"There is no {built / 'index.html'}: make docs first.")
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(built, out, ignore=unwanted)
+    for page in out.rglob("*.html"):
+        page.write_text(SOURCE_LINK.sub("", page.read_text("utf-8")), "utf-8")
     return out
 
 

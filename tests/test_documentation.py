@@ -8,6 +8,7 @@ import inspect
 import os
 import pkgutil
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -191,6 +192,21 @@ def test_build_fails_on_a_broken_link(tmp_path, builder):
     done = build(tmp_path, tmp_path / "out", builder)
     assert done.returncode != 0
     assert "nowhere.md" in done.stderr
+
+
+def test_the_bundle_has_no_link_to_what_stays_behind(tmp_path):
+    link = '<a class="reference internal" href="../_modules/sumwise/fit.html#Fit"><span>[source]</span></a>'
+    for name, text in {
+        "index.html": f"<p>Fit{link}</p>",
+        "_modules/fit.html": "code",
+        "_sources/index.md": "#",
+    }.items():
+        path = tmp_path / "html" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    made = runpy.run_path(str(ROOT / "docs" / "bundle.py"))["bundle"](tmp_path / "html", tmp_path / "wheel")
+    assert [path.name for path in made.rglob("*")] == ["index.html"]
+    assert (made / "index.html").read_text("utf-8") == "<p>Fit</p>"
 
 
 # --- public names -------------------------------------------------------------------------------------------
