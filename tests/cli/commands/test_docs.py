@@ -51,6 +51,12 @@ def test_a_page_that_was_not_built_is_printed(built, capsys):
     assert found["text"].endswith("Text.\n")
 
 
+def test_text_has_nothing_that_only_the_build_reads(built):
+    page = built / "index.md"
+    page.write_text("<!-- needs: data -->\n\n# Start\n\n```{index} !a, !b\n```\n\n| 7.65<!--a.json x .2f--> |\n| 2 |\n")
+    assert docs.text_of(page) == "# Start\n\n| 7.65 |\n| 2 |\n"
+
+
 def test_unknown_pages_get_the_nearest(capsys):
     assert main(["docs", "read-your-file"]) == 2
     assert "did you mean 'read-your-files'?" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +40,7 @@ def command(
     if json:
         rows = found.items() if list_ else [(name, found[name])]
         shown = [{"page": n, "title": title_of(file), **places(file)} for n, file in rows]
-        output.write_json(shown if list_ else {**shown[0], "text": found[name].read_text("utf-8")})
+        output.write_json(shown if list_ else {**shown[0], "text": text_of(found[name])})
     elif list_ and quiet:
         output.write("\n".join(found))
     elif list_:
@@ -52,7 +53,7 @@ def show(file: Path, as_text: bool) -> None:
     """Open a page in the browser, or print it where only its text is there."""
     html = places(file)["html"]
     if as_text or html is None:
-        _print(file.read_text("utf-8"))
+        _print(text_of(file))
         return
     address = Path(html).as_uri()
     if sys.stdout.isatty():
@@ -96,6 +97,12 @@ def places(file: Path) -> dict[str, str | None]:
     text, html = folders()
     built = html / file.relative_to(text).with_suffix(".html")
     return {"path": str(file), "html": str(built) if built.exists() else None}
+
+
+def text_of(file: Path) -> str:
+    """A page without what only the build reads: comments, such as the sources of figures, and entries of the index."""
+    build_only = r"^<!--.*?-->\n+|<!--.*?-->|^```{index}[^\n]*\n```\n+"
+    return re.sub(build_only, "", file.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def title_of(file: Path) -> str:
