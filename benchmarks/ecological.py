@@ -2,7 +2,7 @@
 
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
-                                                          # two_by_two, folded, turnout, many, robust, pooled,
+                                                          # two_by_two, turnout, many, many_files, robust, pooled,
                                                           # covariates, power, row_error, berkson, model_only
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
 
@@ -19,6 +19,7 @@ import itertools
 import json
 import resource
 import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -207,40 +208,6 @@ def two_by_two_files(seed):
     return files
 
 
-def folded_tables(every):
-    """Coverage of contests folded to small tables, whose groups and outcomes are mixtures, cells and choice.
-
-    The largest groups and candidates against the rest; for the choice among voters the largest outcome stands for
-    abstention. The width of intervals of small tables was chosen on the elections `chosen on`.
-    """
-    shapes = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (None, 1)}
-    shapes |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3)}
-    rows = []
-    for i, c in enumerate(datasets.contests()[::every]):
-        first = np.random.default_rng(i).integers(min(3, len(c.total)))
-        by_size = [np.argsort(-c.total.sum(axis=1 - side)) for side in (0, 1)]
-        groups = np.roll(by_size[0], -first)
-        for name, (n_rows, n_cols) in shapes.items():
-            cells, m = c.total, c.margins
-            x, t = m.rows, m.cols
-            if n_rows:
-                x, cells = against_rest(x, groups[:n_rows]), against_rest(cells.T, groups[:n_rows]).T
-            if n_cols:
-                t, cells = against_rest(t, by_size[1][:n_cols]), against_rest(cells, by_size[1][:n_cols])
-            est = EcologicalEM().fit(Margins(x, t))
-            true = cells / cells.sum(axis=1, keepdims=True)
-            row = {"table": name, "chosen on": c.dataset in CHOSEN_ON, "cells": est.estimate().covers(true).mean()}
-            if t.shape[1] > 2:
-                away = int(np.argmax(t.sum(axis=0)))
-                kept = np.delete(cells, away, axis=1)
-                found = turnout(est, abstention=est.col_names_[away])
-                row["turnout"] = found.turnout.covers(1 - true[:, away]).mean()
-                row["choice"] = found.choice.covers(kept / kept.sum(axis=1, keepdims=True)).mean()
-            rows.append(row | {"width": float(np.diff(est.interval(0.95), axis=0).mean())})
-    table = pd.DataFrame(rows).groupby(["table", "chosen on"]).mean().reset_index()
-    return show("folded", table.to_dict("records"))
-
-
 def against_rest(side, chosen):
     """Some options (..., k) and all others together, (..., k + 1)."""
     kept = side[..., chosen]
@@ -329,6 +296,34 @@ def many(_):
     row = {"contests": 50, "rows of the table": len(table), "CPU seconds, fit": fitted, "pooling": est[0].pooling_}
     row |= {"CPU seconds, all": time.process_time() - begin, "wall seconds": time.perf_counter() - wall}
     return show("many", [row])
+
+
+def many_files(_):
+    """The same from a file by `sumwise fit`: 50 contests of 1,000 precincts in one table, a page for each."""
+    from sumwise.study.fitting import fit_problem
+
+    rng = np.random.default_rng(0)
+    base = synthetic.precincts(1000, 3, 4, random_state=0)
+    groups = ["black", "hispanic", "white"]
+    frame = pd.DataFrame(np.asarray(base.margins.rows, int), columns=groups)
+    lines = ['family = "ecological"', "[data]", 'file = "votes.csv"', "[columns]", f"groups = {groups}"]
+    for k in range(50):
+        shares = [rng.dirichlet(30 * p) for p in base.base_shares]
+        votes = sum(rng.multinomial(frame[g], p) for g, p in zip(groups, shares))
+        names = [f"candidate {c} of {k}" for c in range(4)]
+        frame[names] = votes
+        lines += ["[[contest]]", f'name = "contest {k}"', f"outcomes = {names}"]
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        frame.to_csv(here / "votes.csv", index_label="precinct")
+        (here / "problem.toml").write_text("\n".join(lines).replace("'", '"'))
+        begin, wall = time.process_time(), time.perf_counter()
+        done = fit_problem(here / "problem.toml", here / "result")
+        row = {"contests": len(done["contests"]), "CPU seconds": time.process_time() - begin}
+        row["wall seconds"] = time.perf_counter() - wall
+        row["pages"] = len(list((here / "result").glob("*/report.html")))
+        row["rows of the table"] = len(pd.read_csv(here / "result" / "contests.csv"))
+    return show("many_files", [row])
 
 
 def pooled(every):
@@ -519,9 +514,9 @@ PARTS = {
     "raw": raw,
     "units": units,
     "two_by_two": two_by_two,
-    "folded": folded_tables,
     "turnout": turnout_ways,
     "many": many,
+    "many_files": many_files,
     "robust": robust,
     "pooled": pooled,
     "covariates": covariates,
