@@ -13,11 +13,13 @@ from sumwise.errors import DataError
 from sumwise.noise import Exact
 from sumwise.table import Table, attribute_names, check_exact_sums, title
 
-__all__ = ["FEWEST_CELLS", "MOST_FILLED", "SparseTable", "pays", "table_of_arrays", "table_of_cells"]
+__all__ = ["FEWEST_CELLS", "MOST_FILLED", "SparseTable", "most_filled", "pays", "table_of_arrays", "table_of_cells"]
 
 FEWEST_CELLS = 2**14  # a smaller table isn't worth the trouble
 MOST_IN_FULL = 2**30  # cells of a table that is made an array when asked for
-MOST_FILLED = 1 / 8  # share of cells with a count, from which a plain array is as small
+MOST_FILLED = 1 / 8  # share of cells with a count up to which a table is held sparse
+LARGE, MOST_OF_LARGE = 2**18, 1 / 2  # that share of tables with so many cells or more: a model of all cells takes three to
+# five times as long as one of the filled ones and predicts no better (`python benchmarks/maxent_large.py filled`)
 
 
 class SparseTable(Table):
@@ -25,7 +27,8 @@ class SparseTable(Table):
 
     It is a `Table` in all respects. ``counts`` and ``label_sums`` are made anew, in full, whenever they are asked for;
     what works on large tables asks for `filled` instead. `Tables.from_frame`, `sumwise.aggregate` and
-    `sumwise.readers.read_tables` hold tables of 16,384 cells or more like this, where at most an eighth has a count.
+    `sumwise.readers.read_tables` hold tables of 16,384 cells or more like this, where at most an eighth has a count; of
+    262,144 cells or more, where at most half has.
 
     Parameters
     ----------
@@ -210,7 +213,19 @@ def pays(n_cells: int, n_filled: int) -> bool:
     >>> pays(1_000_000, 6_000), pays(1_000, 6), pays(1_000_000, 600_000)
     (True, False, False)
     """
-    return n_cells >= FEWEST_CELLS and n_filled <= MOST_FILLED * n_cells
+    return n_cells >= FEWEST_CELLS and n_filled <= most_filled(n_cells) * n_cells
+
+
+def most_filled(n_cells: int) -> float:
+    """The share of so many cells up to which a table is held sparse.
+
+    Examples
+    --------
+    >>> from sumwise.sparse_table import most_filled
+    >>> most_filled(100_000), most_filled(1_000_000)
+    (0.125, 0.5)
+    """
+    return MOST_OF_LARGE if n_cells >= LARGE else MOST_FILLED
 
 
 def table_of_cells(attributes: Any, shape: Any, cells: np.ndarray, weights: Any = None, sums: Any = None) -> Table:

@@ -209,7 +209,7 @@ def _check_size(seen: Observed, total: int, draws: int, n_chains: int) -> None:
         kept + judged + 8 * (cells + moves) * (PER_COUNT + 2 * BATCHES + 3 * n_chains) + people,
         "sample_counts",
         f"{n_chains:,} x {draws:,} draws of {cells:,} counts, and {moves:,} moves between them",
-        "give fewer draws or chains (thin=10 keeps one in ten), merge levels, or forbid moves by sparse potentials.",
+        "give fewer draws and a larger thin, or fewer chains; merge levels; or forbid moves by sparse potentials.",
     )
 
 

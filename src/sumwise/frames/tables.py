@@ -13,7 +13,7 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.memory import check_fits
 from sumwise.provenance import Provenance
-from sumwise.sparse_table import MOST_FILLED, table_of_cells
+from sumwise.sparse_table import most_filled, table_of_cells
 from sumwise.table import Table, title
 
 PER_ROW = 8  # numbers that are held for every row while a table is counted
@@ -80,7 +80,7 @@ def _check_size(subsets: Iterable[tuple[str, ...]], domain: Domain, n_rows: int,
     numbers, largest = 0, (0, ())
     for subset in subsets:
         size = domain.size(subset)
-        numbers += n_rows * (6 + 2 * n_scores) if MOST_FILLED * size > n_rows else size * (2 + 4 * n_scores)
+        numbers += n_rows * (6 + 2 * n_scores) if most_filled(size) * size > n_rows else size * (2 + 4 * n_scores)
         largest = max(largest, (size, subset))
     check_fits(
         8 * (numbers + PER_ROW * n_rows),

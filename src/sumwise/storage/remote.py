@@ -39,10 +39,12 @@ class RemoteFile:
         self.address = address
         try:
             self.system, self.place = fsspec.core.url_to_fs(address)
-        except (ImportError, ValueError) as error:
-            kind = address.partition("://")[0].lower()
+        except (ImportError, ValueError, OSError) as error:
+            kind, said = address.partition("://")[0].lower(), str(error).strip().split("\n")[0]
             needed = f"pip install {PACKAGES[kind]}" if kind in PACKAGES else "look at the beginning of the address"
-            raise DataError(f"{address!r} can't be reached: {error}.", hint=f"{needed}.") from None
+            if kind == "hdfs":
+                needed = "it needs pyarrow, Java and Hadoop's client: set JAVA_HOME, HADOOP_HOME and CLASSPATH"
+            raise DataError(f"{address!r} can't be reached: {said.rstrip('.')}.", hint=f"{needed}.") from None
 
     def __str__(self) -> str:
         return self.address
