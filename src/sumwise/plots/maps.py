@@ -45,7 +45,7 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
     >>> ax.get_xlabel()
     'longitude'
     """
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     frame = MapFrame(numbers, outlines, projection, ax)
     ax = frame.ax
@@ -57,9 +57,9 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         moves = frame.points(begin + move) - starts
         shown = ax.scatter(*starts.T, s=30, c=np.log10(np.maximum(counts, 1e-9)), cmap="cividis_r", zorder=2)
         tips(shown, [f"{n:,.1f} individuals" for n in counts])
-        bar = ax.figure.colorbar(shown, ax=ax, label="individuals (log scale)", shrink=0.7)
-        bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        bar.ax.yaxis.set_major_formatter(lambda v, _: f"{10**v:,.6g}")
+        bar = frame.colours(shown, "individuals (log scale)")
+        bar.locator, bar.formatter = MaxNLocator(integer=True), FuncFormatter(lambda v, _: f"{10**v:,.6g}")
+        bar.update_ticks()
         ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3)
     return frame.finish(numbers["title"])
 
@@ -97,7 +97,7 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     when = np.tile(np.arange(steps - 1), n)
     drawn = ax.add_collection(LineCollection(list(pieces), array=when, cmap="cividis", linewidths=1.6, zorder=2))
     ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
-    bar = ax.figure.colorbar(drawn, ax=ax, label=numbers.get("time_name", "time"), shrink=0.7)
+    bar = frame.colours(drawn, numbers.get("time_name", "time"))
     times = [str(t) for t in numbers["times"]]
     ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, 5)).round().astype(int))
     bar.set_ticks(ticks.tolist(), labels=[times[k] for k in ticks])
@@ -132,7 +132,7 @@ def plot_map_values(numbers: Mapping[str, Any], outlines: Any = None, projection
     if seen.any():
         shown = frame.ax.scatter(*frame.places[seen].T, s=40, c=values[seen], cmap="cividis_r", zorder=2)
         tips(shown, [f"{v:,.3g}" for v in values[seen]])
-        frame.ax.figure.colorbar(shown, ax=frame.ax, label=str(numbers["label"]), shrink=0.7)
+        frame.colours(shown, str(numbers["label"]))
     return frame.finish(numbers["title"])
 
 
@@ -166,9 +166,16 @@ class MapFrame:
             return at
         return np.column_stack(self.projector.transform(*at.T))
 
+    def colours(self, shown: Any, label: str) -> Any:
+        """A bar of colours with its label: beside the map, or below it on a phone, where width is scarce."""
+        from sumwise.plots.labels import NARROW
+
+        place = "bottom" if self.ax.figure.get_size_inches()[0] < NARROW else "right"
+        return self.ax.figure.colorbar(shown, ax=self.ax, label=label, shrink=0.7, location=place)
+
     def finish(self, title: str) -> Any:
         """Limits around the places, equal scales, a scale bar and labels; returns the axes."""
-        from sumwise.plots.labels import short
+        from sumwise.plots.labels import short, wrapped_names
 
         low, high = self.places.min(axis=0), self.places.max(axis=0)
         room = 0.06 * np.maximum(high - low, (high - low).max() * 0.2 or 1.0)
@@ -189,7 +196,8 @@ class MapFrame:
         else:
             self.ax.set(xlabel="x", ylabel="y")
             self._bar(low, room, (high[0] - low[0]), 1.0, "")
-        self.ax.set_title(short(title))
+        with wrapped_names():
+            self.ax.set_title(short(title))
         return self.ax
 
     def _bar(self, low: np.ndarray, room: np.ndarray, width: float, factor: float, unit: str) -> None:

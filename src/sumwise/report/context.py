@@ -35,6 +35,7 @@ class Context:
     time_name: str = "time"  # (collective) what a time is called: week
     regions: Mapping[str, Any] | None = None  # (collective) names of regions and their places, for connectivity
     outlines: Mapping[str, Any] | None = None  # (collective) GeoJSON of polygons that maps show
+    names: Mapping[str, str] = field(default_factory=dict)  # (maxent) of columns, and of levels as "COLUMN = LEVEL"
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
     shapes: Any = None  # (ecological) the shape of every unit, for maps: `diagnostics.unit_shapes`

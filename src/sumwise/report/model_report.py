@@ -179,10 +179,11 @@ def report(
         (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
         the method was chosen by), ``response`` (distribution: what the response is called), ``time_name``
         (collective: what a time is called, "week"), ``regions`` (collective: names of regions and their places),
-        ``outlines`` (collective: GeoJSON that maps show), ``notes`` (what was done to the data), ``cautions`` (what a
-        reader must know before the numbers), ``shapes`` (ecological: of `diagnostics.unit_shapes`, for maps),
-        ``head_counts`` (ecological: False where totals are not numbers of people, so that none is shown), ``why`` (this
-        method), ``source`` (the name of the data), ``step`` (a function that runs what takes long).
+        ``outlines`` (collective: GeoJSON that maps show), ``names`` (maxent: what columns are called, and levels by
+        "COLUMN = LEVEL"), ``notes`` (what was done to the data), ``cautions`` (what a reader must know before the
+        numbers), ``shapes`` (ecological: of `diagnostics.unit_shapes`, for maps), ``head_counts`` (ecological:
+        False where totals are not numbers of people, so that none is shown), ``why`` (this method), ``source``
+        (the name of the data), ``step`` (a function that runs what takes long).
 
     Returns
     -------

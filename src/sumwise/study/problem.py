@@ -28,7 +28,7 @@ TOP = {
     "data": "which files",
     "columns": "which columns play which part",
     "options": "parameters of the method",
-    "names": "names to show in place of those of columns: groups, outcomes",
+    "names": 'names to show in place of those of columns, and of levels as "COLUMN = LEVEL"',
     "map": "a GeoJSON of the units: file, and key, the property with their names",
     "court": "what the cover of the court edition says",
     "pool": "whether several contests with the same groups are fitted together",

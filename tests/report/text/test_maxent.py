@@ -8,6 +8,7 @@ import pandas as pd
 from sumwise import Tables, synthetic
 from sumwise.maxent import BestPair, NaiveBayesTables
 from sumwise.report import report
+from sumwise.report.context import Context
 from sumwise.report.text.maxent import _contrasts
 
 
@@ -26,9 +27,9 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
             "share": [0.1, 0.2, 0.1, 0.9, 0.5, 1.0],
         }
     )
-    found = _contrasts(frame, "yes", split()[0], 0.95)
+    found = _contrasts(Context(None, None, names={"b = x": "low"}), frame, "yes", split()[0])
     assert [f["what"] for f in found] == ["yes where b is y", "yes where a is y"]
-    assert "The lowest share is 10.0%, where b is x" in found[0]["because"]
+    assert "The lowest share is 10.0%, where b is low" in found[0]["because"]
 
 
 def test_without_rows_nothing_is_claimed_about_predictions():
@@ -48,4 +49,23 @@ def test_held_out_rows_score_the_model_and_others():
         b for s in found.summary["sections"] for b in s["blocks"] if b.get("title") == "Scores on held-out rows"
     )
     assert [row[0] for row in scores["rows"]] == ["NaiveBayesTables", "BestPair"]
+    area = next(f for f in found.summary["findings"] if f["what"].startswith("AUC"))
+    assert 0 < area["low"] < area["value"] < area["high"] < 1
     assert f"{100 * right:.1f}% correctly" in found.summary["lead"][0] or "no more accurate" in found.summary["lead"][0]
+
+
+def test_held_out_rows_of_one_class_leave_out_what_is_not_defined():
+    tables, rows = split()
+    rows = rows[rows["label"] == 1]
+    found = report(NaiveBayesTables().fit(tables), tables, truth=(rows, rows["label"]))
+    assert set(found.summary["record"]["held out"]) == {"accuracy"}
+
+
+def test_names_are_shown_in_title_findings_and_tables():
+    tables, _ = split()
+    names = {"f0": "region", "label": "outcome", "f0 = 1": "north", "label = 1": "bought"}
+    found = report(NaiveBayesTables().fit(tables), tables, names=names)
+    assert found.summary["title"].startswith("Predicting outcome from region")
+    assert "bought" in found.summary["findings"][0]["what"]
+    shown = next(b for s in found.summary["sections"] for b in s["blocks"] if b.get("file") == "estimates.csv")
+    assert ["region", "north"] in [row[:2] for row in shown["rows"]]

@@ -37,6 +37,11 @@ def test_counts_are_read_and_the_former_names_of_the_method_are_known(tmp_path):
         np.testing.assert_allclose(np.sum(made.model.steps_[0], axis=2), made.model.nodes_[:-1], atol=0.1)
 
 
+def test_names_of_columns_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"\[names\] has no use here"):
+        study(tmp_path, flocks(3), TEXT + '[names]\nsite = "place"\n', fit=False)
+
+
 def test_without_coordinates_all_moves_are_alike(tmp_path):
     made = study(tmp_path, flocks(3).drop(columns=["x", "y"]), TEXT.replace('x = "x"\ny = "y"\n', ""), fit=False)
     assert made.places is None

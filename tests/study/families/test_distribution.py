@@ -102,3 +102,12 @@ def test_a_result_of_an_earlier_version_is_refused_with_what_to_do(tmp_path):
     (tmp_path / "r" / "features.json").write_text('{"features": [], "classes": null, "half_width": 1.0}')
     with pytest.raises(DataError, match="written by an earlier version.*fit the problem file again"):
         predict_file(tmp_path / "r", tmp_path / "data.csv")
+
+
+def test_names_replace_the_response_and_its_classes(tmp_path):
+    frame = samples()
+    frame["dose"] = np.where(frame["dose"] > 0, "1", "0")
+    names = '[names]\ndose = "treatment"\n"dose = 1" = "treated"\n'
+    made = study(tmp_path, frame, TEXT + names, fit=False)
+    assert made.classes == ["0", "treated"]
+    assert made.details["response"] == "treatment"

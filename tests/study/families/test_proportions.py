@@ -102,3 +102,23 @@ def test_result_and_prediction_of_others(tmp_path):
     assert right > 0.6
     same = predict_file(tmp_path / "r", tmp_path / "data.csv")
     np.testing.assert_allclose(same["p(yes)"], pd.read_parquet(tmp_path / "r" / "individuals.parquet")["p(yes)"])
+
+
+def test_names_replace_columns_levels_and_classes(tmp_path):
+    names = '[names]\nsex = "gender"\n"sex = f" = "women"\n"vote = yes" = "in favour"\n'
+    made = study(tmp_path, people(), TEXT + names, fit=False)
+    assert made.classes == ["no", "in favour"]
+    assert set(made.groups["gender"].tolist()) == {"women", "m"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ('sexx = "gender"', "'sexx', which is not a column"),
+        ('sex = "age"', "Two columns are called 'age'"),
+        ('"vote = yes" = "no"', "Two classes of 'vote' have one name"),
+    ],
+)
+def test_names_of_nothing_and_names_given_twice_are_refused(tmp_path, names, message):
+    with pytest.raises(DataError, match=message):
+        study(tmp_path, people(), TEXT + f"[names]\n{names}\n", fit=False)

@@ -49,8 +49,9 @@ def write(context: Context) -> Summary:
     context.frames["estimates"] = frame
     names = [str(c) for c in model.classes_]
     focus = names[1] if len(names) == 2 else names[-1]
-    label = f"{tables.label or 'the label'} = {focus}"
-    title = context.titled(f"Predicting {tables.label or 'the label'} from {listed(model.domain_.attributes)}")
+    given, shown = tables.label or "the label", context.names
+    label = shown.get(f"{given} = {focus}", f"{shown.get(given, given)} = {focus}")
+    title = context.titled(f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}")
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
     summary.record = {
@@ -64,7 +65,7 @@ def write(context: Context) -> Summary:
     share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())
     scores = None if context.truth is None else _held_out(context, summary)
     summary.lead = [_verdict(context, (len(tables), people), share, label, scores), *context.cautions]
-    summary.findings = [*_score_findings(context, scores), *_contrasts(part, label, tables, context.level)]
+    summary.findings = [*_score_findings(context, scores), *_contrasts(context, part, label, tables)]
     if scores is not None:
         summary.record["held out"] = scores[0]
     if "share by model" in frame:
@@ -73,8 +74,7 @@ def write(context: Context) -> Summary:
     about = "count: people at the level; share: the part of them in the class."
     if "share by model" in frame:
         about += " By the model: what the fitted distribution implies for the same."
-    shown = frame.assign(level=frame["level"].map(_level))
-    summary.add("estimates", table(shown, title, KINDS, "estimates.csv", about=about))
+    summary.add("estimates", table(_named(context, frame), title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
@@ -83,10 +83,10 @@ def write(context: Context) -> Summary:
 
 def _write_amounts(context: Context, tables: Tables) -> Summary:
     """The summary of expected amounts, fitted to tables of sums."""
-    model, label = context.model, tables.label or "the amount"
+    model, label = context.model, context.names.get(tables.label or "", tables.label or "the amount")
     frame = context.step("expected amounts", lambda: model.level_means(context.level))
     context.frames["estimates"] = frame
-    title = context.titled(f"Predicting {label} from {listed(model.domain_.attributes)}")
+    title = context.titled(f"Predicting {label} from {listed(_attributes(context))}")
     summary = Summary(title, "maxent", context.method)
     low, high = model.range_
     people, mean = float(model.n_), model.mean_
@@ -97,12 +97,12 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
     )
     summary.lead = [lead, *context.cautions]
     wide = []
-    for attribute, part in frame[frame["count"] >= 0.02 * people].groupby("attribute", sort=False):
+    for _, part in frame[frame["count"] >= 0.02 * people].groupby("attribute", sort=False):
         if len(part) > 1:
-            wide.append((float(part["mean"].max() - part["mean"].min()), attribute, part))
-    for _, attribute, part in sorted(wide, key=lambda w: -w[0])[:3]:
+            wide.append((float(part["mean"].max() - part["mean"].min()), part))
+    for _, part in sorted(wide, key=lambda w: -w[0])[:3]:
         top = part.loc[part["mean"].idxmax()]
-        what = f"Expected {label} where {attribute} is {_level(top['level'])}, its highest level"
+        what = f"Expected {label} where {_where(context, top)}, its highest level"
         because = f"Its lowest is {part['mean'].min():.4g}; levels of at least 2% of individuals are compared."
         ends = {"low": float(top["low"]), "high": float(top["high"]), "level": context.level}
         trust = "high" if top["low"] > part["mean"].min() else "moderate"
@@ -115,7 +115,10 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
         ends = {"low": low, "high": high, "level": context.level, "trust": "high" if low > 0 else "low"}
         shown = finding("R squared on rows that were not counted", score, "number", **ends, because=because)
         summary.findings.insert(0, shown)
-    summary.add("estimates", table(frame, f"Expected {label} at every level", {"count": "count"}, "estimates.csv"))
+    summary.add(
+        "estimates",
+        table(_named(context, frame), f"Expected {label} at every level", {"count": "count"}, "estimates.csv"),
+    )
     _certainty(context, summary, tables)
     assumed = [
         "Among all distributions of the features that agree with the tables, the one of maximum entropy.",
@@ -182,20 +185,20 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     return out
 
 
-def _contrasts(part: Any, label: str, tables: Tables, level: float) -> list[dict[str, Any]]:
+def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
     """The attributes whose levels differ most, among levels that are common enough; on noisy tables with intervals,
     and without those whose differences noise and sampling explain."""
     exact = all(isinstance(t.noise, Exact) for t in tables)
-    focus, wide = 1 if len(tables.classes or ()) == 2 else -1, []
+    focus, wide, level = 1 if len(tables.classes or ()) == 2 else -1, [], context.level
     for attribute, levels in part.groupby("attribute", sort=False):
         known = levels if exact else levels.assign(error=diagnostics.class_share_errors(tables, attribute)[:, focus])
         known = known[known["count"] >= 0.02 * part["count"].max()].dropna(subset=["share"])
         if len(known) > 1:
             top, bottom = known.loc[known["share"].idxmax()], known.loc[known["share"].idxmin()]
             if exact or _apart(top, bottom, len(known), level):
-                wide.append((float(top["share"] - bottom["share"]), attribute, top, bottom))
+                wide.append((float(top["share"] - bottom["share"]), top, bottom))
     out = []
-    for _, attribute, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
+    for _, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
         if exact:
             words = "Counted, not estimated; the interval is for the population that they were drawn from. "
@@ -205,10 +208,10 @@ def _contrasts(part: Any, label: str, tables: Tables, level: float) -> list[dict
             half = float(ndtri(0.5 + level / 2) * top["error"])
             words = "Counted with noise; the interval is for noise and sampling, not for having chosen the largest. "
             more = {"low": max(share - half, 0.0), "high": min(share + half, 1.0), "level": level}
-        lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {attribute} is {_level(bottom['level'])}."
+        lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
         out.append(
             finding(
-                f"{label} where {attribute} is {_level(top['level'])}",
+                f"{label} where {_where(context, top)}",
                 share,
                 trust="high" if exact else "low",
                 because=f"{words}The lowest share is {lowest}",
@@ -222,6 +225,26 @@ def _apart(top: Any, bottom: Any, n_levels: int, level: float) -> bool:
     """Whether two noisy shares differ by more than chance explains, chosen as the largest and least of several."""
     chance = (1 - level) / (n_levels * (n_levels - 1))  # of each side of each pair (Bonferroni)
     return bool(top["share"] - bottom["share"] > -ndtri(chance) * np.hypot(top["error"], bottom["error"]))
+
+
+def _attributes(context: Context) -> list[str]:
+    return [context.names.get(a, a) for a in context.model.domain_.attributes]
+
+
+def _pair(context: Context, row: Any) -> tuple[str, str]:
+    """The names of an attribute and of its level that readers see."""
+    attribute, level = str(row["attribute"]), str(row["level"])
+    return context.names.get(attribute, attribute), context.names.get(f"{attribute} = {level}", _level(level))
+
+
+def _where(context: Context, row: Any) -> str:
+    """A level of an attribute as a clause: "job is student"."""
+    return " is ".join(_pair(context, row))
+
+
+def _named(context: Context, frame: Any) -> Any:
+    pairs = [_pair(context, row) for row in frame.to_dict("records")]
+    return frame.assign(attribute=[a for a, _ in pairs], level=[level for _, level in pairs])
 
 
 def _level(name: Any) -> str:

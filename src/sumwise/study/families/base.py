@@ -74,6 +74,23 @@ class Study:
         found = [self.problem.file(key, needed=False) for key in named]
         return [path for path in found if path is not None]
 
+    def named(self, column: str, level: str | None = None) -> str:
+        """What [names] calls a column, or a level of it (the key is then "COLUMN = LEVEL"); else its own name."""
+        if level is None:
+            return self.problem.names.get(column, column)
+        return self.problem.names.get(f"{column} = {level}", level)
+
+    def check_names(self, columns: Any, levels: bool = True) -> None:
+        """Refuse a key of [names] that is neither one of these columns nor a level of one, and names given twice."""
+        p = self.problem
+        for key in p.names:
+            if key not in columns and not (levels and key.partition(" = ")[0] in columns):
+                p.fail(("names",), f"[names] has {key!r}, which is not a column.", "check its spelling.")
+        shown = [self.named(str(column)) for column in columns]
+        for column, name in p.names.items():
+            if column in columns and shown.count(name) > 1:
+                p.fail(("names",), f"Two columns are called {name!r}.", "give each a name of its own.")
+
     def kept(self) -> dict[str, Any] | None:
         """What prediction needs beside the model, for ``features.json``."""
         return None

@@ -74,6 +74,8 @@ class Collective(Study):
     def read(self) -> None:
         """Read counts by time and place, and where the places are."""
         p, path = self.problem, self.problem.file()
+        if p.names:
+            p.fail(("names",), "[names] has no use here: places are shown by their names in the file.", "leave it out.")
         with p.blamed():
             if path is not None and is_birdflow(path):
                 self.data, self.places = birdflow_rows(path)

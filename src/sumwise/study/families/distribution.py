@@ -75,8 +75,9 @@ class Distribution(Study):
                 self._own_response(sheet, str(response))
             else:
                 self._other_response(apart, str(bag), str(response))
+            self.check_names([*sheet.columns, *({response} - {*sheet.columns})])
         self.data = self.bags, self._target()
-        self.details |= {"classes": self.classes, "response": response}
+        self.details |= {"classes": self.classes, "response": self.named(str(response))}
 
     def _target(self) -> np.ndarray:
         """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
@@ -130,7 +131,7 @@ class Distribution(Study):
         if len(distinct) < 2:
             raise DataError(f"Column {response!r} is the same for all bags.", hint="there is nothing to predict.")
         if task == "classification":
-            self.classes = [str(x) for x in distinct]
+            self.classes = [self.named(response, str(x)) for x in distinct]
             self.response = np.searchsorted(np.array(distinct, dtype=object), texts).astype(int)
         else:
             self.classes = None

@@ -119,9 +119,7 @@ class Ecological(Study):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
             self.cautions += _rescaled(*sums)
         self._check_rest(read)
-        unknown = set(p.names) - {*sheet.columns}
-        if unknown:
-            p.fail(("names",), f"[names] has {sorted(unknown)[0]!r}, which is not a column.", "check its spelling.")
+        self.check_names(sheet.columns, levels=False)
         return read
 
     def _check_rest(self, m: Margins) -> None:

@@ -69,6 +69,8 @@ class MaxEnt(Study):
             else:
                 self._count(path)
         self.data = self.tables
+        self.check_names([*self.tables.domain.attributes, self.tables.label])
+        self.details = {"names": p.names}
         if self.tables.label is None and all(t.label_sums is None for t in self.tables):
             p.fail(("data", "file"), "The tables have no label sums.", "a classifier needs them; count with a label.")
         if (self.chosen == "MaxEntRegressor") != (self._of_amounts) and self.chosen != "auto":

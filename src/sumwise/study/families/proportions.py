@@ -69,6 +69,7 @@ class Proportions(Study):
             if self.labels is None and label is not None:
                 self._count_labels(sheet, label)
             self._subgroup_columns(sheet)
+            self.check_names([*sheet.columns, *(p.column_list("counts") or ())])
         self.data, self.truth = (self.bags, self.target), self.labels
         self.details = {"classes": self.classes, "groups": self.groups}
         if p.file("survey_file", needed=False) is not None:
@@ -118,8 +119,11 @@ class Proportions(Study):
                 hint=f"give a column with 2 to {MOST_CLASSES} classes.",
             )
         self.labels = np.searchsorted(np.array(self.classes, dtype=object), texts)
-        if all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in self.classes):
-            self.classes = [f"{label} = {name}" for name in self.classes]
+        codes = all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in self.classes)
+        own = {name: f"{self.named(label)} = {name}" if codes else name for name in self.classes}
+        self.classes = [self.problem.names.get(f"{label} = {name}", own[name]) for name in self.classes]
+        if len(set(self.classes)) < len(own):
+            self.problem.fail(("names",), f"Two classes of {label!r} have one name.", "give each a name of its own.")
         shares = np.eye(len(self.classes))[self.labels] * self.bags.weights[:, None]
         self.counts = np.add.reduceat(shares, self.bags.offsets[:-1], axis=0)
 
@@ -135,7 +139,7 @@ class Proportions(Study):
         mine = sheet.ids(bag).astype(str).str.strip().to_numpy()
         self._check_bags(set(mine), set(frame.index), sheet.name, other.name)
         keep = np.isin(mine, frame.index.to_numpy(dtype=object).astype(str))
-        self.classes, self.counts_by_bag = [str(c) for c in named], frame
+        self.classes, self.counts_by_bag = [self.named(str(c)) for c in named], frame
         return only_rows(sheet, np.flatnonzero(keep))
 
     def _check_bags(self, mine: set, theirs: set, first: str, second: str) -> None:
@@ -163,11 +167,12 @@ class Proportions(Study):
         for column in wanted:
             texts = level_texts(sheet, column)[self.order]
             if named is not None or len(set(texts.tolist())) <= MOST_GROUPS:
-                self.groups[column] = texts
+                levels = [self.named(column, text) for text in texts]
+                self.groups[self.named(column)] = np.array(levels, dtype=object)
         if not self.groups:
             number = next((str(c) for c in self.bags.features if c not in self.bags.levels), None)
             if number is not None:
-                self.groups[number] = _thirds(sheet, number)[self.order]
+                self.groups[self.named(number)] = _thirds(sheet, number)[self.order]
 
     def _note(self) -> None:
         if self.labels is not None:
