@@ -140,22 +140,25 @@ def main():
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
     for case in () if args.show else args.cases or CASES:
-        begin = time.process_time()
-        held = [CASES[case](case, seed) for seed in range(args.first, args.first + args.trials)]
-        each = np.array([h.mean() for h in held])
+        begin, held = time.process_time(), []
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        kept["cases"][case] = {
-            "coverage": round(float(np.concatenate(held).mean()), 4),
-            "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
-            "intervals": sum(len(h) for h in held),
-            "trials": args.trials,
-            "first": args.first,
-            "cpu_seconds": round(time.process_time() - begin, 1),
-            "commit": commit.stdout.strip(),
-        }
-        kept["command"] = "python benchmarks/proportions_coverage.py"
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        for seed in range(args.first, args.first + args.trials):
+            held.append(CASES[case](case, seed))
+            if len(held) % 20 and len(held) < args.trials:
+                continue  # written as it goes, so that a run that is stopped has lost little
+            each = np.array([h.mean() for h in held])
+            kept["cases"][case] = {
+                "coverage": round(float(np.concatenate(held).mean()), 4),
+                "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
+                "intervals": sum(len(h) for h in held),
+                "trials": len(held),
+                "first": args.first,
+                "cpu_seconds": round(time.process_time() - begin, 1),
+                "commit": commit.stdout.strip(),
+            }
+            kept["command"] = "python benchmarks/proportions_coverage.py"
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(case, kept["cases"][case], flush=True)
     table(f"Coverage of {LEVEL:.0%} intervals", [{"case": c} | kept["cases"][c] for c in kept["cases"]])
 

@@ -10,8 +10,9 @@
 every bag under every penalty tried. "clear 40", "clear 10" and "clear 0": the penalty nearest to the reference that
 isn't worse than the best by more than 1 + c / n_bags standard errors; "best": the best; "average": the mean of the
 logarithms of penalties under weights of pseudo-BMA+ (Yao et al. 2018), in which bags are resampled by the Bayesian
-bootstrap; "half": half the way from the reference to that mean. Writes
-benchmarks/results/proportions_penalty_rules.json.
+bootstrap; "half": half the way from the reference to that mean; "mixture": probabilities averaged over all penalties
+that aren't clearly worse than the best; "dispersion": the penalty of "clear 10" times how much more held-out counts
+vary than the model says (quasi-likelihood). Writes benchmarks/results/proportions_penalty_rules.json.
 """
 
 from __future__ import annotations
@@ -32,19 +33,25 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import table
 from sumwise.proportions import CardinalityClassifier, penalty
+from sumwise.proportions.information import _residuals
 
 RESULTS = Path(__file__).parent / "results" / "proportions_penalty_rules.json"
 
 
-def clear(few_bags, held_out, first):
-    """The penalty nearest to the first that isn't clearly worse than the best."""
+def good_steps(few_bags, held_out):
+    """The penalties that aren't clearly worse than the best."""
     top = max(held_out, key=lambda i: held_out[i].mean())
     good = []
     for i, values in held_out.items():
         gap = held_out[top] - values
         if gap.mean() <= (1.0 + few_bags / gap.size) * gap.std() / np.sqrt(gap.size):
             good.append(i)
-    return min(good, key=lambda i: (abs(i - first), -i))
+    return good
+
+
+def clear(few_bags, held_out, first):
+    """The penalty nearest to the first that isn't clearly worse than the best."""
+    return min(good_steps(few_bags, held_out), key=lambda i: (abs(i - first), -i))
 
 
 def best(held_out, _first):
@@ -71,6 +78,7 @@ RULES = {
     "average": partial(average, 1.0),
     "half": partial(average, 0.5),
 }
+MIXED = ("mixture", "dispersion")  # rules that need more than one step, or more than the held-out likelihood
 
 
 def draws_of(group):
@@ -95,23 +103,41 @@ def draws_of(group):
 def scores(data):
     """AUC and log-loss under every rule; a penalty that two rules take is fitted once."""
     bags, counts, values, labels = data
-    taken, fitted = {}, {}
+    taken, squares, fit_folds = {}, {}, penalty._fit_folds
+
+    def keep_squares(make, likelihood, multiple, starts, folds):
+        found, problem = fit_folds(make, likelihood, multiple, starts, folds), make(likelihood, multiple)
+        each = [_residuals(problem, theta)[1] for theta in found.folds]
+        squares[multiple] = np.stack(each)[folds, np.arange(len(folds))]
+        return found
 
     def record(held_out, first):
-        taken.update({name: rule(held_out, first) for name, rule in RULES.items()})
+        taken.update({name: {rule(held_out, first): 1.0} for name, rule in RULES.items()})
+        good = good_steps(10.0, held_out)
+        taken["mixture"] = dict.fromkeys(good, 1.0 / len(good))
+        step = clear(10.0, held_out, first)
+        taken["dispersion"] = {step + 2.0 * np.log10(max(squares[penalty.STEPS[step]].mean(), 1.0)): 1.0}
         return first
 
-    penalty._nearest_good = record
+    penalty._nearest_good, penalty._fit_folds = record, keep_squares
     reference = CardinalityClassifier().fit(bags, counts)
-    for step in set(taken.values()):
-        multiple = penalty.STEPS[step] / reference.penalty_search_["best"]
-        model = CardinalityClassifier(penalty=multiple * np.asarray(reference.penalty_)).fit(bags, counts)
-        probs = np.clip(model.predict_proba(values), 1e-6, None)
-        probs = probs / probs.sum(axis=1, keepdims=True)
-        by = {"multi_class": "ovr"} if probs.shape[1] > 2 else {}
-        auc = roc_auc_score(labels, probs if by else probs[:, 1], **by)
-        fitted[step] = [round(float(auc), 5), round(float(log_loss(labels, probs)), 5)]
-    return {name: fitted[step] for name, step in taken.items()}
+    penalty._fit_folds = fit_folds
+    shape = np.asarray(reference.penalty_) / reference.penalty_search_["best"]
+    chances = {}
+    for step in {step for weights in taken.values() for step in weights}:
+        multiple = 10.0 ** (0.5 * (step - penalty.MIDDLE))
+        probs = np.clip(
+            CardinalityClassifier(penalty=multiple * shape).fit(bags, counts).predict_proba(values), 1e-6, None
+        )
+        chances[step] = probs / probs.sum(axis=1, keepdims=True)
+    return {name: judged(sum(w * chances[i] for i, w in weights.items()), labels) for name, weights in taken.items()}
+
+
+def judged(probs, labels):
+    """AUC, mean over classes, and log-loss."""
+    by = {"multi_class": "ovr"} if probs.shape[1] > 2 else {}
+    auc = roc_auc_score(labels, probs if by else probs[:, 1], **by)
+    return [round(float(auc), 5), round(float(log_loss(labels, probs)), 5)]
 
 
 def main():
@@ -126,7 +152,7 @@ def main():
     for group in () if args.show else args.groups or ("few", "bundled", "made"):
         names, draw = draws_of(group)
         for name in (n for n in names if not args.some or n.startswith(tuple(args.some))):
-            begin, found = time.process_time(), {rule: [] for rule in RULES}
+            begin, found = time.process_time(), {rule: [] for rule in (*RULES, *MIXED)}
             for k in range(args.draws):
                 for rule, pair in scores(draw(name, k)).items():
                     found[rule].append(pair)
@@ -143,7 +169,7 @@ def main():
             means = {r: float(np.mean(v, axis=0)[which]) for r, v in cell["scores"].items()}
             rows.append({"group": cell["group"], "setting": cell["setting"], **means})
         for group in dict.fromkeys(r["group"] for r in rows):
-            mean = {rule: float(np.mean([r[rule] for r in rows if r["group"] == group])) for rule in RULES}
+            mean = {r: float(np.mean([x[r] for x in rows if x["group"] == group])) for r in (*RULES, *MIXED)}
             rows.append({"group": group, "setting": "mean", **mean})
         table(title, rows)
 
