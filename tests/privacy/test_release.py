@@ -396,3 +396,25 @@ def test_whether_amounts_are_whole_decides_nothing(amounts):
     stated = replace(tables, provenance=Provenance(amount=(0, 1)))  # as somebody else has summed them
     noisy = release(stated, 1.0, 1e-6, "gaussian", 1, budget=None)["a", "b"].label_sums
     assert not np.array_equal(noisy, np.round(noisy))
+
+
+@pytest.mark.parametrize("squares", [True, False])
+@pytest.mark.parametrize("swap", [False, True])
+def test_neighbours_with_amounts_reach_the_stated_sensitivity_and_no_more(squares, swap):
+    """One of three people left out, or replaced by anybody, with amounts far beyond the range."""
+    kinds = [(a, y) for a in range(2) for y in (-1e9, 0.0, 0.3, 2.5, 10.0, 1e9)]
+    rest, domain = [(0, 4.0), (1, 10.0)], Domain({"a": 2})
+
+    def counts(people):
+        frame = {"a": [p[0] for p in people], "y": [p[1] for p in people]}
+        made = amount_tables(frame, ["a"], "y", 0, 10, order=1, squares=squares, domain=domain)
+        sums = np.asarray(made["a"].label_sums)
+        return made, (sums if squares else np.stack([made["a"].counts - sums, sums], axis=-1)).ravel()
+
+    tables, without = counts(rest)
+    moved = [counts([*rest, k])[1] for k in kinds]
+    bounds = PersonBounds(1, weight=1.0, replace=swap)
+    for order, (mechanism, delta) in {1: ("laplace", 0.0), 2: ("gaussian", 1e-6)}.items():
+        reached = max(float(np.linalg.norm(u - v, order)) for u in moved for v in (moved if swap else [without]))
+        stated = plan_release(tables, 1.0, delta, mechanism, bounds, public_levels=True).sensitivities[0]
+        assert stated == pytest.approx(reached)

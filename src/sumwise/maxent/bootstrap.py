@@ -141,7 +141,7 @@ def _replicates(
         "mu": fitted.mu + mu,
         "theta": fitted.theta + theta,
         "offsets": fitted.offsets + offsets,
-        "prior": sum(c * v for c, v in zip(scales, variances)),
+        "prior": np.sum([c * v for c, v in zip(scales, variances)], axis=0),
         "shares": np.concatenate([stats.margin(a) for a in range(len(lay.levels))]),
         "scale": scales,
     }
