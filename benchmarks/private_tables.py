@@ -1,11 +1,11 @@
 """Private tables of Adult: what a classifier and pair tables lose to noise, by way of release.
 
 Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
-       [--first N] [--ways ...] [--simulated] [--mbi FOLDER] [--compare FILE ...]
+       [--first N] [--ways ...] [--simulated] [--cut width:10] [--mbi FOLDER] [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
-neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
-(`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
+neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``margins`` (on all pairs and, with a share of .2 of the budget,
+single attributes), ``geometric`` (on all pairs), ``adaptive`` and ``tree`` (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
 ``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
 under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a logistic regression with
@@ -13,7 +13,8 @@ pairs and gradient boosting are fitted to its synthetic rows, and the better of 
 ``--attributes`` takes the first so many attributes, ``--columns`` those named, for more draws in the same time. Data:
 adult, bank, survey (American Community Survey, top 30% of incomes), and generated: ``rows`` and ``linked`` (six
 attributes, weakly and strongly associated) and ``latent`` (eight attributes, independent given six latent classes).
-Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers. Scores on the test rows:
+Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers, or as many quantiles as
+``--cut quantiles:5`` says. Scores on the test rows:
 normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between the
 model (by means over 30 sweeps of 100,000 chains) and the training rows; of AIM its model's, by its potentials.
 Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end. --compare
@@ -52,6 +53,7 @@ from sumwise.privacy import release, release_selected
 from sumwise.privacy.accounting import loose_rho
 
 DELTA = 1e-6
+MARGINS = 0.2  # of the budget for single attributes
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
 COMPARED = RESULTS.with_name("aim_comparison.json")
@@ -93,7 +95,13 @@ def latent_classes(n: int = 40_000, seed: int = 311) -> pd.DataFrame:
     return pd.DataFrame(columns).assign(label=(rng.random(n) < rate[of]).astype(int))
 
 
-def load(name: str, attributes: int | None, columns: list[str] | None = None, simulated: bool = False) -> tuple:
+def load(
+    name: str,
+    attributes: int | None,
+    columns: list[str] | None = None,
+    simulated: bool = False,
+    cut: tuple[str, int] = ("width", 10),
+) -> tuple:
     """The exact tables of all pairs, test rows with labels, and the training rows by level."""
     if name in ("rows", "linked"):
         strength = 0.3 if name == "rows" else 0.8
@@ -117,7 +125,8 @@ def load(name: str, attributes: int | None, columns: list[str] | None = None, si
         frame = datasets.bank().frame
         train, test = train_test_split(frame, test_size=0.2, random_state=0)
         y_train, y_test = ((f.pop("y") == "yes").to_numpy().astype(int) for f in (train, test))
-    spec = {c: {"kind": "width", "bins": 10} if pd.api.types.is_numeric_dtype(train[c]) else "levels" for c in train}
+    rule = {"kind": cut[0], "bins": cut[1]}
+    spec = {c: rule if pd.api.types.is_numeric_dtype(train[c]) else "levels" for c in train}
     encoding = Encoding.fit(train, {c: s if isinstance(s, dict) else {"kind": "levels", "other": "(other)"}
                                     for c, s in spec.items()})  # fmt: skip
     rows = train.assign(label_=np.asarray(y_train))
@@ -138,8 +147,9 @@ def load(name: str, attributes: int | None, columns: list[str] | None = None, si
 
 def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: bool = False) -> Tables:
     """One release of the tables, with its own noise."""
-    if simulated and way in ("pairs", "geometric"):
-        return simulated_release(tables, epsilon, "gaussian" if way == "pairs" else way, draw)
+    if simulated and way in ("pairs", "margins", "geometric"):
+        mechanism, margins = "geometric" if way == "geometric" else "gaussian", MARGINS if way == "margins" else 0.0
+        return simulated_release(tables, epsilon, mechanism, draw, margins=margins)
     if simulated and way in ("adaptive", "tree"):
         return simulated_selection(tables, epsilon, way, draw)
     options = {"budget": None, "public_levels": True}
@@ -149,8 +159,8 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
         return former(tables, epsilon, way.endswith("geometric"), draw)
     if way == "geometric":
         return release(tables, epsilon, mechanism="geometric", **options)
-    if way == "pairs":
-        return release(tables, epsilon, DELTA, "gaussian", **options)
+    if way in ("pairs", "margins"):
+        return release(tables, epsilon, DELTA, "gaussian", margins=MARGINS if way == "margins" else 0.0, **options)
     return release_selected(tables, epsilon, DELTA, method=way, **options)
 
 
@@ -328,6 +338,7 @@ def main() -> None:
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
     parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
+    parser.add_argument("--cut", default="width:10", help="of numbers: width or quantiles, and how many parts")
     parser.add_argument("--penalty-mu", type=float, default=1.0)
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
@@ -336,7 +347,9 @@ def main() -> None:
         compare(arguments.compare, arguments.commit)
         return
     warnings.simplefilter("ignore", NotConverged)
-    tables, test, y, codes = load(arguments.data, arguments.attributes, arguments.columns, arguments.simulated)
+    kind, _, bins = arguments.cut.partition(":")
+    columns = arguments.attributes, arguments.columns
+    tables, test, y, codes = load(arguments.data, *columns, arguments.simulated, (kind, int(bins)))
     task = Task(tables, codes, test, y)
     kept = json.loads(arguments.out.read_text())["draws"] if arguments.out.exists() else []
     for draw in range(arguments.first, arguments.first + arguments.draws):
@@ -344,6 +357,7 @@ def main() -> None:
             for way in arguments.ways:
                 size = len(arguments.columns) if arguments.columns else arguments.attributes
                 name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
+                name += "" if arguments.cut == "width:10" else f", {arguments.cut}"
                 line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
                 if way == "aim":
                     kept.append(line | aim(task, epsilon, draw, arguments.mbi))
