@@ -5,8 +5,9 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``margins`` (on all pairs and, with a share of .2 of the budget,
-single attributes), ``geometric`` (on all pairs), ``adaptive`` and ``tree`` (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
-for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
+single attributes), ``geometric`` (on all pairs), ``adaptive`` and ``tree`` (`release_selected`), ``exact``, and
+``former`` and ``former-geometric``: noise on counts and label sums side by side, for Gaussian noise by the conversion
+of Bun and Steinke, as releases were before (simulated by a seed).
 ``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
 under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a logistic regression with
 pairs and gradient boosting are fitted to its synthetic rows, and the better of the two counts in each score.
