@@ -4,10 +4,9 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
        [--first N] [--ways ...] [--simulated] [--cut width:10] [--mbi FOLDER] [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
-neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``margins`` (on all pairs and, with a share of .2 of the budget,
-single attributes), ``geometric`` (on all pairs), ``adaptive`` and ``tree`` (`release_selected`), ``exact``, and
-``former`` and ``former-geometric``: noise on counts and label sums side by side, for Gaussian noise by the conversion
-of Bun and Steinke, as releases were before (simulated by a seed).
+neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
+(`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
+for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
 ``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
 under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a logistic regression with
 pairs and gradient boosting are fitted to its synthetic rows, and the better of the two counts in each score.
@@ -54,7 +53,6 @@ from sumwise.privacy import release, release_selected
 from sumwise.privacy.accounting import loose_rho
 
 DELTA = 1e-6
-MARGINS = 0.2  # of the budget for single attributes
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
 COMPARED = RESULTS.with_name("aim_comparison.json")
@@ -148,9 +146,8 @@ def load(
 
 def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: bool = False) -> Tables:
     """One release of the tables, with its own noise."""
-    if simulated and way in ("pairs", "margins", "geometric"):
-        mechanism, margins = "geometric" if way == "geometric" else "gaussian", MARGINS if way == "margins" else 0.0
-        return simulated_release(tables, epsilon, mechanism, draw, margins=margins)
+    if simulated and way in ("pairs", "geometric"):
+        return simulated_release(tables, epsilon, "gaussian" if way == "pairs" else way, draw)
     if simulated and way in ("adaptive", "tree"):
         return simulated_selection(tables, epsilon, way, draw)
     options = {"budget": None, "public_levels": True}
@@ -160,8 +157,8 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
         return former(tables, epsilon, way.endswith("geometric"), draw)
     if way == "geometric":
         return release(tables, epsilon, mechanism="geometric", **options)
-    if way in ("pairs", "margins"):
-        return release(tables, epsilon, DELTA, "gaussian", margins=MARGINS if way == "margins" else 0.0, **options)
+    if way == "pairs":
+        return release(tables, epsilon, DELTA, "gaussian", **options)
     return release_selected(tables, epsilon, DELTA, method=way, **options)
 
 

@@ -15,29 +15,21 @@ from sumwise import Table, Tables
 from sumwise.noise import Gaussian, Geometric, Laplace, Summed
 from sumwise.privacy import PersonBounds
 from sumwise.privacy.accounting import loose_rho, mu_of_epsilon
-from sumwise.privacy.release import single_attributes
 from sumwise.privacy.selection import ExactCounts, Measurements, adaptive, spanning_tree
 from sumwise.progress import Progress
 
 ONES = {"gaussian": Gaussian, "geometric": Geometric, "laplace": Laplace}
 
 
-def simulated_release(
-    tables: Tables, epsilon: float, mechanism: str, seed: int, delta: float = 1e-6, margins: float = 0.0
-) -> Tables:
+def simulated_release(tables: Tables, epsilon: float, mechanism: str, seed: int, delta: float = 1e-6) -> Tables:
     """Tables of one row a person, with noise by cell and class as `release` adds it."""
-    rng, made, pure = np.random.default_rng(seed), [], mechanism != "gaussian"
-    every, shares = list(tables), np.full(len(tables), (1 - margins) / len(tables))
-    if margins:
-        ones = single_attributes(tables, margins)
-        sizes = np.array([t.n_cells for t in ones]) ** (0.5 if pure else 2 / 3)
-        every, shares = [*ones, *every], np.concatenate([margins * sizes / sizes.sum(), shares])
-    for t, share in zip(every, shares):
-        one = ONES[mechanism](1.0 / (epsilon * share if pure else mu_of_epsilon(epsilon, delta) * math.sqrt(share)))
+    loss = mu_of_epsilon(epsilon, delta) / math.sqrt(len(tables)) if mechanism == "gaussian" else epsilon / len(tables)
+    one, rng, made = ONES[mechanism](1.0 / loss), np.random.default_rng(seed), []
+    for t in tables:
         binary = t.label_sums.ndim == t.counts.ndim
         classes = np.stack([t.counts - t.label_sums, t.label_sums], axis=-1) if binary else t.label_sums
         noisy, k = one.sample(classes, rng), classes.shape[-1]
-        whole = Summed(one, k) if pure else Gaussian(one.scale * math.sqrt(k))
+        whole = Gaussian(one.scale * math.sqrt(k)) if mechanism == "gaussian" else Summed(one, k)
         sums = noisy[..., 1] if binary else noisy
         made.append(Table(t.attributes, noisy.sum(axis=-1), sums, whole, label_noise=one))
     return replace(tables, tables=tuple(made), n=None)

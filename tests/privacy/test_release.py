@@ -146,36 +146,6 @@ def test_losses_add_up_to_what_was_asked(tables):
     assert listed.losses == pytest.approx((0.5, 0.5, 2))
 
 
-@pytest.mark.parametrize(("mechanism", "delta"), [("geometric", 0.0), ("gaussian", 1e-6)])
-def test_single_attributes_are_released_besides(tables, mechanism, delta):
-    plain = plan_release(tables, 1.0, delta, mechanism)
-    plan = plan_release(tables, 1.0, delta, mechanism, margins=0.3)
-    assert plan.attributes == (("a",), ("b",), ("c",), *plain.attributes)
-    assert plan.loss == pytest.approx(plain.loss)
-    assert sum(plan.losses[:3]) == pytest.approx(0.3 * plan.loss)
-    assert plan.losses[0] > plan.losses[1] > plan.losses[2]  # the more levels, the more
-    assert plan.losses[3:] == pytest.approx([0.7 * loss for loss in plain.losses])
-    budget = Budget(1.0, delta)
-    noisy = release(tables, 1.0, delta, mechanism, budget=budget, margins=0.3)
-    assert budget.left == pytest.approx(0.0, abs=1e-6)
-    assert [t.attributes for t in noisy] == list(plan.attributes)
-    assert [t.noise_of_sums.scale for t in noisy] == pytest.approx(plan.scales)
-    wanted = tables["a", "b"].project("a")
-    assert np.abs(noisy["a"].counts - wanted.counts).max() < 40 * plan.scales[0]
-    assert np.abs(noisy["a"].label_sums - wanted.label_sums).max() < 20 * plan.scales[0]
-
-
-@pytest.mark.parametrize(("margins", "words"), [(1.0, "below 1"), (-0.1, "margins"), ("a", "margins")])
-def test_margins_are_a_share(tables, margins, words):
-    with pytest.raises(DataError, match=words):
-        plan_release(tables, 1.0, margins=margins)
-
-
-def test_margins_of_single_attributes_are_refused(unlabelled):
-    with pytest.raises(DataError, match="among the tables"):
-        plan_release(unlabelled, 1.0, margins=0.2)
-
-
 def test_gaussian_scales_compose_to_epsilon_and_delta(tables):
     budget = Budget(1.0, 1e-6)
     release(tables, 1.0, 1e-6, "gaussian", budget=budget)

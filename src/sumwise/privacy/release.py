@@ -196,14 +196,13 @@ def plan_release(
     bounds: PersonBounds | int | None = None,
     split: Any = "uniform",
     *,
-    margins: float = 0.0,
     public_levels: Any = False,
 ) -> ReleasePlan:
     """Work out what :func:`release` would do, without spending or drawing anything.
 
     Parameters
     ----------
-    tables, epsilon, delta, mechanism, bounds, split, margins, public_levels
+    tables, epsilon, delta, mechanism, bounds, split, public_levels
         As in :func:`release`.
 
     Returns
@@ -235,11 +234,6 @@ def plan_release(
     for t in tables:
         _check_table(t, chosen, bounds)
     shares = _shares(tables, split)
-    if margins:
-        ones = single_attributes(tables, margins)
-        sizes = np.array([t.n_cells for t in ones]) ** (0.5 if chosen.pure else 2 / 3)  # least noise over all levels
-        shares = [*(margins * sizes / sizes.sum()).tolist(), *((1 - margins) * s for s in shares)]
-        tables = tables.with_tables([*ones, *tables])
     sensitivities = (bounds.reach if chosen.pure else bounds.euclidean_reach,) * len(tables)
     losses = tuple(total * s for s in shares)
     scales = tuple(chosen.scale(d, loss) for d, loss in zip(sensitivities, losses))
@@ -260,7 +254,6 @@ def release(
     budget: Budget | None = UNSAID,
     *,
     split: Any = "uniform",
-    margins: float = 0.0,
     public_levels: Any = False,
     what: str = "release",
     verbose: int = 0,
@@ -289,9 +282,6 @@ def release(
     split : "uniform" or mapping or sequence, default "uniform"
         How the budget is shared by the tables: equally, or in proportion to a number per table, as
         ``{("age", "city"): 3.0}`` (tables not named get 1) or one number per table in order.
-    margins : float in [0, 1), default 0
-        Share of the budget for a table of every single attribute, which is then released besides: sums over the noisy
-        cells of a large table have much noise, and rates by level are what a classifier depends on most.
     public_levels : bool or sequence of str, default False
         Attributes whose levels, classes or cut points were read from the rows and are no secret all the same: they are
         public knowledge, or were learned from other data. True: all. Otherwise such levels are refused, since a level
@@ -325,7 +315,7 @@ def release(
     >>> release(tables, epsilon=1.0, budget=Budget(1.0))["a"].noise
     Geometric(scale=1)
     """
-    plan = plan_release(tables, epsilon, delta, mechanism, bounds, split, margins=margins, public_levels=public_levels)
+    plan = plan_release(tables, epsilon, delta, mechanism, bounds, split, public_levels=public_levels)
     check_weights(tables, plan)
     if budget is UNSAID:
         raise DataError(
@@ -337,9 +327,8 @@ def release(
     if budget is not None:
         loss = {"epsilon": plan.loss} if plan.mechanism.pure else {"mu": math.sqrt(2 * plan.loss)}
         budget.spend(**loss, what=what, data=() if budget.path is None else fingerprints(tables))
-    every = [*single_attributes(tables, margins), *tables] if margins else list(tables)
     noisy = [
-        _noisy(t, scale, plan) for t, scale in track(list(zip(every, plan.scales)), "Adding noise", verbose=verbose)
+        _noisy(t, scale, plan) for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
     ]
     return replace(tables, tables=tuple(noisy), n=None, provenance=released(tables.provenance, plan))
 
@@ -473,20 +462,6 @@ def check_weights(tables: Tables, plan: ReleasePlan) -> None:
         f"bounds say that weights are at most {plan.bounds.weight:g}, and all counts are whole.",
         hint="rows without weights count 1 each: leave weight out.",
     )
-
-
-def single_attributes(tables: Tables, margins: Any) -> list[Table]:
-    """A table of every single attribute, from the smallest table that holds it."""
-    checks.at_least(margins, "margins", 0, whole_number=False)
-    if margins >= 1:
-        raise DataError(f"margins is {margins!r}.", hint="a share of the budget: below 1, as 0.2.")
-    if any(len(t.attributes) == 1 for t in tables):
-        raise DataError(
-            "Tables of single attributes are among the tables.", hint="leave margins out; split weighs them."
-        )
-    held = {a for t in tables for a in t.attributes}
-    smallest = sorted(tables, key=lambda t: t.n_cells)
-    return [next(t for t in smallest if a in t.attributes).project(a) for a in tables.domain.attributes if a in held]
 
 
 def _shares(tables: Tables, split: Any) -> list[float]:

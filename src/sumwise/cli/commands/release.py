@@ -36,9 +36,6 @@ def command(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
     mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
-    margins: Annotated[
-        float, typer.Option(help="Share of the budget for tables of single attributes, released besides.")
-    ] = 0.0,
     rows_per_person: Annotated[
         int | None, typer.Option(help="The most rows that one person has. Default: as counted, else 1.")
     ] = None,
@@ -91,9 +88,7 @@ def command(
     if plan and rows is not None:
         raise DataError("--plan needs tables.", hint="cut points and levels are learned first, and that costs.")
     most = rows_per_person, max_weight
-    if margins and select is not None:
-        raise DataError("--margins and --select don't go together.", hint="--select releases single attributes anyway.")
-    options = Release(epsilon, delta, mechanism, *most, replace, public_levels, select, margins, int(not quiet))
+    options = Release(epsilon, delta, mechanism, *most, replace, public_levels, select, int(not quiet))
     if rows is None:
         exact = read_tables_folder(tables or "")
         arithmetic, facts = options.planned(exact)
@@ -107,7 +102,7 @@ def command(
         ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
         levels, rest = options.split(0.0 if encode is None else level_share)
         if encode is not None:
-            _check_before_spending(rows, label, person, rest, order)
+            _check_before_spending(rows, label, person, rest)
         encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
         bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
         attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
@@ -129,7 +124,6 @@ class Release:
     replace: bool
     public_levels: bool
     select: str | None
-    margins: float = 0.0
     verbose: int = 1
 
     def split(self, share: float) -> tuple[Any, Release]:
@@ -165,8 +159,7 @@ class Release:
 
         bounds = _bounds(exact, self.rows, self.weight, self.replace)
         mechanism = self.mechanism if self.select is None else "gaussian"
-        more = {"margins": self.margins, "public_levels": self.public_levels}
-        plan = plan_release(exact, self.epsilon, self.delta, mechanism, bounds, **more)
+        plan = plan_release(exact, self.epsilon, self.delta, mechanism, bounds, public_levels=self.public_levels)
         return plan, {"release": plan.describe()}
 
     def write(self, exact: Any, ledger: Any, building: Path, out: str, facts: dict[str, Any], cells: bool) -> None:
@@ -177,7 +170,6 @@ class Release:
         bounds = _bounds(exact, self.rows, self.weight, self.replace)
         more = {"public_levels": self.public_levels, "what": f"release to {out}", "verbose": self.verbose}
         if self.select is None:
-            more["margins"] = self.margins
             noisy = release(exact, self.epsilon, self.delta, self.mechanism, bounds, ledger, **more)
         else:
             noisy = release_selected(exact, self.epsilon, self.delta, bounds, ledger, method=self.select, **more)
@@ -208,10 +200,8 @@ def _private_encoding(
     return learned_privately(frame, spec, levels, bounds, ledger, person=person, what=what)
 
 
-def _check_before_spending(rows: str, label: str | None, person: str | None, options: Release, order: int) -> None:
+def _check_before_spending(rows: str, label: str | None, person: str | None, options: Release) -> None:
     """Refuse, before levels are paid for, what the release of the tables would refuse after."""
-    import numpy as np
-
     from sumwise import Domain, Table, Tables, checks
     from sumwise.provenance import Provenance
     from sumwise.readers.files import open_sheet
@@ -223,9 +213,7 @@ def _check_before_spending(rows: str, label: str | None, person: str | None, opt
     if label is not None and not frame[label].dropna().isin([0, 1]).all():
         learned = (label,)
     like = Provenance(weighted=False, rows_per_person=None if person is None else options.rows or 1, learned=learned)
-    names = [f"x{i}" for i in range(max(order, 1))]
-    table = Table(names, np.ones((2,) * len(names)))
-    options.planned(Tables([table], Domain(dict.fromkeys(names, 2)), label=label, provenance=like))
+    options.planned(Tables([Table("x", [1.0, 1.0])], Domain({"x": 2}), label=label, provenance=like))
 
 
 def _columns(rows: str, *others: str | None) -> list[str]:
