@@ -39,6 +39,7 @@ class FlowResults(Estimator):
     weight: Any
     population: str
     adapted_: bool
+    relative_: bool
     scores_: pd.DataFrame | None
     times_: list
     places_: Places
@@ -345,6 +346,11 @@ class FlowResults(Estimator):
 
     def _check_intervals(self, problem: FlowProblem) -> None:
         """Refuse intervals that would not cover what they claim to."""
+        if self.relative_:
+            raise DataError(
+                "There are no intervals: of relative abundance neither noise nor the number of individuals is known.",
+                hint="state both where you know them: FlowModel(noise=Gaussian(...), size=...).",
+            )
         if problem.order == 2:
             raise DataError("There are no intervals with memory of direction.", hint="fit a model with order=1.")
         if len(self.weights_) > 1:

@@ -185,8 +185,7 @@ def default_regions(model: Any) -> dict[str, list]:
 def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str, Any]:
     """Return the width of the intervals of all places at one time, for `plot_map_values`.
 
-    Given the movement; by the normal approximation of `count_intervals`. Places with fewer than half an individual are
-    left out.
+    Those of `FlowModel.interval`. Places with fewer than half an individual are left out.
 
     Parameters
     ----------

@@ -243,6 +243,21 @@ class Sweeps:
         return (own.flip(0) if down else own).transpose(0, 1)
 
 
+def is_recorded(tensor: Any) -> bool:
+    """Whether calls with such a tensor are recorded."""
+    return tensor.is_cuda
+
+
+def record(function: Any) -> tuple[Any, Any]:
+    """What plays the call of a function again, and the tensors that its results are written to."""
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = function()
+    return graph.replay, out
+
+
 class Recorded:
     """A function of tensors; on a GPU its second call is recorded and later ones played: one launch for hundreds.
 
@@ -252,24 +267,20 @@ class Recorded:
     def __init__(self, function: Any):
         self.function = function
         self.given: Any = None
-        self.graph: Any = None
+        self.replay: Any = None
         self.out: Any = None
 
     def __call__(self, *args: Any):
-        import torch
-
-        if not args[0].is_cuda:
+        if not is_recorded(args[0]):
             return self.function(*args)
         if self.given is None:  # the first call loads what can't be loaded while recording
             self.given = [a.clone() for a in args]
             return self.function(*args)
-        if self.graph is None:
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
-                self.out = self.function(*self.given)
+        if self.replay is None:
+            self.replay, self.out = record(lambda: self.function(*self.given))
         for held, a in zip(self.given, args):
             held.copy_(a)
-        self.graph.replay()
+        self.replay()
         return self.out
 
 
@@ -298,7 +309,7 @@ class ConjugateGradients:
 
     def solve(self, system: Any, rhs: Any, forcing: Any, active: Any):
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
-        if self.held and rhs.is_cuda:  # what was recorded reads the tensors of the first system
+        if self.held and is_recorded(rhs):  # what was recorded reads the tensors of the first system
             for old, new in zip(self.held[0].tensors(), system.tensors()):
                 old.copy_(new)
         else:

@@ -38,7 +38,7 @@ RISKS = [
 ]
 EXCHANGE = (
     "Counts per place do not determine who went where: two individuals that swap places leave no trace. Intervals take "
-    "the movement as known; they do not include what is unknown about it."
+    "a given movement as known, and else include all movements by distance that the counts allow, but no others."
 )
 
 
@@ -147,7 +147,7 @@ def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.
     try:
         found = model.interval(functions, level=level)
     except DataError as error:
-        return None, f"There are no intervals of single flows: {error.message}"
+        return None, error.message
     return top.assign(low=found.low, high=found.high), ""
 
 
@@ -161,14 +161,9 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     what = "Individuals that stay where they are, per step"
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
     known = model.places_.distances is None or model.places is not None
-    spans = not model.adapted_ and model.scores_ is not None and "plausible" in model.scores_
-    because = "The interval takes the kind of movement as known; counts do not show swaps."
-    if model.adapted_:
-        because = "The interval leaves out that movement was learned from the same counts, which do not show swaps."
-    if spans:
-        because = (
-            "The interval spans the movements that predict left-out times about equally well; counts do not show swaps."
-        )
+    because = "The interval includes all movements by distance that the counts allow; counts do not show swaps."
+    if not isinstance(model.movement, str):
+        because = "The interval takes the kind of movement as known; counts do not show swaps."
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
@@ -368,7 +363,7 @@ def _uncertainty(context: Context, summary: Summary) -> None:
         return
     at = _called(time, context.time_name)
     numbers["title"] = f"Uncertainty at {at}"
-    caption = f"How uncertain the number of individuals at each place is, at {at}, given the movement."
+    caption = f"How uncertain the number of individuals at each place is, at {at}."
     names = [str(a) for a in model.places_.names]
     frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
     summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)}, caption, table(frame, "Widths")))
