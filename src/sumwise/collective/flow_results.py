@@ -337,8 +337,7 @@ class FlowResults(Estimator):
         asked, values, signs = self._read_functions(checks.mapping(functions, "functions"), problem)
         if problem.moves:
             return self._beside_moves(functions, problem, level)
-        counts = CountsFilter.of(problem, self.nodes_, self.size is not None)
-        means, variances = counts.moments(self._movement_posterior(counts), asked)
+        means, variances = self._movement_posterior(problem).moments(asked)
         means = np.where(np.isnan(signs), means, np.maximum(means, 1e-6))
         low, high = count_ends(means, np.sqrt(variances), signs, checks.fraction(level, "level"))
         low, high = np.minimum(low, values), np.maximum(high, values)
@@ -372,13 +371,14 @@ class FlowResults(Estimator):
         model = problem.model(self.movements_[0])
         return weighted_intervals(model, problem.tables(), asked, level=level, weight=problem.weight)
 
-    def _movement_posterior(self, counts: CountsFilter) -> MovementPosterior:
+    def _movement_posterior(self, problem: FlowProblem) -> MovementPosterior:
         """Movements with their probabilities, found once for the same counts."""
-        held = counts.problem.last
+        held = problem.last
         if "posterior" not in held:
             given = self.movement
             choices = [given] if isinstance(given, Movement) else None if isinstance(given, str) else list(given)
             phi = None if self.weight == "auto" else 1.0 / float(self.weight)
+            counts = CountsFilter.of(problem, self.nodes_, self.size is not None)
             held["posterior"] = counts.posterior(self.movements_[0], choices, phi)
         return held["posterior"]
 

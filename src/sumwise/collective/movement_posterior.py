@@ -22,18 +22,13 @@ from sumwise.errors import DataError
 from sumwise.progress import track
 
 MOST_WORK = 2e10  # times x places^3: some minutes for one movement
-PHIS = tuple(2.0**k for k in range(11))  # of overdispersion
+PHIS = tuple(4.0**k for k in range(6))  # of overdispersion
 STAYS, SCALES = (-3.0, 12.0), (0.25, 4.0)  # between which movements are looked for; scales in units of neighbours
-STEP, DEPTH = 0.8, 4.0  # between movements, in standard deviations; and how far their log-posterior may fall
+STEP, DEPTH = 1.0, 4.0  # between movements, in standard deviations; and how far their log-posterior may fall
+SPREADS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of first counts between places, in mean counts
+FAR = 10.0  # times the variance of the noise that counts vary before the spread of first counts is no question
+FIRST_STAYS, FIRST_SCALES = (0.0, 1.5, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0)  # from the best of which the search begins
 LEAST = 1e-3  # posterior probability of a movement, relative to the largest, below which it is left out
-
-
-@dataclass(frozen=True)
-class MovementPosterior:
-    """Movements and overdispersions with their probabilities."""
-
-    movements: list[tuple[Movement, float]]
-    weights: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -42,6 +37,7 @@ class CountsFilter:
 
     problem: FlowProblem
     filter: Filter
+    kappas: tuple[float, ...]  # standard deviations of first counts between places, of which the likeliest is taken
 
     @classmethod
     def of(cls, problem: FlowProblem, nodes: np.ndarray, size_known: bool) -> CountsFilter:
@@ -58,10 +54,13 @@ class CountsFilter:
         around = np.maximum(nodes, 0.5)
         noise = np.broadcast_to(problem.noise.variance(np.maximum(around, 1.0)), (t, n)) / safe**2
         noise = np.maximum(noise, 0.01)  # exact counts: a tenth of an individual
-        typical = max(float(np.nanmax(np.abs(seen))), problem.n / n)
-        mean, covariance = np.full(n, problem.n / n), typical**2 * np.eye(n)
+        mean, covariance = np.full(n, problem.n / n), np.eye(n)
         if size_known:
-            covariance -= typical**2 / n
+            covariance -= 1.0 / n
+        spread = np.nanvar(seen) - noise[~np.isnan(seen)].mean()
+        kappas = tuple(k * problem.n / n for k in SPREADS)
+        if spread > FAR * noise[~np.isnan(seen)].mean():
+            kappas = (2.0 * float(np.sqrt(spread)),)  # the noise is small: no matter which
         if problem.mask is not None:
             shut = ~np.asarray(problem.mask[0], dtype=bool)
             mean[shut], covariance[shut], covariance[:, shut] = 0.0, 0.0, 0.0
@@ -72,8 +71,13 @@ class CountsFilter:
             out = np.maximum(problem.n * (1.0 + RESERVE) - around.sum(axis=1), problem.n * RESERVE / 2)[:, None]
             seen, noise, around = (np.hstack([v, w]) for v, w in ((seen, out * np.nan), (noise, out), (around, out)))
             mean, covariance = np.append(mean, out[0]), np.pad(covariance, (0, 1))
-            covariance[-1, -1] = (problem.n * RESERVE) ** 2
-        return cls(problem, Filter(seen, noise, around, mean, covariance))
+            covariance[-1, -1] = n**2  # as uncertain as all places together
+        return cls(problem, Filter(seen, noise, around, mean, kappas[0] ** 2 * covariance), kappas)
+
+    def at(self, kappa: float) -> CountsFilter:
+        """The same with another spread of the first counts."""
+        more = (kappa / self.kappas[0]) ** 2 * self.filter.covariance
+        return CountsFilter(self.problem, replace(self.filter, covariance=more), (kappa,))
 
     def moves(self, movement: Movement) -> list[np.ndarray]:
         """Probabilities of every step between states."""
@@ -90,30 +94,29 @@ class CountsFilter:
 
     def posterior(self, start: Movement, choices: list[Movement] | None, phi: float | None) -> MovementPosterior:
         """Movements by their probabilities: all near the most likely one, or those among `choices`."""
+        if len(self.kappas) > 1:
+            grid = [
+                replace(start, stay=a, scale=b * self.problem.places.unit) for a in FIRST_STAYS for b in FIRST_SCALES
+            ]
+            tried = [self.at(k) for k in self.kappas]
+            value = [max(f.evidence(m, phi or PHIS[1]) for m in choices or grid) for f in tried]
+            return tried[int(np.argmax(value))].posterior(start, choices, phi)
         phis = PHIS if phi is None else (phi,)
 
-        def value(movement: Movement, phi: float) -> float:
-            return self.filter.run(self.moves(movement), phi, Functions())[0] - np.log(phi)
-
         if choices is None:
-            found = self._explore(start, value, phis)
+            found = self._explore(start, phis)
         else:
-            found = [(m, phi, value(m, phi)) for m in track(choices, "Movements") for phi in phis]
+            found = [(m, phi, self.evidence(m, phi)) for m in track(choices, "Movements") for phi in phis]
         logs = np.array([v for *_, v in found])
         kept = np.flatnonzero(logs > logs.max() + np.log(LEAST))
         weights = np.exp(logs[kept] - logs.max())
-        return MovementPosterior([found[k][:2] for k in kept], weights / weights.sum())
+        return MovementPosterior(self, [found[k][:2] for k in kept], weights / weights.sum())
 
-    def moments(self, posterior: MovementPosterior, functions: Functions) -> tuple[np.ndarray, np.ndarray]:
-        """Means and variances of functions over all movements."""
-        each = [
-            self.filter.run(self.moves(m), phi, functions)[1:] for m, phi in track(posterior.movements, "Intervals")
-        ]
-        means, variances = (np.stack(v) for v in zip(*each))
-        mean = posterior.weights @ means
-        return mean, posterior.weights @ (variances + (means - mean) ** 2)
+    def evidence(self, movement: Movement, phi: float) -> float:
+        """Log marginal likelihood of the counts, with the prior of the overdispersion."""
+        return self.filter.run(self.moves(movement), phi, Functions())[0] - np.log(phi)
 
-    def _explore(self, start: Movement, value: Callable, phis: tuple) -> list[tuple[Movement, float, float]]:
+    def _explore(self, start: Movement, phis: tuple) -> list[tuple[Movement, float, float]]:
         unit = self.problem.places.unit
 
         def made(z: np.ndarray) -> Movement:
@@ -126,10 +129,10 @@ class CountsFilter:
                 return -1e6 * (1.0 + beyond)
             stay = float(np.mean(np.exp(made(z).log_moves(self.problem.places, self.problem.far).diagonal())))
             prior = np.log(max(stay, 1e-12)) + np.log(max(1.0 - stay, 1e-12))
-            return value(made(z), phi) + prior
+            return self.evidence(made(z), phi) + prior
 
-        top = np.array([start.stay, np.log(start.scale / unit)])
-        top = np.clip(top, [STAYS[0] + 1, np.log(SCALES[0]) + 0.1], [STAYS[1] - 1, np.log(SCALES[1]) - 0.1])
+        first = [np.array([stay, np.log(scale)]) for stay in FIRST_STAYS for scale in FIRST_SCALES]
+        top = first[int(np.argmax([log_posterior(z, phis[len(phis) > 1]) for z in first]))]
         axes, last = np.eye(2), None
         for _ in range(3):  # the mode over movements, for the most likely overdispersion
             by_phi = np.array([log_posterior(top, phi) for phi in phis])
@@ -144,6 +147,23 @@ class CountsFilter:
             points = _lattice(lambda z, phi=phi: log_posterior(z, phi), top, axes)
             out += [(made(z), phi, v) for z, v in points]
         return out
+
+
+@dataclass(frozen=True)
+class MovementPosterior:
+    """Movements and overdispersions with their probabilities, and the filter that found them."""
+
+    counts: CountsFilter
+    movements: list[tuple[Movement, float]]
+    weights: np.ndarray
+
+    def moments(self, functions: Functions) -> tuple[np.ndarray, np.ndarray]:
+        """Means and variances of functions over all movements."""
+        run, moves = self.counts.filter.run, self.counts.moves
+        each = [run(moves(m), phi, functions)[1:] for m, phi in track(self.movements, "Intervals")]
+        means, variances = (np.stack(v) for v in zip(*each))
+        mean = self.weights @ means
+        return mean, self.weights @ (variances + (means - mean) ** 2)
 
 
 def _probabilities(logs: Any) -> np.ndarray:

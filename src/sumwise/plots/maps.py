@@ -49,13 +49,23 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
 
     frame = MapFrame(numbers, outlines, projection, ax)
     ax = frame.ax
-    ax.scatter(*frame.places.T, s=4, color="0.8", zorder=1)
     counts = np.asarray(numbers["counts"], dtype=float)
+    begin, move = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
+    covered = {tuple(at) for at in begin}
+    empty = [tuple(at) not in covered for at in np.asarray(numbers["positions"], dtype=float).reshape(-1, 2)]
+    ax.scatter(*frame.places[empty].T, s=5, color="0.8", linewidths=0, zorder=1)
     if len(counts):
-        begin, move = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
         starts = frame.points(begin)
         moves = frame.points(begin + move) - starts
-        shown = ax.scatter(*starts.T, s=30, c=np.log10(np.maximum(counts, 1e-9)), cmap="cividis_r", zorder=2)
+        shown = ax.scatter(
+            *starts.T,
+            s=36,
+            c=np.log10(np.maximum(counts, 1e-9)),
+            cmap="cividis_r",
+            linewidths=0,
+            zorder=2,
+            clip_on=False,
+        )
         tips(shown, [f"{n:,.1f} individuals" for n in counts])
         bar = frame.colours(shown, "individuals (log scale)")
         bar.locator, bar.formatter = MaxNLocator(integer=True), FuncFormatter(lambda v, _: f"{10**v:,.6g}")

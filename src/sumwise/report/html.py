@@ -25,7 +25,7 @@ FAMILIES = {
 }
 
 FEW_PICTURES = 4  # are drawn before anybody would ask how long it takes
-MOST_TWICE = 24  # frames of a figure that are drawn for desktops and for phones
+MOST_TWICE = 12  # frames of a figure that are drawn for desktops and for phones
 
 
 def page(

@@ -146,10 +146,20 @@ def _element(svg: str, caption: str) -> str:
         lambda found: f"{found[1]}: var({PAGE_COLOURS[found[2]]}, {found[2]})",
         rest,
     )
-    rest = with_tips(rest)
+    rest = with_tips(NUMBERS.sub(lambda found: f'{found[1]}{DIGITS.sub(_rounded, found[2])}"', rest))
     tall = ' class="tall"' if width > 600 and height > 0.6 * width else ""  # many lines: on paper up to a page
     look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
+
+
+NUMBERS = re.compile(r'( (?:d|x|y)=")([^"]*)"')  # of paths and positions
+DIGITS = re.compile(r"\s*\n|-?\d+\.\d+")
+
+
+def _rounded(found: re.Match) -> str:
+    """A hundredth of a dot, or a tenth where there are many dots, and no line breaks: half of the bytes of a map."""
+    value = found[0]
+    return " " if value.isspace() else f"{round(float(value), 1 if abs(float(value)) > 10 else 2):g}"
 
 
 PAGE_COLOURS = {"#0072b2": "--blue", "#d55e00": "--orange", "#b9b9b9": "--bar"}  # lighter ones in the dark
