@@ -23,6 +23,15 @@ def test_addresses_are_remote(path):
     assert is_remote(path)
 
 
+def test_a_hadoop_client_that_is_missing_is_named(monkeypatch):
+    def missing(address):
+        raise OSError("Unable to load libjvm\ndlopen(/usr/lib/jvm/libjvm.so) failed")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
+    with pytest.raises(DataError, match=r"'hdfs://h/x' can't be reached: Unable to load libjvm. Hint: .*JAVA_HOME"):
+        Checkpoint("hdfs://h/x", key="k").load()
+
+
 @pytest.mark.parametrize("path", ["x", "/a/b", "c:/x", "C://x", None, 3])
 def test_files_are_not(path):
     assert not is_remote(path)
