@@ -136,11 +136,12 @@ def gaussian(store: Store, full: bool) -> list[dict]:
     kept = [r for r in store.rows("gaussian") if r["bags"] == (1000 if full else 300)]
     rows = []
     for (method,), each in _grouped(kept, ("method",)).items():
-        found = {}
+        found, counts = {}, []
         for (number,), part in sorted(_grouped(each, ("experiment",)).items()):
+            counts.append(len(part))
             found |= {str(number): _mean(part, "mse"), f"{number} error": _error([r["mse"] for r in part])}
         thesis = {f"thesis {k + 1}": v for k, v in enumerate(GAUSSIAN.get(method, ()))}
-        rows.append({"method": method, **found, **thesis, "draws": len({r["seed"] for r in each})})
+        rows.append({"method": method, **found, **thesis, "draws": min(counts)})
     rows.sort(key=lambda r: _place(r["method"]))
     for name in ("best", "half"):
         found = {str(number): _mean(each, name) for (number,), each in _grouped(kept, ("experiment",)).items()}
