@@ -123,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--simulations", type=int, help="instead of 1,000 and 400")
     parser.add_argument("--only", choices=["auc", "24", "60", "150"], help="AUC, or so many bags")
-    parser.add_argument("--seed", type=int, default=11, help="of the bags")
+    parser.add_argument("--seed", type=int, default=12, help="of the bags; 11 is what constants were chosen on")
     parser.add_argument("--out", default=str(OUT))
     parser.add_argument("--merge", nargs="+", help="files of parts")
     given, start, rows = parser.parse_args(), process_time(), []
