@@ -132,6 +132,8 @@ def plot_figure(spec: dict, item: dict) -> str:
             series[name] = [(float(at), r[key]) for at, key in zip(spec["at"], wide) if r.get(key) is not None]
         else:
             series.setdefault(name, []).append((r.get(spec["x"]), r.get(spec["y"])))
+    if not series:
+        raise KeyError(f"{item['what']}: no record for the plot of {spec['y']!r}")
     return plot(series, spec | {k: spec.get(f"{k} label", spec[k]) for k in "xy"})
 
 

@@ -32,7 +32,9 @@ def test_commands_name_scripts_that_exist():
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    (tmp_path / "a.json").write_text(json.dumps({"part": [{"x": 1.25, "y": None}], "commit": "abc"}), "utf-8")
+    (tmp_path / "a.json").write_text(
+        json.dumps({"part": [{"x": 1.25, "y": None}], "curve": CURVE, "commit": "abc"}), "utf-8"
+    )
     monkeypatch.setattr(write_book, "RESULTS", tmp_path)
     write_book.results.cache_clear()
     yield
@@ -40,6 +42,8 @@ def made(tmp_path, monkeypatch):
 
 
 ITEM = {"what": "Table 1", "shows": "A number."}
+CURVE = [{"n": 1, "e": 10, "by": "a"}, {"n": 10, "e": 1, "by": "a"}, {"n": 10, "e": 100, "by": "b"}]
+PLOT = {"each": "a.json curve", "x": "n", "y": "e", "by": "by", "log": "xy"}
 
 
 def test_entry_shows_values_and_where_they_come_from(made):
@@ -72,3 +76,15 @@ def test_entry_refuses_a_column_that_no_record_has(made):
 def test_each_record_becomes_a_row_and_nothing_a_dash(made):
     text, _ = write_book.entry(ITEM | {"each": "a.json part", "columns": {"of x": "x .2f", "of y": "y .2f"}}, "p", 0)
     assert "| 1.25 | – |" in text
+
+
+def test_plots_place_values_between_the_ends_of_their_axes(made):
+    text, figures = write_book.entry(ITEM | {"plot": [PLOT, PLOT | {"only": {"by": "b"}, "kind": "points"}]}, "p", 0)
+    assert "(figures/p-0a.svg)" in text
+    assert "M70.0 154.0L450.0 274.0" in figures["figures/p-0a.svg"]  # from half way up to the corner at the right
+    assert figures["figures/p-0b.svg"].count("<circle") == 1
+
+
+def test_a_plot_of_no_record_is_refused(made):
+    with pytest.raises(KeyError, match="no record"):
+        write_book.entry(ITEM | {"plot": [PLOT | {"only": {"by": "c"}}]}, "p", 0)
