@@ -121,8 +121,8 @@
       save(new XMLSerializer().serializeToString(copy), "image/svg+xml", button.dataset.name + ".svg");
     });
   });
-  document.querySelectorAll("figure button.data").forEach(function (button) {
-    button.addEventListener("click", function () { button.closest("figure").querySelector(".numbers .csv").click(); });
+  document.querySelectorAll("figure button.numbers-csv").forEach(function (button) {
+    button.addEventListener("click", function () { button.closest("figure").querySelector("figcaption ~ .numbers .csv").click(); });
   });
   document.querySelectorAll("figure.frames").forEach(function (figure) {
     var slider = figure.querySelector("input"), shown = figure.querySelector("output");
