@@ -24,7 +24,7 @@ from sumwise.sparse_table import SparseTable
 
 RESULTS = Path(__file__).parent / "results" / "maxent_large.json"
 N, LEVELS = 100_000, 1_000
-FILLED_ROWS = (60_000, 120_000, 240_000, 400_000)
+FILLED = {15_000: 260, 30_000: 260, 50_000: 260, 60_000: 520, 120_000: 520, 240_000: 520}  # rows, and levels of a pair
 CHAINS = {
     "options": SolverOptions(n_chains=3_000, max_iter=150),
     "random_state": 0,
@@ -151,11 +151,11 @@ def merging() -> list[dict]:
 
 
 def filled(n_rows: str = "", first: str = "") -> list[dict]:
-    """A pair of 520 levels each by its filled cells, against all of its cells: what listing costs in NLLH."""
+    """A pair of many levels by its filled cells, against all of its cells: what listing costs in NLLH."""
     known = json.loads(RESULTS.read_text()).get("filled", []) if RESULTS.exists() else []
     lines = {(line["rows"], line["correlation"], line["seed"]): line for line in known}
     seeds = range(int(first), int(first) + 5) if first else range(10)
-    for case in [(n, c, s) for n in FILLED_ROWS for c in (0.1, 0.5) for s in seeds if n_rows in ("", str(n))]:
+    for case in [(n, c, s) for n in FILLED for c in (0.1, 0.5) for s in seeds if n_rows in ("", str(n))]:
         lines[case] = filled_case(*case)
         show([lines[case]])
         keep("filled", list(lines.values()))
@@ -164,12 +164,13 @@ def filled(n_rows: str = "", first: str = "") -> list[dict]:
 
 def filled_case(n: int, correlation: float, seed: int) -> dict:
     """One draw: the same tables held both ways."""
-    made = synthetic.rows(2 * n, [520, 520, 8, 8, 8], rate=0.2, correlation=correlation, random_state=seed)
+    levels = FILLED[n]
+    made = synthetic.rows(2 * n, [levels, levels, 8, 8, 8], rate=0.2, correlation=correlation, random_state=seed)
     frame, names = made.frame(), list(made.domain.attributes)
     train, test = frame.iloc[:n], frame.iloc[n:]
     tables = Tables.from_frame(train, names, label="label", domain=made.domain)
     share = float(np.mean(tables[names[0], names[1]].counts > 0))
-    line: dict = {"rows": n, "correlation": correlation, "seed": seed, "share filled": share}
+    line: dict = {"rows": n, "levels": levels, "correlation": correlation, "seed": seed, "share filled": share}
     held = {"full": [Table(t.attributes, t.counts, t.label_sums) for t in tables]}
     held["listed"] = [by_filled_cells(t) for t in tables]
     for name, here in held.items():
@@ -182,7 +183,7 @@ def filled_case(n: int, correlation: float, seed: int) -> dict:
 
 def by_filled_cells(table: Table) -> Table:
     """A large table by its filled cells, however many they are; a small one as it is."""
-    if table.n_cells < 2**18:
+    if table.n_cells < 2**16:
         return table
     counts, sums = np.asarray(table.counts).ravel(), np.asarray(table.label_sums).ravel()
     cells = np.flatnonzero(counts)

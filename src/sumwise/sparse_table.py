@@ -18,7 +18,7 @@ __all__ = ["FEWEST_CELLS", "MOST_FILLED", "SparseTable", "most_filled", "pays", 
 FEWEST_CELLS = 2**14  # a smaller table isn't worth the trouble
 MOST_IN_FULL = 2**30  # cells of a table that is made an array when asked for
 MOST_FILLED = 1 / 8  # share of cells with a count up to which a table is held sparse
-LARGE, MOST_OF_LARGE = 2**18, 1 / 2  # the same of tables with so many cells or more: a model of all cells takes three
+LARGE, MOST_OF_LARGE = 2**16, 1 / 2  # the same of tables with so many cells or more: a model of all cells takes three
 # to five times as long as one of the filled ones and predicts no better (`python benchmarks/maxent_large.py filled`)
 
 
@@ -28,7 +28,7 @@ class SparseTable(Table):
     It is a `Table` in all respects. ``counts`` and ``label_sums`` are made anew, in full, whenever they are asked for;
     what works on large tables asks for `filled` instead. `Tables.from_frame`, `sumwise.aggregate` and
     `sumwise.readers.read_tables` hold tables of 16,384 cells or more like this, where at most an eighth has a count; of
-    262,144 cells or more, where at most half has.
+    65,536 cells or more, where at most half has.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def most_filled(n_cells: int) -> float:
     Examples
     --------
     >>> from sumwise.sparse_table import most_filled
-    >>> most_filled(100_000), most_filled(1_000_000)
+    >>> most_filled(50_000), most_filled(1_000_000)
     (0.125, 0.5)
     """
     return MOST_OF_LARGE if n_cells >= LARGE else MOST_FILLED
