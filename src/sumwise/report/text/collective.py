@@ -159,6 +159,11 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     because = "Swaps leave no trace in counts"
     because += "; the range is over the movements that predict left-out times about equally well." if spread else "."
     what = "Individuals that stay where they are, per step"
+    nodes = np.asarray(model.nodes_, dtype=float)
+    if np.ptp(totals := nodes.sum(axis=1)) <= 1e-6 * totals.max():  # nobody comes or goes
+        most = np.minimum(nodes[:-1], nodes[1:]).sum(axis=1)
+        least = np.maximum(nodes[:-1] + nodes[1:] - totals[:1, None], 0.0).sum(axis=1)
+        spread |= {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
     known = model.places_.distances is None or model.places is not None
     because = "The interval includes all movements by distance that the counts allow; counts do not show swaps."
