@@ -159,7 +159,31 @@ def filled(n_rows: str = "", first: str = "") -> list[dict]:
         lines[case] = filled_case(*case)
         show([lines[case]])
         keep("filled", list(lines.values()))
+        keep("filled_means", filled_means(list(lines.values())))
     return list(lines.values())
+
+
+def filled_means(lines: list[dict]) -> list[dict]:
+    """What listing gains in NLLH, by rows and correlation and then in all, with standard errors over the draws."""
+    kinds = dict.fromkeys((line["rows"], line["correlation"]) for line in lines)
+    out = []
+    for kind in [*sorted(kinds), None]:
+        some = [line for line in lines if kind in (None, (line["rows"], line["correlation"]))]
+        gains, ratios = (np.array([f(line) for line in some]) for f in (_gain, _ratio))
+        facts = {"rows": kind[0], "correlation": kind[1]} if kind else {}
+        shares = [line["share filled"] for line in some]
+        facts |= {"draws": len(some), "least share filled": min(shares), "largest share filled": max(shares)}
+        error = float(gains.std(ddof=1) / len(some) ** 0.5) if len(some) > 1 else None
+        out.append(facts | {"gain": float(gains.mean()), "error": error, "times as fast": float(np.median(ratios))})
+    return out
+
+
+def _gain(line: dict) -> float:
+    return line["listed"] - line["full"]
+
+
+def _ratio(line: dict) -> float:
+    return line["full cpu_s"] / line["listed cpu_s"]
 
 
 def filled_case(n: int, correlation: float, seed: int) -> dict:
