@@ -19,7 +19,7 @@ FEWEST_CELLS = 2**14  # a smaller table isn't worth the trouble
 MOST_IN_FULL = 2**30  # cells of a table that is made an array when asked for
 MOST_FILLED = 1 / 8  # share of cells with a count up to which a table is held sparse
 LARGE, MOST_OF_LARGE = 2**16, 1 / 2  # the same of tables with so many cells or more: a model of all cells takes three
-# to five times as long as one of the filled ones and predicts no better (`python benchmarks/maxent_large.py filled`)
+# to five times as long as one of the filled ones and predicts nearly alike (`python benchmarks/maxent_large.py filled`)
 
 
 class SparseTable(Table):

@@ -265,6 +265,7 @@ class DeepSets(BagRegressor):
             bags = self.columns_.check(bags)
             target = self.response_.encode(bags, y)
             seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
+        self._check_size(bags, settings)
         source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
         with threads(self.n_jobs):
@@ -441,7 +442,7 @@ class DeepSets(BagRegressor):
         rows, n_bytes = largest_step(self._plan(), bags.sizes, settings.batch_bags, self.max_rows)
         copies = 8 * bags.values.size * (2 if self.validation else 1)  # of the rows: those held out and the others
         check_fits(
-            n_bytes + copies,
+            copies + (n_bytes if find_device(self.device).type == "cpu" else 0),
             "DeepSets",
             f"{rows:,} rows in the layers of phi at once, of {settings.batch_bags:,} bags",
             "set max_rows, fewer batch_bags, or narrower layers in phi.",
