@@ -77,7 +77,7 @@ def test_ragged_rows_are_dropped_only_when_asked_and_told(tmp_path):
     found = open_source(p, tmp_path / "a.csv")
     assert found.frame.to_numpy().tolist() == [[1, 2], [4, 5]]
     assert found.row(1) == "row 4"
-    assert p.remarks[0].startswith("2 rows of a.csv have another number of fields")
+    assert p.remarks[0].startswith("Left out, as the problem file asks: 2 of 4 rows of a.csv")
 
 
 def test_only_some_rows_are_used():

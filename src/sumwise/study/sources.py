@@ -234,8 +234,8 @@ def _even_rows(path: Path, columns: Any, ids: Any, opening: dict[str, Any], rema
         sheet = open_sheet(copy, columns, ids, **{**opening, "encoding": "utf-8", "separator": file.separator})
     if odd:
         remarks.append(
-            f"{len(odd)} rows of {path.name} have another number of fields than the others and were left out, as the "
-            f"problem file asks. First: row {odd[0]}."
+            f"Left out, as the problem file asks: {len(odd)} of {len(records) - 1:,} rows of {path.name}, with more or "
+            f"fewer fields than the others. First: row {odd[0]}."
         )
     lines = [line for line, _ in even[file.header :]]
     return replace(sheet, name=repr(str(path)), row=lambda i: f"row {lines[i]}")

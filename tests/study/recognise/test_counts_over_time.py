@@ -74,6 +74,7 @@ def test_a_place_that_is_the_sum_of_all_others_is_left_out(tmp_path):
     total = frame.groupby("week", as_index=False)["birds"].sum().assign(site="Total", x=0, y=0)
     found = guessed(tmp_path, pd.concat([frame, total]))
     assert found.data["without"] == {"site": "Total"}
+    assert found.seen.startswith(f"{frame['site'].nunique()} places")
     assert "sum of all others" in found.ask[-1]
 
 

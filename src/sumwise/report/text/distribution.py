@@ -149,7 +149,7 @@ def _error_findings(
     spread = float(np.abs(actual - actual.mean()).mean())
     low, high = r_squared_interval(actual, found, level)
     trust = "low" if low <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
-    because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is a constant, 1 is perfect."
+    because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
     least, most = mean_error_interval(error, level)
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = "It holds on average over bags like these, not for every kind of bag."

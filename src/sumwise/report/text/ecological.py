@@ -416,7 +416,7 @@ def _certainty(context: Context, summary: Summary) -> None:
         words = (
             f"The bounds are {100 * width.mean():.0f} percentage points wide on average, the {context.percent} "
             f"intervals {100 * (high - low).mean():.0f}. The difference comes from the method's assumptions, not from "
-            f"the data. {narrow or 'None'} of the {width.size} bounds {'is' if narrow == 1 else 'are'} narrower than "
+            f"the data. {narrow or 'None'} of the {width.size} bounds {'is' if narrow < 2 else 'are'} narrower than "
             "10 points."
         )
     summary.add("certainty", text(words))

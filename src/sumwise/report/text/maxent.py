@@ -109,7 +109,7 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
         summary.findings.append(finding(what, float(top["mean"]), "number", **ends, trust=trust, because=because))
     if context.truth is not None:
         rows, amounts = in_one_order(dict(zip(("rows", "amounts"), context.truth)))[0].values()
-        score, because = model.score(rows, amounts), "0 is a constant, 1 is perfect."
+        score, because = model.score(rows, amounts), "0 is no better than a constant, 1 is perfect."
         summary.record["held out"] = {"R squared": score}
         low, high = r_squared_interval(amounts, model.predict(rows), context.level)
         ends = {"low": low, "high": high, "level": context.level, "trust": "high" if low > 0 else "low"}

@@ -295,11 +295,12 @@ def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, 
     ask = ["how counts come about: noise, rate and population in [options]."]
     _add_position(profile, other, data, columns, ask)
     sites, times = (profile.n_rows, len(counted)) if "times" in columns else (len(counted), profile.n_rows)
-    seen = f"{sites:,} places counted at {times:,} times, {'times' if 'times' in columns else 'places'} in columns"
     if "times" in columns:
         _leave_out_total_rows(profile, profile[columns["place"]], counted, data, comments, ask)
     else:
         _refuse_unordered(profile, profile[columns["time"]])
+    sites -= "without" in data  # the sum of the others
+    seen = f"{sites:,} places counted at {times:,} times, {'times' if 'times' in columns else 'places'} in columns"
     table = np.column_stack([profile[name].amounts for name in counted])
     _refuse_running_sums(profile, table if "times" in columns else table.T)
     options = _options(count, comments, ask)
@@ -404,7 +405,7 @@ def _finished(
         data["missing"] = list(count.blanks)
         comments["data", "missing"] = "these stand for counts that were not observed"
     _ask_about_the_year(time.distinct, ask)
-    sites = f"{place.distinct:,} places" if place is not None else "places"
+    sites = f"{place.distinct - ('without' in data):,} places" if place is not None else "places"
     seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
     unused = _unused(profile, (time, count), columns)
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, ("FlowModel",), unused=unused)
