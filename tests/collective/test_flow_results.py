@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from flow_cases import LINE, NEAR, population
-from sumwise.collective import FlowModel, Movement, Places
+from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.errors import DataError
-from sumwise.noise import Gaussian, Geometric, Laplace
+from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
 
 
 def test_what_comes_after_a_fit_agrees_with_the_flows():
@@ -120,3 +120,20 @@ def test_a_flow_much_smaller_than_its_noise_has_an_interval_from_zero_to_that_no
     found = model.fit(counts).interval({"b": {1: [0, 1]}}, level=0.9)
     assert found.low[0] == 0
     assert 40 < found.high[0] < 120
+
+
+def test_what_intervals_would_not_cover_is_refused():
+    counts, flows = population()
+    share = FlowModel(LINE, NEAR).fit(counts / 3000)
+    with pytest.raises(DataError, match="relative abundance neither noise nor"):
+        share.interval({"b": {0: [0, 1, 0, 0, 0]}})
+    tracks = Tracks(["a"] * 9 + ["b"], [0] * 10, ["a"] * 9 + ["c"], [1] * 10)
+    mixed = FlowModel(LINE, [Movement(6.0, 0.3), Movement(0.0, 1.0)], noise=Gaussian(10.0)).fit(counts, tracks=tracks)
+    with pytest.raises(DataError, match="mixture of types"):
+        mixed.interval({"b": {0: [0, 1, 0, 0, 0]}})
+    sampled = FlowModel(LINE, NEAR, noise=Gaussian(10.0)).fit(counts, moves={(0, 1): (flows[0], Poisson())})
+    one = np.zeros((5, 5))
+    one[0, 1] = 1.0
+    assert sampled.interval({"a to b": {(0, 1): one}}).high[0] > 0
+    with pytest.raises(DataError, match="only single flows have intervals"):
+        sampled.interval({"stay": {(0, 1): np.eye(5)}})

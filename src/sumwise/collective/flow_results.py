@@ -366,6 +366,11 @@ class FlowResults(Estimator):
             for key, given in parts.items():
                 of_flows = isinstance(key, tuple) and len(key) == 2
                 k = self._time(key[0] if of_flows else key)
+                if of_flows and np.count_nonzero(given.toarray() if sparse.issparse(given) else given) > 1:
+                    raise DataError(
+                        f"{name!r} sums several flows; beside counts of moves only single flows have intervals.",
+                        hint="ask for the flow between two places, or fit without moves=.",
+                    )
                 table = (problem.names[k], problem.names[k + 1]) if of_flows else problem.names[k]
                 asked[name][table] = _padded(given, len(self.places_), problem, 1 + of_flows)
         model = problem.model(self.movements_[0])

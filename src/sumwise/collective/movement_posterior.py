@@ -133,7 +133,7 @@ class CountsFilter:
 
         first = [np.array([stay, np.log(scale)]) for stay in FIRST_STAYS for scale in FIRST_SCALES]
         top = first[int(np.argmax([log_posterior(z, phis[len(phis) > 1]) for z in first]))]
-        axes, last = np.eye(2), None
+        axes, last, by_phi = np.eye(2), None, np.zeros(len(phis))
         for _ in range(3):  # the mode over movements, for the most likely overdispersion
             by_phi = np.array([log_posterior(top, phi) for phi in phis])
             phi = phis[int(by_phi.argmax())]

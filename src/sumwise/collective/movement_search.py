@@ -26,6 +26,7 @@ SCALES = (0.35, 0.7, 1.5, 3.0)
 EVERY = 4  # each fourth time is left out
 LEAST_WEIGHT = 0.02  # types of movement below it are dropped
 ADAPTIVE_SCALES = (0.5, 1.0, 2.0, 4.0)  # in the same unit, where moves adapt to the flows
+CLEARLY = (3.0, 0.25)  # standard errors, and share of the error: worse by both is no candidate; not tuned
 ROUNDS = 8  # of adapting
 MEMORIES = (0.0, 1.0, 2.0, 4.0)  # of direction, tried at the chosen stay and scale
 ROUGH = 1e-3  # gap of flows that are only compared; left-out weeks of the blackbirds are predicted alike to 3 digits
@@ -42,6 +43,7 @@ class Learned:
     scores: pd.DataFrame | None = None
     log_likelihood: float | None = None  # of the tracks, per track
     adapted: list[StepMoves] | None = None  # by season, where moves adapted to the flows
+    errors: np.ndarray | None = None  # of every left-out time, by the movement that predicts them best
 
 
 def candidates(problem: FlowProblem) -> list[Movement]:
@@ -79,13 +81,14 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
         scores.columns = ["stay", "scale", "memory", "error"]
         scores["chosen"] = np.arange(len(tried)) == int(np.argmin(errors))
         return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
-    rows = []
+    rows, each = [], []
     rough = [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
     for movement in track(grid, "Movements"):  # each anew: rough fits would lean towards the one before
         fits = [(p, p.solve(movement, left_out(p))) for p in rough]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
         stays = float(np.mean([_share_staying(p, f) for p, f in fits]))
         rows.append((movement.stay, movement.scale, *_mean_error(errors), stays))
+        each.append(errors)
     scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error", "staying"])
     error, spread, staying = (scores[c].to_numpy(dtype=float) for c in ("error", "standard error", "staying"))
     best = int(np.argmin(error))
@@ -93,7 +96,7 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
     chosen = int(np.argmax(np.where(plausible, staying, -np.inf)))
     scores["plausible"] = plausible
     scores["chosen"] = np.arange(len(scores)) == chosen
-    return replace(under(problems, grid[chosen]), scores=scores)
+    return replace(under(problems, grid[chosen]), scores=scores, errors=each[best])
 
 
 def _mean_error(errors: np.ndarray) -> tuple[float, float]:
@@ -145,13 +148,10 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     A fixed movement pulls the counts towards itself; moves that follow the flows agree with the counts, and stay as
     near to the distance as those allow.
     """
-    unit, rough = problems[0].places.unit, [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
-    rows = []
-    for scale in track([k * unit for k in ADAPTIVE_SCALES], "Movements"):
-        fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in rough if len(p.counts) > 2]
-        errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
-        rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
-    scores = pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
+    return _adapted(problems, _adaptive_scores(problems))
+
+
+def _adapted(problems: list[FlowProblem], scores: pd.DataFrame) -> Learned:
     chosen = int(scores["error"].argmin()) if len(problems[0].counts) > 2 else 1
     scores["chosen"] = np.arange(len(scores)) == chosen
     movement = Movement(0.0, float(scores["scale"].to_numpy(dtype=float)[chosen]))
@@ -160,11 +160,28 @@ def from_adapting(problems: list[FlowProblem]) -> Learned:
     return replace(found, adapted=[steps for steps, _ in made])
 
 
+def _adaptive_scores(problems: list[FlowProblem], against: np.ndarray | None = None) -> pd.DataFrame:
+    """How well left-out times are predicted from every scale; none after one that is clearly worse than `against`."""
+    unit, rough = problems[0].places.unit, [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
+    rows = []
+    for scale in track([k * unit for k in ADAPTIVE_SCALES], "Movements"):
+        fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in rough if len(p.counts) > 2]
+        errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
+        rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
+        if against is not None and len(errors) > 1:
+            worse, spread = _mean_error(errors - against)
+            if worse > max(CLEARLY[0] * spread, CLEARLY[1] * float(against.mean())):
+                break
+    return pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
+
+
 def from_either(problems: list[FlowProblem], grid: list[Movement]) -> Learned:
     """Movement by distance, or moves that adapt to the flows: whichever predicts left-out times better."""
-    by_distance, adapting = from_left_out_times(problems, grid), from_adapting(problems)
-    errors = [float(np.min(found.scores["error"])) for found in (by_distance, adapting) if found.scores is not None]
-    return adapting if errors[1] < errors[0] else by_distance
+    by_distance = from_left_out_times(problems, grid)
+    assert by_distance.errors is not None
+    scores = _adaptive_scores(problems, by_distance.errors)
+    better = float(np.min(scores["error"])) < float(by_distance.errors.mean())
+    return _adapted(problems, scores) if better else by_distance
 
 
 def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[StepMoves, CountsFit]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg import get_lapack_funcs
 
 from sumwise.errors import DataError
+
+dpotrf, dtrtrs = get_lapack_funcs(("potrf", "trtrs"), dtype=np.float64)  # without checks, which take longer here
 
 
 @dataclass(frozen=True)
