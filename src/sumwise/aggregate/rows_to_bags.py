@@ -55,6 +55,10 @@ def aggregate_bags(
         (n_bags,) rows of class 1 for a 0/1 label, (n_bags, n_classes) for classes, in their sorted order; weighted
         if rows are.
 
+    See Also
+    --------
+    aggregate : Tables of counts.
+
     Examples
     --------
     >>> from sumwise.aggregate import aggregate_bags

@@ -93,6 +93,12 @@ def aggregate(
     Tables
         Exact, equal on every engine to ``Tables.from_frame`` of the same rows.
 
+    See Also
+    --------
+    aggregate_margins : Row and column totals by unit.
+    aggregate_bags : Individuals in bags.
+    fit_encoding : Rules that turn columns into levels.
+
     Examples
     --------
     >>> import pandas as pd
@@ -130,6 +136,10 @@ def run(
         1 shows progress.
     **options
         Of the engine: `threads` and `memory_limit`, or `master` and `session` of Spark.
+
+    See Also
+    --------
+    aggregate : Plan and count in one call.
 
     Examples
     --------
@@ -396,6 +406,10 @@ def aggregate_margins(
     weight, encoding, engine, **options
         As in :func:`aggregate`; also ``where`` and ``table``.
 
+    See Also
+    --------
+    aggregate : Tables of counts.
+
     Examples
     --------
     >>> from sumwise.aggregate import aggregate_margins
@@ -438,6 +452,10 @@ def fit_encoding(
     engine : {"duckdb", "spark"}
     **options
         As in :func:`aggregate`; also ``table``, and ``where`` for the rows that all other rules learn from.
+
+    See Also
+    --------
+    aggregate : Tables of counts.
 
     Examples
     --------

@@ -36,6 +36,10 @@ def od_table(given: Any, places: Places) -> np.ndarray:
         pair, or one row and one column per place, named alike.
     places : Places
 
+    See Also
+    --------
+    transitions : Moves as probabilities.
+
     Examples
     --------
     >>> from sumwise.collective import Places, od_table

@@ -23,6 +23,10 @@ def transitions(counts: Any) -> list[Any]:
         Such as ``TreeModel(...).marginals()``, or the result of `map_counts`. A place where nobody is stays put.
         Sparse tables of moves give sparse arrays.
 
+    See Also
+    --------
+    forecast : Where individuals will be.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +74,10 @@ def forecast(
     -------
     Estimate
         Means and central intervals, steps by places.
+
+    See Also
+    --------
+    transitions : Moves as probabilities.
 
     Examples
     --------

@@ -54,6 +54,11 @@ def count_intervals(
     Estimate
         One value per function, at the most likely counts.
 
+    See Also
+    --------
+    map_counts : The most likely flows.
+    sample_counts : Draws, where the normal approximation is rough.
+
     Notes
     -----
     Laplace and geometric noise have a kink at the observed count. Where the most likely count lies on one, the

@@ -103,6 +103,12 @@ def map_counts(  # noqa: PLR0911  one per kind of method
     -------
     CountsFit
 
+    See Also
+    --------
+    count_intervals : Intervals of sums of flows.
+    sample_counts : Draws of whole tables.
+    map_counts_batch : Many problems at once.
+
     Examples
     --------
     >>> import numpy as np

@@ -59,6 +59,10 @@ def map_counts_batch(
     -------
     list of CountsFit
 
+    See Also
+    --------
+    map_counts : One problem.
+
     Examples
     --------
     >>> from sumwise import Domain, Table, Tables

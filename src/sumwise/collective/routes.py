@@ -54,6 +54,11 @@ def routes(
         route_id, x, y, i (the cell), lon, lat, timestep, date, stay_id (counts the stops of a route) and stay_len
         (steps spent at that stop). The columns are those of BirdFlow's routes; ids, cells and time steps count from 1.
 
+    See Also
+    --------
+    flux : How many cross a line.
+    forecast : Where individuals will be.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -183,6 +188,10 @@ def line_crossings(positions: Any, start: Any, end: Any) -> np.ndarray:
     start, end : pair of float
         The ends of the line, in the units of `positions`.
 
+    See Also
+    --------
+    flux : How many cross the line at every step.
+
     Examples
     --------
     >>> from sumwise.collective import line_crossings
@@ -217,6 +226,10 @@ def flux(counts: Any, positions: Any, start: Any, end: Any):
     -------
     pandas.DataFrame
         step, forward (from the left to the right side of the line), backward, net.
+
+    See Also
+    --------
+    line_crossings : Which moves cross a line.
 
     Examples
     --------

@@ -87,6 +87,10 @@ def sample_counts(
     CountsSample
         Means, standard deviations and effective sample sizes of all tables; draws of the nodes and functions.
 
+    See Also
+    --------
+    count_intervals : A normal approximation, much quicker.
+
     Notes
     -----
     Chains that disagree (split R-hat above 1.1 for a node's cell or a function) raise a `NotConverged` warning. Where

@@ -155,6 +155,10 @@ def smooth_counts(
     -------
     SmoothedCounts
 
+    See Also
+    --------
+    process_counts : Smoothing with a model of movement.
+
     Examples
     --------
     >>> import numpy as np

@@ -45,6 +45,10 @@ def permutation_importance(
         ``importances_mean`` and ``importances_std`` of shape (n_features,), ``importances`` of shape (n_features,
         n_repeats), and ``feature_names``.
 
+    See Also
+    --------
+    partial_dependence : How predictions change along a column.
+
     Examples
     --------
     >>> import numpy as np
@@ -100,6 +104,10 @@ def partial_dependence(model: Any, bags: Bags, feature: Any, shifts: Sequence[fl
     Bunch
         ``shifts`` of shape (n,), ``average`` of shape (n,) or (n, n_outputs), ``individual`` with an axis for bags
         first.
+
+    See Also
+    --------
+    permutation_importance : Which columns predictions depend on.
 
     Examples
     --------

@@ -131,6 +131,10 @@ def recommend(
         likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); where a candidate gives
         no probabilities, the first within one standard error in accuracy.
 
+    See Also
+    --------
+    sumwise.advise : Which method fits the data and the question.
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -144,6 +144,11 @@ def voting_patterns(
     -------
     VotingPatterns
 
+    See Also
+    --------
+    polarised_voting : One table over all contests.
+    turnout : Turnout, and choice among voters.
+
     Examples
     --------
     >>> from sumwise import synthetic

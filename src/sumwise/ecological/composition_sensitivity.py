@@ -53,6 +53,11 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
         group, first choice, runner-up, gap between them, isolation, tipping, and ``robust``: whether the bounds alone
         settle it or tipping is at least 0.2.
 
+    See Also
+    --------
+    sensitivity_contours : The same over two slopes.
+    aggregation_bias_test : Whether behaviour varies with composition.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -95,6 +100,10 @@ def sensitivity_contours(est: Any, margins: Margins, group: Any, steps: int = 21
         ``first_slope`` (steps,), ``second_slope`` (steps,), ``gap`` (steps, steps) with the first choice's slope along
         rows, ``group``, ``first``, ``second``. The finding holds where the gap is above 0.
 
+    See Also
+    --------
+    sensitivity : One number per finding.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -131,6 +140,10 @@ def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 
     pandas.DataFrame
         Per group and outcome: curvature, standard error, p-value, p-value adjusted for the number of tests (Holm 1979),
         power against `effect`, and the effect that would be found with a power of 0.8.
+
+    See Also
+    --------
+    sensitivity : How strong a contextual effect would overturn a finding.
 
     Examples
     --------

@@ -31,6 +31,10 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
         One row per district: votes cast, the share of every group among its people, the share of every candidate among
         its votes, winner and margin in percentage points. Non-voters are no votes.
 
+    See Also
+    --------
+    polarised_voting : Polarised voting over contests.
+
     Examples
     --------
     >>> from sumwise import Margins

@@ -69,6 +69,11 @@ def polarised_voting(
         probability that the others prefer another candidate, whether voting is polarised, and whether the candidate
         won.
 
+    See Also
+    --------
+    voting_patterns : One contest in detail.
+    decisive_groups : Whose votes decided a contest.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -151,6 +156,10 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     pandas.DataFrame
         One row per group: its estimated voters, its net votes for the winner over the runner-up, that net over the
         winner's margin, and the probability that without the group's votes another candidate would have won.
+
+    See Also
+    --------
+    polarised_voting : Polarised voting over contests.
 
     Examples
     --------

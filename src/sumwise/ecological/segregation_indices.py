@@ -25,6 +25,10 @@ def segregation(margins: Margins) -> pd.DataFrame:
         distribution), ``isolation`` (the mean share of the own group in a member's unit), ``theil_h`` of the group
         against the rest; a last row "all groups" with the multigroup H (Theil 1972; Massey and Denton 1988).
 
+    See Also
+    --------
+    homogeneous_units : Units in which one group has nearly everybody.
+
     Examples
     --------
     >>> from sumwise import Margins

@@ -40,6 +40,10 @@ def bisg(surnames: Sequence, places: Sequence, surname_table: pd.DataFrame, plac
         One row per voter, columns as in the tables; rows sum to 1. A surname that the table lacks has the shares of
         all places together; ``frame.attrs`` counts such surnames, and voters whose place has nobody who fits.
 
+    See Also
+    --------
+    uncertain_margins : Margins from such probabilities, with their error.
+
     Examples
     --------
     >>> import pandas as pd
@@ -106,6 +110,10 @@ def uncertain_margins(probabilities: Any, unit_of_voter: Sequence, cols: pd.Data
     Margins
         With ``row_sd``: voters' groups are independent given their probabilities. The truth varies around such sums:
         ``EcologicalEM(row_error="berkson")``.
+
+    See Also
+    --------
+    bisg : Probabilities of groups from surnames and places.
 
     Examples
     --------

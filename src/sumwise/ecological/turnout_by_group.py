@@ -95,6 +95,11 @@ def turnout(
     -------
     Turnout
 
+    See Also
+    --------
+    two_stage_turnout : Turnout first, then choice.
+    voting_patterns : Candidates of choice and polarisation.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -138,6 +143,10 @@ def two_stage_turnout(
     Returns
     -------
     Turnout
+
+    See Also
+    --------
+    turnout : Both from one fit.
 
     Examples
     --------

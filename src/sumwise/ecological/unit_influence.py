@@ -31,6 +31,11 @@ def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
         One row per group and outcome: number of units, people in them, the outcome's share there (people weigh
         equally) and its least and largest share in one of the units. Groups without such units have NaN.
 
+    See Also
+    --------
+    Bounds : What totals imply without a model.
+    influence : Units that a finding rests on.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -70,6 +75,11 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
         One row per unit that was tried, the most influential first: the group and outcome whose share moves most, the
         share with and without the unit, the move in standard errors, and ``drives``: whether it exceeds half a
         standard error or changes the group's first choice.
+
+    See Also
+    --------
+    homogeneous_units : Units in which one group has nearly everybody.
+    sensitivity : How strong a contextual effect would overturn a finding.
 
     Examples
     --------

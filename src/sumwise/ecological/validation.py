@@ -35,6 +35,10 @@ def error_index(total: Any, truth: Any) -> float:
     total, truth : arrays of shape (R, C)
         Two frames are put into one order by their labels.
 
+    See Also
+    --------
+    validate : Error and coverage over contests whose truth is known.
+
     Examples
     --------
     >>> from sumwise.ecological import error_index
@@ -127,6 +131,10 @@ def validate(method: Any, contests: Iterable[Any], level: float = 0.95) -> Valid
     Returns
     -------
     Validation
+
+    See Also
+    --------
+    error_index : The score of one contest.
 
     Examples
     --------

@@ -52,6 +52,10 @@ def amount_tables(
     Tables
         Their provenance has the range (``amount``), and says that a row weighs at most 1.
 
+    See Also
+    --------
+    MaxEntRegressor : The model of amounts.
+
     Examples
     --------
     >>> from sumwise.maxent import amount_tables
@@ -86,6 +90,10 @@ def amount_sums(counts: Any, sums: Any, squares: Any = None, *, low: float, high
         Sums of squares.
     low, high : float
         The range of the amounts.
+
+    See Also
+    --------
+    amount_tables : Counts with sums of an amount.
 
     Examples
     --------

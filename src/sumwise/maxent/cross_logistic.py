@@ -149,6 +149,10 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) 
     penalty_theta : float or sequence of float, optional
         As in `MaxEntClassifier`, with the same default; there is no "auto".
 
+    See Also
+    --------
+    MaxEntClassifier : The model from tables.
+
     Examples
     --------
     >>> from sumwise import synthetic

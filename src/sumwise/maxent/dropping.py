@@ -41,6 +41,10 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     Tables
         The same object where nothing is left out. A model fitted to the result ignores the columns that were left out.
 
+    See Also
+    --------
+    merge_levels : Fewer levels, without rows.
+
     Examples
     --------
     >>> import numpy as np

@@ -69,6 +69,10 @@ def merge_levels(
     Tables
         The same object where nothing is merged.
 
+    See Also
+    --------
+    drop_tied : Leave out features that others determine.
+
     Examples
     --------
     >>> import numpy as np

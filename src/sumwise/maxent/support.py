@@ -95,6 +95,10 @@ def can_support(tables: Any) -> Support:
     tables : Tables, or list of Tables
         With label sums; several are parts of the data, whose counts are added up.
 
+    See Also
+    --------
+    MaxEntClassifier : The model whose tables are judged.
+
     Examples
     --------
     >>> from sumwise import Tables

@@ -73,6 +73,10 @@ def private_encoding(
         Whose rules count as given, not learned, where tables are released. Tables that are counted with it state this
         loss in their provenance, beside that of their own release.
 
+    See Also
+    --------
+    release : Tables with noise.
+
     Notes
     -----
     Cut points come from a noisy histogram over 1,000 bins of the range and its sums over ten and a hundred of them, so

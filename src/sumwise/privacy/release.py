@@ -209,6 +209,10 @@ def plan_release(
     -------
     ReleasePlan
 
+    See Also
+    --------
+    release : Spend the budget and draw the noise.
+
     Examples
     --------
     >>> from sumwise import Domain, Table, Tables
@@ -296,6 +300,11 @@ def release(
     Tables
         On the same domain and encoding; each table carries its noise, and the provenance the promise. Counts may be
         negative, and tables disagree. The population ``n`` is no longer stated.
+
+    See Also
+    --------
+    plan_release : What a release would cost, before it is drawn.
+    release_selected : Tables chosen privately.
 
     Notes
     -----

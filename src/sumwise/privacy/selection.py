@@ -72,6 +72,10 @@ def release_selected(
     Tables
         The single attributes and the chosen pairs, each with its noise, by cell and class where there is a label.
 
+    See Also
+    --------
+    release : All tables.
+
     Notes
     -----
     One person changes the misfit of a pair, summed over its cells, by at most ``rows * weight`` (twice that where rows

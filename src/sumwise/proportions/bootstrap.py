@@ -108,6 +108,11 @@ def bootstrap(
     -------
     Bootstrap
 
+    See Also
+    --------
+    covariance : Intervals without refitting.
+    subgroups : Shares of groups, with intervals.
+
     Examples
     --------
     >>> from sumwise import synthetic

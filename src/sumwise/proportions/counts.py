@@ -94,6 +94,10 @@ def intervals(low: Any, high: Any) -> np.ndarray:
     -------
     array of shape (n_bags,) with fields ``low`` and ``high``
 
+    See Also
+    --------
+    at_least_one : Whether a bag has any member of the class.
+
     Examples
     --------
     >>> from sumwise.proportions import intervals
@@ -124,6 +128,10 @@ def at_least_one(labels: Any, sizes: Any) -> np.ndarray:
     sizes : array of shape (n_bags,)
         Number of rows of each bag, ``bags.sizes``.
 
+    See Also
+    --------
+    intervals : Counts known to a range.
+
     Examples
     --------
     >>> from sumwise.proportions import at_least_one
@@ -147,6 +155,10 @@ def apportion(counts: Any, totals: Any) -> np.ndarray:
         Counts, or shares, not all zero in a row.
     totals : array of shape (n_bags,)
         What the rows sum to afterwards.
+
+    See Also
+    --------
+    draw : Rows drawn by weight.
 
     Examples
     --------

@@ -109,6 +109,10 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     warn : bool, default True
         Whether to issue a ``UserWarning`` where some effect can't be estimated.
 
+    See Also
+    --------
+    covariance : Standard errors after the fit.
+
     Examples
     --------
     >>> import numpy as np

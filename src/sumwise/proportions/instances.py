@@ -132,6 +132,10 @@ def on_instances(transformer: Any) -> OnInstances:
         A step for pipelines: fitted on all rows of the training bags; bags in, bags out; a matrix of individuals
         in, a matrix out.
 
+    See Also
+    --------
+    Covariates : Codes, numbers and principal components of rows.
+
     Examples
     --------
     >>> from sklearn.decomposition import PCA

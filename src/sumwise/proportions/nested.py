@@ -36,6 +36,10 @@ def nest(bags: Bags, counts: Any, levels: Sequence[tuple[Any, Any]]) -> tuple[Ba
     bags : Bags
     counts : array
 
+    See Also
+    --------
+    intervals : Counts known to a range.
+
     Examples
     --------
     Two precincts of a county are known, two only together:

@@ -26,6 +26,10 @@ def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     labels : array of shape (n_rows,)
         Class index of each row.
 
+    See Also
+    --------
+    Oracle : The classifier that sees individual labels.
+
     Examples
     --------
     >>> import numpy as np

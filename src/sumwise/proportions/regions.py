@@ -144,6 +144,10 @@ def merge_regions(
     -------
     Regions
 
+    See Also
+    --------
+    apportion : Whole counts that keep the shares.
+
     Examples
     --------
     >>> from sumwise.proportions import merge_regions

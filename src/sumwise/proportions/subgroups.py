@@ -164,6 +164,11 @@ def subgroups(
     -------
     Subgroups
 
+    See Also
+    --------
+    covariance : The uncertainty that intervals come from.
+    bootstrap : The same for any method.
+
     Examples
     --------
     >>> from sumwise import synthetic

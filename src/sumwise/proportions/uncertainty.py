@@ -207,6 +207,11 @@ def covariance(
     -------
     Covariance
 
+    See Also
+    --------
+    bootstrap : Intervals of any method, by refitting.
+    subgroups : Shares of groups, with intervals.
+
     Examples
     --------
     >>> from sumwise import synthetic

@@ -19,6 +19,10 @@ def effective_sizes(bags: Bags) -> np.ndarray:
     bags : Bags
         With or without weights.
 
+    See Also
+    --------
+    draw : Rows drawn by weight.
+
     Examples
     --------
     >>> from sumwise import Bags
@@ -44,6 +48,11 @@ def draw(bags: Bags, size: int, random_state: Any = None) -> Bags:
     size : int >= 1
         Rows per bag afterwards.
     random_state : int, Generator or None
+
+    See Also
+    --------
+    apportion : Totals scaled to the rows drawn.
+    effective_sizes : How many rows weights are worth.
 
     Examples
     --------

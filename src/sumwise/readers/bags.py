@@ -51,6 +51,11 @@ def read_bags(
     -------
     Bags
 
+    See Also
+    --------
+    read_margins : Totals by unit.
+    read_tables : Tables of counts.
+
     Examples
     --------
     >>> import pandas as pd

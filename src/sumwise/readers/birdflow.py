@@ -148,6 +148,10 @@ def read_birdflow(path: str | PathLike) -> BirdFlow:
     path : str or path
         The file.
 
+    See Also
+    --------
+    write_birdflow : The way back.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd, pathlib, tempfile
@@ -340,6 +344,10 @@ def write_birdflow(model: BirdFlow, path: str | PathLike) -> None:
         What to write.
     path : str or path
         The file; one that is there is replaced.
+
+    See Also
+    --------
+    read_birdflow : The way back.
 
     Examples
     --------

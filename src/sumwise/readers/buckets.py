@@ -57,6 +57,10 @@ def read_buckets(
     Tables
         One table, or one per set of attributes where the key has a part that says the table.
 
+    See Also
+    --------
+    read_tables : Tables of counts from a file.
+
     Notes
     -----
     A key of bits is a number: decimal text, hexadecimal text that begins with ``0x``, a whole number, or bytes, the

@@ -64,6 +64,11 @@ def read_margins(
     -------
     Margins
 
+    See Also
+    --------
+    write_margins : The way back.
+    read_bags : Individuals in bags.
+
     Examples
     --------
     >>> import pandas as pd
@@ -203,6 +208,10 @@ def write_margins(margins: Margins, path: str | PathLike, shape: str = "long") -
     shape : {"long", "wide"}
         Long: ``unit, side, option, votes``. Wide: ``unit``, a column per group and outcome, and those of weights
         (``weight``) and covariates where there are any.
+
+    See Also
+    --------
+    read_margins : The way back.
 
     Examples
     --------

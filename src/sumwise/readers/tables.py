@@ -90,6 +90,11 @@ def read_tables(
     -------
     Tables
 
+    See Also
+    --------
+    write_tables : The way back.
+    read_buckets : Reports with bucket keys.
+
     Examples
     --------
     >>> import pandas as pd

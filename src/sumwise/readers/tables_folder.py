@@ -89,6 +89,10 @@ def write_tables_folder(
     cells : bool, default False
         Also write ``cells.parquet``, one row per cell, for other programs.
 
+    See Also
+    --------
+    read_tables_folder : The way back.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -123,6 +127,10 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
     ----------
     folder : str or path
         The folder.
+
+    See Also
+    --------
+    write_tables_folder : The way back.
 
     Examples
     --------
