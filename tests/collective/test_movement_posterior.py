@@ -31,7 +31,7 @@ def test_the_posterior_is_around_the_true_movement_and_widens_with_noise():
         made = CountsFilter.of(problem(counts, Gaussian(sd)), counts, False)
         found = made.posterior(Movement(4.0, 2.0), None, None)
         assert found.weights.sum() == pytest.approx(1.0)
-        stays = np.array([np.exp(m.log_moves(LINE)).diagonal().mean() for m, _ in found.movements])
+        stays = np.array([np.exp(m.log_moves(LINE)).diagonal().mean() for m, *_ in found.movements])
         mean = found.weights @ stays
         spreads.append(np.sqrt(found.weights @ (stays - mean) ** 2))
         true = np.exp(TRUE.log_moves(LINE)).diagonal().mean()
@@ -44,16 +44,16 @@ def test_moves_that_vary_more_than_individuals_do_are_found_overdispersed():
     counts = 50.0 * few  # they move in flocks of fifty
     made = CountsFilter.of(problem(counts, Gaussian(2.0)), counts, False)
     found = made.posterior(TRUE, [TRUE], None)
-    phi = found.weights @ [p for _, p in found.movements]
+    phi = found.weights @ [p for _, p, _ in found.movements]
     assert 25 < phi < 100
-    assert {p for _, p in made.posterior(TRUE, [TRUE], 3.0).movements} == {3.0}
+    assert {p for _, p, _ in made.posterior(TRUE, [TRUE], 3.0).movements} == {3.0}
 
 
 def test_the_likelihood_chooses_among_given_movements():
     counts, _ = population()
     made = CountsFilter.of(problem(counts, Poisson()), counts, False)
     found = made.posterior(TRUE, [Movement(6.0, 0.5), TRUE, Movement(0.0, 3.0)], None)
-    assert {m for m, _ in found.movements} == {TRUE}
+    assert {m for m, *_ in found.movements} == {TRUE}
 
 
 def test_masks_years_entries_and_exact_counts_have_intervals():

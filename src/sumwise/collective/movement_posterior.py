@@ -24,7 +24,7 @@ from sumwise.progress import track
 MOST_WORK = 2e10  # times x places^3: some minutes for one movement
 PHIS = tuple(4.0**k for k in range(6))  # of overdispersion
 STAYS, SCALES = (-3.0, 12.0), (0.25, 4.0)  # between which movements are looked for; scales in units of neighbours
-STEP, DEPTH = 1.0, 4.0  # between movements, in standard deviations; and how far their log-posterior may fall
+STEP, DEPTH = 1.0, 3.0  # between movements, in standard deviations; and how far their log-posterior may fall
 SPREADS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of first counts between places, in mean counts
 FAR = 10.0  # times the variance of the noise that counts vary before the spread of first counts is no question
 FIRST_STAYS, FIRST_SCALES = (0.0, 1.5, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0)  # from the best of which the search begins
@@ -37,7 +37,7 @@ class CountsFilter:
 
     problem: FlowProblem
     filter: Filter
-    kappas: tuple[float, ...]  # standard deviations of first counts between places, of which the likeliest is taken
+    kappas: tuple[float, ...]  # standard deviations of first counts between places
 
     @classmethod
     def of(cls, problem: FlowProblem, nodes: np.ndarray, size_known: bool) -> CountsFilter:
@@ -94,29 +94,34 @@ class CountsFilter:
 
     def posterior(self, start: Movement, choices: list[Movement] | None, phi: float | None) -> MovementPosterior:
         """Movements by their probabilities: all near the most likely one, or those among `choices`."""
-        if len(self.kappas) > 1:
-            grid = [
-                replace(start, stay=a, scale=b * self.problem.places.unit) for a in FIRST_STAYS for b in FIRST_SCALES
-            ]
-            tried = [self.at(k) for k in self.kappas]
-            value = [max(f.evidence(m, phi or PHIS[1]) for m in choices or grid) for f in tried]
-            return tried[int(np.argmax(value))].posterior(start, choices, phi)
-        phis = PHIS if phi is None else (phi,)
-
-        if choices is None:
-            found = self._explore(start, phis)
-        else:
-            found = [(m, phi, self.evidence(m, phi)) for m in track(choices, "Movements") for phi in phis]
+        unit, phis = self.problem.places.unit, PHIS if phi is None else (phi,)
+        grid = [replace(start, stay=a, scale=b * unit) for a in FIRST_STAYS for b in FIRST_SCALES]
+        each = [
+            self.at(kappa) for kappa in (self.kappas[-1:] if choices is not None and len(choices) == 1 else self.kappas)
+        ]
+        best = np.array(
+            [max(f.evidence(m, phis[len(phis) > 1]) for m in choices or grid) if len(each) > 1 else 0.0 for f in each]
+        )
+        found: list[tuple[Movement, float, float, float]] = []
+        for one, value in zip(each, best):
+            if value < best.max() - DEPTH:
+                continue
+            if choices is None:
+                part = one.explore(start, phis)
+            else:
+                part = [(m, phi, one.evidence(m, phi)) for m in track(choices, "Movements") for phi in phis]
+            found += [(m, phi, one.kappas[0], v) for m, phi, v in part]
         logs = np.array([v for *_, v in found])
         kept = np.flatnonzero(logs > logs.max() + np.log(LEAST))
         weights = np.exp(logs[kept] - logs.max())
-        return MovementPosterior(self, [found[k][:2] for k in kept], weights / weights.sum())
+        return MovementPosterior(self, [found[k][:3] for k in kept], weights / weights.sum())
 
     def evidence(self, movement: Movement, phi: float) -> float:
         """Log marginal likelihood of the counts, with the prior of the overdispersion."""
         return self.filter.run(self.moves(movement), phi, Functions())[0] - np.log(phi)
 
-    def _explore(self, start: Movement, phis: tuple) -> list[tuple[Movement, float, float]]:
+    def explore(self, start: Movement, phis: tuple) -> list[tuple[Movement, float, float]]:
+        """Movements around the most likely one, each with an overdispersion and its log-posterior."""
         unit = self.problem.places.unit
 
         def made(z: np.ndarray) -> Movement:
@@ -151,16 +156,19 @@ class CountsFilter:
 
 @dataclass(frozen=True)
 class MovementPosterior:
-    """Movements and overdispersions with their probabilities, and the filter that found them."""
+    """Movements, overdispersions and spreads of first counts, with their probabilities."""
 
     counts: CountsFilter
-    movements: list[tuple[Movement, float]]
+    movements: list[tuple[Movement, float, float]]
     weights: np.ndarray
 
     def moments(self, functions: Functions) -> tuple[np.ndarray, np.ndarray]:
         """Means and variances of functions over all movements."""
-        run, moves = self.counts.filter.run, self.counts.moves
-        each = [run(moves(m), phi, functions)[1:] for m, phi in track(self.movements, "Intervals")]
+        filters = {kappa: self.counts.at(kappa).filter for _, _, kappa in self.movements}
+        each = [
+            filters[kappa].run(self.counts.moves(m), phi, functions)[1:]
+            for m, phi, kappa in track(self.movements, "Intervals")
+        ]
         means, variances = (np.stack(v) for v in zip(*each))
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
@@ -198,7 +206,7 @@ def _mode(log_posterior: Callable[[np.ndarray], float], first: np.ndarray) -> tu
     return top, vectors / np.sqrt(np.clip(values, 0.5, 1e6))
 
 
-def _lattice(log_posterior: Callable[[np.ndarray], float], top: np.ndarray, axes: np.ndarray, most: int = 200) -> list:
+def _lattice(log_posterior: Callable[[np.ndarray], float], top: np.ndarray, axes: np.ndarray, most: int = 100) -> list:
     """Points `STEP` apart around the highest one, as far as the log-posterior falls by no more than `DEPTH`."""
     at = {(0, 0): log_posterior(top)}
     new = [(0, 0)]
