@@ -3,7 +3,7 @@
     python benchmarks/score_intervals.py                    # some 15 minutes of one core; --only and --merge for parts
     python benchmarks/score_intervals.py --simulations 20   # to try
 
-AUC: scores of two classes with a known area, 1,000 simulations a row (seed 7). R squared and mean absolute error: ten-fold
+AUC: scores of two classes with a known area, 1,000 simulations a row. R squared and mean absolute error: ten-fold
 predictions of BagRidge over bags, as the report makes them; the truth is the score of the model fitted to all bags, on
 1,000 fresh ones; 400 simulations a row by default (the committed file: 200).
 """
