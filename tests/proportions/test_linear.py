@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Bags
+from sumwise.proportions import linear
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Coordinates, LinearProblem, maximise, mean_embedding_start
@@ -68,6 +69,19 @@ def test_early_stop_is_owned_up():
     found = maximise(problem, np.zeros(4), tol=1e-9, max_iter=2)
     assert not found.converged
     assert found.change > 1e-9
+
+
+def test_a_step_to_nowhere_ends_the_fit_at_the_best_point(monkeypatch):
+    problem, seen = make(), []
+
+    def lost(cost, start, **_):
+        seen.append(cost(start + 0.1)[0])
+        cost(start + np.nan)
+
+    monkeypatch.setattr(linear, "minimise", lost)
+    found = maximise(problem, np.zeros(problem.n_params))
+    assert not found.converged
+    assert found.objective == -seen[0] == pytest.approx(problem.value_and_gradient(found.theta)[0])
 
 
 def test_mean_embedding_start_points_the_right_way():

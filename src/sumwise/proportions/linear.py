@@ -201,9 +201,14 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None
     while n_iter < max_iter and change > tol and stalled < 3:
         frame = Coordinates(problem, theta, factors)
         factors = None
+        best: list = [np.inf, np.zeros(problem.n_params)]  # cost and point
 
-        def cost(u, frame=frame):
+        def cost(u, frame=frame, best=best):
+            if not np.isfinite(u).all():  # some versions of SciPy's L-BFGS step there from flat ground
+                raise FloatingPointError
             total, gradient = problem.value_and_gradient(frame.theta(u))
+            if -total < best[0]:
+                best[:] = -total, u.copy()
             return -total, -frame.gradient(gradient)
 
         steps = min(ROUND, max_iter - n_iter)
@@ -211,15 +216,19 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None
         if problem.random_intercept:
             last = theta[-1]
             bounds = [(None, None)] * (problem.n_params - 1) + [(SMALLEST_SCALE - last, LARGEST_SCALE - last)]
-        found = minimise(
-            cost,
-            np.zeros(problem.n_params),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=lambda intermediate_result: history.append(-float(intermediate_result.fun)),
-            options={"maxiter": steps, "maxcor": 20, "gtol": tol, "ftol": 0.0, "maxls": 40, "maxfun": 4 * steps + 40},
-        )
+        options = {"maxiter": steps, "maxcor": 20, "gtol": tol, "ftol": 0.0, "maxls": 40, "maxfun": 4 * steps + 40}
+        try:
+            found = minimise(
+                cost,
+                np.zeros(problem.n_params),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                callback=lambda intermediate_result: history.append(-float(intermediate_result.fun)),
+                options=options,
+            )
+        except FloatingPointError:
+            return Solution(problem.settled(frame.theta(best[1])), -best[0], np.inf, n_iter + 1, False, history)
         theta = frame.theta(found.x)
         gradient = np.asarray(found.jac)
         if bounds is not None and not SMALLEST_SCALE < theta[-1] < LARGEST_SCALE:
