@@ -262,12 +262,18 @@ def load():
 
 
 def summary(done):
-    """Mean score, its standard error and the number of draws, by cell and method."""
+    """Mean score, its standard error, the number of draws, and how far ours is ahead on the same draws."""
     out: dict[str, dict] = {}
     for cell in dict.fromkeys(key.split("|")[0] for key in done):
-        for method, found in scores(done, cell).items():
+        every = scores(done, cell)
+        for method, found in every.items():
             mean, error = mean_and_error(found.values())
-            out.setdefault(cell, {})[method] = {"mean": round(mean, 4), "error": round(error, 4), "draws": len(found)}
+            row = {"mean": round(mean, 4), "error": round(error, 4), "draws": len(found)}
+            both = [seed for seed in found if method != OURS and seed in every.get(OURS, {})]
+            if len(both) > 1:
+                gain, error = mean_and_error([every[OURS][seed] - found[seed] for seed in both])
+                row |= {"gain": round(gain, 4), "gain error": round(error, 4)}
+            out.setdefault(cell, {})[method] = row
     return out
 
 

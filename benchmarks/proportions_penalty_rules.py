@@ -140,6 +140,22 @@ def judged(probs, labels):
     return [round(float(auc), 5), round(float(log_loss(labels, probs)), 5)]
 
 
+def summary(cells):
+    """By group of settings and over all: each rule's mean gain over "clear 10", in AUC and log-loss, and its error."""
+    out = {}
+    for group in (*dict.fromkeys(cell["group"] for cell in cells), "all"):
+        scores = [cell["scores"] for cell in cells if group in (cell["group"], "all")]
+        for rule in scores[0]:
+            found = {}
+            for which, (title, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
+                gaps = [better * (np.array(s[rule]) - np.array(s["clear 10"]))[:, which] for s in scores]
+                error = np.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in gaps)) / len(gaps)
+                found[title] = round(float(np.mean([gap.mean() for gap in gaps])), 5)
+                found[f"{title} error"] = round(float(error), 5)
+            out.setdefault(group, {})[rule] = found
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("groups", nargs="*", help="few, bundled, made")
@@ -161,7 +177,8 @@ def main():
             kept["cells"] = [c for c in kept["cells"] if (c["group"], c["setting"]) != (group, name)] + [cell]
             commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
             kept |= {"command": "python benchmarks/proportions_penalty_rules.py", "commit": commit.stdout.strip()}
-            RESULTS.write_text(json.dumps(kept | {"draws": args.draws}) + "\n")
+            kept |= {"draws": args.draws, "summary": summary(kept["cells"]) if args.draws > 1 else {}}
+            RESULTS.write_text(json.dumps(kept) + "\n")
             print(group, name, seconds, {r: np.mean(v, axis=0).round(4).tolist() for r, v in found.items()}, flush=True)
     for which, title in enumerate(("Test AUC", "Log-loss")):
         rows = []

@@ -22,9 +22,9 @@ ROUGH = 1e-2  # standard errors that a fold's fit may be off
 MOST_FITS = 8  # penalties tried, those for evidence included; three are left to compare neighbours
 LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
 # Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
-# little. Chosen on eight draws each of 34 settings with 6 to 90 bags that no table reports
-# (benchmarks/results/proportions_penalty_rules.json): over all of them 40 costs .003 in AUC and .028 in log-loss; 0
-# gains .003 in log-loss over all, and costs .012 with few areas and occupations.
+# little. Ten draws each of 34 settings with 6 to 90 bags that no table reports
+# (benchmarks/results/proportions_penalty_rules.json): over all of them 40 costs .006 in log-loss; 0 costs .002 in AUC
+# and .003 in log-loss, and .011 in log-loss with few areas and occupations.
 FEW = 10.0
 
 
