@@ -42,7 +42,7 @@ from sumwise.distribution import (
 
 RESULTS = Path(__file__).parent / "results" / "distribution_theory.json"
 BLOCK, ROWS, BINS = 1024, 512, 10
-TASKS, METHODS = ("rotation", "correlation", "rank1", "random"), ("DeepSets", "Fisher", "Fourier", "BOW")
+TASKS, METHODS = ("rotation", "correlation", "rank1", "random"), ("DeepSets", "Fisher", "Fourier", "BOW", "moments")
 N_BAGS, SIZES, LARGEST = (16, 64, 256), (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), 4096
 NOISE = 0.3
 
