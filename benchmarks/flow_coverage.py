@@ -134,14 +134,32 @@ def summary(each):
 
 
 def merge(paths):
-    """All parts as one file."""
+    """All parts as one file; rows of the same kind from other seeds are one row."""
     read = [json.loads(p.read_text("utf-8")) for p in paths]
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()
+    rows = {}
+    for row in (row for r in read for row in r["rows"]):
+        key = (row["noise"], row["strength"], KNOWN.index(row["movement"]))
+        rows[key] = row if key not in rows else joined(rows[key], row)
     found = {"command": "python benchmarks/flow_coverage.py", "commit": commit, "level": LEVEL}
-    found |= {"cpu_s": round(sum(r["cpu_s"] for r in read), 1), "rows": [row for r in read for row in r["rows"]]}
+    found |= {"cpu_s": round(sum(r["cpu_s"] for r in read), 1), "rows": [rows[k] for k in sorted(rows)]}
     (ROOT / "benchmarks" / "results" / "flow_coverage.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+def joined(one, other):
+    """Two rows as one; widths are means of medians."""
+    out = {k: one[k] + other[k] if k in ("simulations", "refused") else v for k, v in one.items()}
+    out["first seed"] = min(one["first seed"], other["first seed"])
+    for k in one.keys() & other.keys():
+        if isinstance(one[k], dict):
+            n = np.array([one[k]["n"], other[k]["n"]])
+            mean = {a: float(n @ [one[k][a], other[k][a]] / n.sum()) for a in ("covered", "width")}
+            error = float(np.sqrt(((n / n.sum()) ** 2) @ np.square([one[k]["se"], other[k]["se"]])))
+            out[k] = {"covered": round(mean["covered"], 4), "se": round(error, 4)}
+            out[k] |= {"width": round(mean["width"], 2), "n": int(n.sum())}
+    return out
 
 
 def main():
