@@ -257,7 +257,8 @@ def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
 def scores(task: Task, noisy: Tables, seed: int, penalty_mu: float, options: dict) -> dict:
     """Fit a classifier to released tables and score it."""
     begin, (tables, _, test, y) = time.process_time(), task
-    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=seed, options=SolverOptions(**options)).fit(noisy)
+    how = {"engine": "gibbs", "options": SolverOptions(**options)}  # `variation` goes on from its chains
+    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=seed, **how).fit(noisy)
     p = model.predict_proba(test)[:, 1]
     return {
         "nllh": round(float(nllh(y, p)), 4),

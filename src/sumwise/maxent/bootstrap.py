@@ -59,7 +59,7 @@ def bootstrap(
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     variances = _prior(stats, settings, penalty_theta, plain)
     groups = by_order(stats.layout, variances)
-    centres = [_drawn(stats, part, plain, rng) for part in groups for _ in range(n)]
+    centres = _drawn(stats, [part for part in groups for _ in range(n)], plain, rng)
     others = [jittered(stats, codes, labels, rng) for _ in range(n)]
     per_count = settings.options.rescale and settings.solver_for(settings.engine_for(stats)) == "steps"
     rows, weights = standing_rows(model, codes)
@@ -209,11 +209,17 @@ def quantile(replicates: dict[str, np.ndarray], level: float) -> float:
     return float(stdtrit(freedom, 0.5 + checks.fraction(level, "level") / 2))
 
 
-def _drawn(stats: SufficientStatistics, variances: Moments, plain: Moments, rng: np.random.Generator) -> Moments:
-    """Parameters with these variances, split between tables as penalties do; else refits would only move them there."""
-    lay = stats.layout
-    mu, theta = (rng.standard_normal(v.shape) * np.sqrt(v) for v in variances)
-    return Moments(least_split(lay, mu[None], plain.counts[None])[0], least_split(lay, theta, plain.sums))
+def _drawn(
+    stats: SufficientStatistics, variances: list[Moments], plain: Moments, rng: np.random.Generator
+) -> list[Moments]:
+    """Parameters with each of these variances, split between tables as penalties do; else refits would only move them
+    there."""
+    raw = [[rng.standard_normal(v.shape) * np.sqrt(v) for v in part] for part in variances]
+    mu, theta = (np.stack(values) for values in zip(*raw))
+    n, n_scores, size = theta.shape
+    mu = least_split(stats.layout, mu, np.broadcast_to(plain.counts, mu.shape))
+    theta = least_split(stats.layout, theta.reshape(-1, size), np.tile(plain.sums, (n, 1)))
+    return [Moments(m, t) for m, t in zip(mu, theta.reshape(n, n_scores, size))]
 
 
 def _around_mean(values: np.ndarray) -> np.ndarray:
