@@ -1,6 +1,6 @@
 """How uncertain each place is
 
-Widths of 95% intervals of the individuals at each place in one week, given the movement.
+Widths of 95% intervals of the individuals at each place in one week.
 """
 
 import numpy as np
