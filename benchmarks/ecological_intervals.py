@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -23,8 +25,7 @@ import pandas as pd
 
 from ecological import COVARIATE_SHAPES, against_rest, with_bias
 from sumwise import Margins, datasets
-from sumwise.ecological import EcologicalEM, aggregation_bias_test
-from sumwise.ecological.calibration import chance_sd
+from sumwise.ecological import EcologicalEM, aggregation_bias_test, calibration
 from sumwise.ecological.kernels.batched_raking import compiled_kernels
 
 RESULTS = Path(__file__).parent / "results" / "ecological_intervals.json"
@@ -67,7 +68,7 @@ def cells_of(est, margins, total, **facts):
     group = margins.rows.sum(axis=0) / margins.rows.sum()
     found = {"p": est.shares_, "truth": total / total.sum(axis=1, keepdims=True)}
     found |= {"chance": est.error_parts_["chance"], "choice": est.error_parts_["choice of method"]}
-    found |= {"theory": chance_sd(est.shares_, margins.rows, est.overdispersion_)}
+    found |= {"theory": calibration.chance_sd(est.shares_, margins.rows, est.overdispersion_)}
     found |= {"group": np.broadcast_to(group[:, None], total.shape)}
     found |= {"low": est.lower_bound_, "high": est.upper_bound_}
     frame = pd.DataFrame({name: np.ravel(values) for name, values in found.items()})
@@ -105,6 +106,88 @@ def collect(names, to):
     pd.concat(parts).assign(seconds=time.process_time() - begin).to_csv(to, index=False)
 
 
+def covered(cells, widening):
+    """Whether the 95% interval of each cell holds the truth, and its width, with `widening` of the plain deviation."""
+    p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
+    model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
+    parts = (calibration.CHANCE * cells["chance"]) ** 2 + (calibration.CHOICE * cells["choice"]) ** 2 + model
+    sd = calibration.SCALE * widening * np.sqrt(parts)
+    ends = (cells[name].to_numpy() for name in ("low", "high"))
+    low, high = calibration.beta_interval(cells["p"].to_numpy(), sd.to_numpy(), 0.95, *ends)
+    inside = (low <= cells["truth"] + 1e-9) & (cells["truth"] <= high + 1e-9)
+    return cells.assign(coverage=inside, width=high - low)
+
+
+def widening(cells, folded_=None, power=None, spread=None, by_spread=None):
+    """How many times wider than the plain deviation; by the package's numbers where none are given."""
+    folded_, power = folded_ or calibration.FOLDED, calibration.FOLD_POWER if power is None else power
+    spread, by_spread = spread or calibration.SPREAD, calibration.SPREAD_POWER if by_spread is None else by_spread
+    free = ((cells["rows"] - 1) * (cells["cols"] - 1)).clip(1)
+    return (folded_ * free**-power).clip(1) * (cells["rho"] / spread).clip(1) ** by_spread
+
+
+def chosen(cells):
+    """The numbers whose coverage, table by table, is nearest to 95.5 percent."""
+    best = (np.inf, ())
+    for (a, b), spread, power in itertools.product(FOLDINGS, SPREADS, POWERS):
+        each = covered(cells, widening(cells, a, b, spread, power)).groupby("table")["coverage"].mean()
+        best = min(best, (float(((each - 0.955) ** 2).mean()), (a, b, spread, power)))
+    return best[1]
+
+
+FOLDINGS = ((1.0, 0.0), (1.3, 0.1), (1.5, 0.15), (1.6, 0.2), (1.7, 0.25), (1.9, 0.28))
+SPREADS, POWERS = (0.01, 0.015), (0.25, 0.35, 0.5)
+
+
+def scores(done, by):
+    found = done.groupby(by)[["coverage", "width"]].mean()
+    found = {" ".join(map(str, np.atleast_1d(np.array(k, object)))): dict(row) for k, row in found.iterrows()}
+    return found | {"all": dict(done[["coverage", "width"]].mean())}
+
+
+def report(files):
+    begin = time.process_time()
+    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    simulated = cells["source"].str.startswith(("covariate", "composition"))
+    real, made = cells[~simulated], cells[simulated]
+    first = real["source"].isin(calibration.CHOSEN_ON)
+    halves = {}
+    for name, here in (("chosen on the first half", first), ("chosen on the second half", ~first)):
+        numbers = chosen(real[here])
+        done = covered(real[~here], widening(real[~here], *numbers))
+        halves[name] = {"numbers": numbers, "tables": scores(done, "table"), "elections": scores(done, "source")}
+    own, odd = covered(real, widening(real)), made[made["contest"].astype(int) % 2 == 1]
+    whole = own[own["table"] == "all"]
+    sure = whole.assign(flagged=whole["curved"] < 0.05) if "curved" in whole else None
+    found = {
+        "contests as they are": scores(whole, "source"),
+        "left out": halves,
+        "small tables": scores(own[own["table"] != "all"], "table"),
+        "small tables by election": scores(own[own["table"] != "all"], "source"),
+        "plain, small tables": scores(covered(real, 1.0).query("table != 'all'"), "table"),
+        "simulated, odd seeds": scores(covered(odd, widening(odd)), ["source", "bias"]),
+        "simulated, odd seeds, units' variation ignored": scores(
+            covered(odd, widening(odd, by_spread=0.0)), ["source", "bias"]
+        ),
+        "overdispersion": {name: dict(part["rho"].describe()) for name, part in real.groupby("table")},
+    }
+    if sure is not None:
+        found["contests by the test of aggregation bias"] = scores(sure, "flagged")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent
+    ).stdout.strip()
+    seconds = float(cells.groupby("source")["seconds"].first().drop_duplicates().sum())
+    facts = {
+        "command": "benchmarks/ecological_intervals.py collect, report",
+        "commit": commit,
+        "seeds": [SEEDS[0], SEEDS[-1]],
+    }
+    facts |= {"seeds": [SEEDS[0], SEEDS[-1]], "CPU seconds, collect": seconds}
+    facts |= {"CPU seconds, report": time.process_time() - begin}
+    RESULTS.write_text(json.dumps(facts | found, indent=1, default=float) + "\n")
+    print(json.dumps(found, indent=1, default=float))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["collect", "report"])
@@ -114,6 +197,8 @@ def main():
     warnings.simplefilter("ignore")
     if asked.what == "collect":
         collect(asked.names, asked.to)
+    else:
+        report(asked.names)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ def test_deviation_grows_with_each_of_its_sources():
     assert (calibrated_sd(SHARES, ZERO, 0.1 * ONE, np.array([0.5, 0.5])) > base).all()
     smaller = calibrated_sd(SHARES, ZERO, ZERO, np.array([0.05, 0.95]))
     assert (smaller[0] > base[0]).all()
+    np.testing.assert_array_equal(calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.01), base)
+    assert (calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.05) > 1.3 * base).all()
 
 
 def test_interval_has_its_level_and_keeps_to_the_bounds():

@@ -25,8 +25,12 @@ SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
 # Small tables have groups and outcomes that are mixtures, whose shares move more: times FOLDED (R-1)(C-1)^-FOLD_POWER,
-# at least 1, from contests of those elections folded to 2 x 2 up to 3 x 3 (`benchmarks/ecological.py folded`).
-FOLDED, FOLD_POWER = 1.9, 0.28
+# at least 1. Units that vary more than those of the contests may vary with what composition goes with: times
+# (rho / SPREAD)^SPREAD_POWER, at least 1, for overdispersion rho; covariates that explain it make intervals narrower
+# again. Chosen on all six elections merged to tables from 2 x 2 up, and on the even seeds of simulated contests with
+# such a covariate; `benchmarks/ecological_intervals.py` has scores on elections and seeds that were left out.
+FOLDED, FOLD_POWER = 1.5, 0.15
+SPREAD, SPREAD_POWER = 0.015, 0.35
 # Where the model is taken to be right: times the jackknife's error, times the distance between the variants, and a
 # constant. Chosen on the even seeds of ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
 MODEL_CHANCE, MODEL_CHOICE, MODEL_LEAST = 1.60, 0.8, 0.004
@@ -44,11 +48,11 @@ MANY_CELLS = 100_000  # whose quantiles are interpolated
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
 
-def calibrated_sd(shares, chance, choice, group) -> np.ndarray:
+def calibrated_sd(shares, chance, choice, group, rho: float = 0.0) -> np.ndarray:
     """Standard deviation of the error of shares (R, C).
 
     `chance`: jackknife standard errors; `choice`: distance between variants; `group` (R,): each group's fraction of
-    all, None for an error that leaves out what no margin shows.
+    all, None for an error that leaves out what no margin shows; `rho`: overdispersion of the units.
 
     Examples
     --------
@@ -61,9 +65,8 @@ def calibrated_sd(shares, chance, choice, group) -> np.ndarray:
         return np.sqrt((MODEL_CHANCE * chance) ** 2 + (MODEL_CHOICE * choice) ** 2 + MODEL_LEAST**2)
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (SHARE**2 + GROUP**2 / (10 * group[:, None]))
-    return (
-        SCALE * small_table_factor(*np.shape(shares)) * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
-    )
+    scale = SCALE * small_table_factor(*np.shape(shares)) * spread_factor(rho)
+    return scale * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
 
 
 def small_table_factor(n_rows: int, n_cols: int) -> float:
@@ -73,10 +76,22 @@ def small_table_factor(n_rows: int, n_cols: int) -> float:
     --------
     >>> from sumwise.ecological.calibration import small_table_factor
     >>> [round(small_table_factor(*shape), 2) for shape in ((2, 2), (2, 3), (3, 3), (6, 6))]
-    [1.9, 1.56, 1.29, 1.0]
+    [1.5, 1.35, 1.22, 1.0]
     """
     free = (n_rows - 1) * (n_cols - 1)
     return max(FOLDED * free**-FOLD_POWER, 1.0) if free else 1.0
+
+
+def spread_factor(rho: float) -> float:
+    """How many times wider intervals are where units vary more than those of the contests they were calibrated on.
+
+    Examples
+    --------
+    >>> from sumwise.ecological.calibration import spread_factor
+    >>> [round(spread_factor(rho), 2) for rho in (0.0, 0.01, 0.03, 0.1)]
+    [1.0, 1.0, 1.27, 1.94]
+    """
+    return float(max(rho / SPREAD, 1.0) ** SPREAD_POWER)
 
 
 def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:
@@ -90,17 +105,18 @@ def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:
     return np.sqrt(p * (1 - p) * np.clip(np.diag(np.linalg.inv(information)), 0.0, 1.0)[:, None])
 
 
-def pooled_sd(shares, moved, chance, group, distance: float | None = None) -> np.ndarray:
+def pooled_sd(shares, moved, chance, group, distance: float | None = None, rho: float = 0.0) -> np.ndarray:
     """Standard deviation of the error of shares (R, C) that are pooled over contests.
 
     `moved`: how far pooling moved the shares; `chance`: `chance_sd`; `group` (R,): each group's fraction of all;
-    `distance`: of the election from those that the correction was learned on, None where it isn't used.
+    `distance`: of the election from those that the correction was learned on, None where it isn't used; `rho`:
+    overdispersion of the units.
     """
     share, by_group, by_move, by_chance, scale = POOLED if distance is None else CORRECTED
     widened = scale if distance is None else scale * float(np.exp(DISTANCE * (distance - USUAL)))
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (share**2 + by_group**2 / (10 * group[:, None]))
-    widened *= small_table_factor(*np.shape(shares))
+    widened *= small_table_factor(*np.shape(shares)) * spread_factor(rho)
     return widened * np.sqrt(model + (by_move * moved) ** 2 + (by_chance * chance) ** 2)
 
 

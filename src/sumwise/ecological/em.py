@@ -429,7 +429,8 @@ class EcologicalEM(EcologicalEstimator):
         choice = np.abs(variants[0] - variants[1])
         self.error_parts_ = {"chance": chance, "choice of method": choice}
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
-        error = calibrated_sd(self.shares_, chance, choice, group if self.calibrated else None)
+        used = group if self.calibrated else None
+        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_)
         self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
         if self.unconverged_refits_:
             warnings.warn(

@@ -122,7 +122,7 @@ def _sd(table: np.ndarray, fact: ContestFacts, margins: Margins, distance: float
     size = np.maximum(fact.table.sum(axis=1), 1e-300)[:, None]
     share, moved = table / size, np.abs(table - fact.table) / size
     chance = chance_sd(share, margins.rows, fact.dispersion)
-    return pooled_sd(share, moved, chance, size[:, 0] / size.sum(), distance)
+    return pooled_sd(share, moved, chance, size[:, 0] / size.sum(), distance, fact.dispersion)
 
 
 def contest_facts(contests: Contests, ids: list, fits: Mapping[Any, Any], matched: Mapping[Any, Matched]) -> dict:
