@@ -127,15 +127,17 @@ def widening(cells, folded_=None, power=None, spread=None, by_spread=None):
 
 
 def chosen(cells):
-    """The numbers whose coverage, table by table, is nearest to 95.5 percent."""
+    """The numbers whose coverage, table by table, is nearest to 95.5 percent, with 91 percent in every election."""
     best = (np.inf, ())
     for (a, b), spread, power in itertools.product(FOLDINGS, SPREADS, POWERS):
-        each = covered(cells, widening(cells, a, b, spread, power)).groupby("table")["coverage"].mean()
-        best = min(best, (float(((each - 0.955) ** 2).mean()), (a, b, spread, power)))
+        done = covered(cells, widening(cells, a, b, spread, power))
+        each = done.groupby("table")["coverage"].mean()
+        short = max(0.91 - done[done["table"] != "all"].groupby("source")["coverage"].mean().min(), 0.0)
+        best = min(best, (float(((each - 0.955) ** 2).mean()) + short, (a, b, spread, power)))
     return best[1]
 
 
-FOLDINGS = ((1.0, 0.0), (1.3, 0.1), (1.5, 0.15), (1.6, 0.2), (1.7, 0.25), (1.9, 0.28))
+FOLDINGS = ((1.0, 0.0), (1.3, 0.1), (1.5, 0.15), (1.6, 0.2), (1.7, 0.25), (1.9, 0.25), (1.9, 0.28))
 SPREADS, POWERS = (0.01, 0.015), (0.25, 0.35, 0.5)
 
 
@@ -177,11 +179,7 @@ def report(files):
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent
     ).stdout.strip()
     seconds = float(cells.groupby("source")["seconds"].first().drop_duplicates().sum())
-    facts = {
-        "command": "benchmarks/ecological_intervals.py collect, report",
-        "commit": commit,
-        "seeds": [SEEDS[0], SEEDS[-1]],
-    }
+    facts = {"command": "benchmarks/ecological_intervals.py collect, report", "commit": commit}
     facts |= {"seeds": [SEEDS[0], SEEDS[-1]], "CPU seconds, collect": seconds}
     facts |= {"CPU seconds, report": time.process_time() - begin}
     RESULTS.write_text(json.dumps(facts | found, indent=1, default=float) + "\n")
