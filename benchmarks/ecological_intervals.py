@@ -144,7 +144,7 @@ SPREADS, POWERS = (0.01, 0.015), (0.25, 0.35, 0.5)
 def scores(done, by):
     found = done.groupby(by)[["coverage", "width"]].mean()
     found = {" ".join(map(str, np.atleast_1d(np.array(k, object)))): dict(row) for k, row in found.iterrows()}
-    return found | {"all": dict(done[["coverage", "width"]].mean())}
+    return found | {"overall": dict(done[["coverage", "width"]].mean())}
 
 
 def report(files):

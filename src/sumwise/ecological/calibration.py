@@ -27,9 +27,8 @@ SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was cho
 # Small tables have groups and outcomes that are mixtures, whose shares move more: times FOLDED (R-1)(C-1)^-FOLD_POWER,
 # at least 1. Units that vary more than those of the contests may vary with what composition goes with: times
 # (rho / SPREAD)^SPREAD_POWER, at least 1, for overdispersion rho; covariates that explain it make intervals narrower
-# again. Chosen on all six elections merged to tables from 2 x 2 up, for 91 percent or more in each, and on the even
-# seeds of simulated contests with such a covariate; `benchmarks/ecological_intervals.py` has scores on elections and
-# seeds that were left out.
+# again. Chosen on the three elections above merged to tables from 2 x 2 up, for 91 percent or more in each, and on even
+# seeds of simulated contests with such a covariate; `benchmarks/ecological_intervals.py` has the scores on the others.
 FOLDED, FOLD_POWER = 1.9, 0.25
 SPREAD, SPREAD_POWER = 0.015, 0.35
 # Where the model is taken to be right: times the jackknife's error, times the distance between the variants, and a

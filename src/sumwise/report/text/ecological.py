@@ -9,6 +9,7 @@ import pandas as pd
 
 from sumwise import diagnostics
 from sumwise.ecological import aggregation_bias_test, doubts
+from sumwise.ecological.calibration import spread_factor
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
@@ -34,14 +35,22 @@ ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say nex
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_MAPPED = 3000  # units of a map on the page
 MOST_GROUPS = 5  # with a finding of their own
+NOTICEABLE = 1.1  # times as wide, from which the page says so
 STABLE = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
 CALIBRATION = (
     "Intervals of EcologicalEM allow for sampling error, for the choice between two variants of the method, and for "
     "model error, whose size was estimated on real elections. Its few tuning constants were chosen on 176 contests of "
-    "three elections with known results; on 210 contests of three other elections, 95% intervals covered 97.3% of "
+    "three elections with known results; on 210 contests of three other elections, 95% intervals covered 97.4% of "
     "the true cells. Tables of few groups and outcomes have wider intervals, by what the same contests show when "
-    "groups and outcomes are merged. The coverage carries over to these data only as far as they resemble those "
-    "contests."
+    "groups and outcomes are merged, and so have units that vary more than theirs. The coverage carries over to these "
+    "data only as far as they resemble those contests. The intervals assume that behaviour depends on the composition "
+    "of units no more strongly than it did there: in simulated contests where it did, in a way that totals hardly "
+    "show, they covered 79% of the true cells."
+)
+VARIED = (
+    "These units vary more than those of the contests that the intervals were calibrated on (overdispersion {rho:.3f}, "
+    "and at most 0.018 there), as they do where something that goes with composition moves all groups: the intervals "
+    "are {factor:.1f} times as wide as they would be otherwise. Covariates that explain the variation narrow them."
 )
 COVARIATES = (
     "These intervals keep the whole allowance for model error, since there are no contests with covariates and known "
@@ -445,6 +454,9 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
         _slopes(context, summary)
     if est.interval_kind == "calibrated":
         words += [CALIBRATION, *([COVARIATES] if hasattr(est, "slopes_") else [])]
+        rho = getattr(est, "overdispersion_", 0.0)
+        if spread_factor(rho) > NOTICEABLE:
+            words.append(VARIED.format(rho=rho, factor=spread_factor(rho)))
     if hasattr(est, "pooling_"):
         words.append(POOLING[est.pooling_])
     for line in words:
