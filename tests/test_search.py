@@ -57,7 +57,7 @@ QUERIES = {
     "weakly supervised": ["glossary"],
     "hyperparameter": ["glossary"],
     "conversion rate": ["glossary"],
-    "k-anonymity": ["glossary"],
+    "k-anonymity": ["how-to/count-rows-into-tables", "glossary"],
     "ebird": ["glossary", "tutorials/blackbirds"],
     "shapefile": ["glossary"],
     "mcmc convergence": ["glossary"],
