@@ -70,7 +70,7 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         bar = frame.colours(shown, "individuals (log scale)")
         bar.locator, bar.formatter = MaxNLocator(integer=True), FuncFormatter(lambda v, _: f"{10**v:,.6g}")
         bar.update_ticks()
-        ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3)
+        ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3, clip_on=False)
     return frame.finish(numbers["title"])
 
 
