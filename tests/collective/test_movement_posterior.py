@@ -24,6 +24,7 @@ def problem(counts, noise, **more):
     return FlowProblem(LINE, LINE.moves(), counts, noise, float(np.nanmax(counts.sum(axis=1))), **more)
 
 
+@pytest.mark.check
 def test_the_posterior_is_around_the_true_movement_and_widens_with_noise():
     counts, _ = population()
     spreads = []
