@@ -12,7 +12,7 @@ from sumwise import Margins, synthetic
 from sumwise.diagnostics import is_abstention
 from sumwise.ecological import Bounds, EcologicalEM, Goodman
 from sumwise.report import report
-from sumwise.report.text.ecological import CALIBRATION
+from sumwise.report.text.ecological import CALIBRATION, VARIED
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results" / "ecological.json"
 QUICK = {"constrained": True, "n_bootstrap": 20}
@@ -148,7 +148,12 @@ def test_the_coverage_that_reports_quote_is_the_measured_one():
     chosen, reported = ({r["contests of"]: r for r in rows}[f"all {kind}"] for kind in ("chosen on", "reported"))
     assert f"chosen on {chosen['contests']} contests" in CALIBRATION
     assert f"on {reported['contests']} contests of three other elections" in CALIBRATION
-    assert f"covered {reported['coverage']:.1%} of the true cells" in CALIBRATION
+    widths = json.loads(RESULTS.with_name("ecological_intervals.json").read_text("utf-8"))  # of the present widths
+    left_out = widths["left out"]["chosen on the first half"]["tables"]["all"]["coverage"]
+    simulated = widths["simulated, odd seeds"]["composition 1.0"]["coverage"]
+    assert f"covered {left_out:.1%} of the true cells" in CALIBRATION
+    assert f"they covered {simulated:.0%} of the true cells" in CALIBRATION
+    assert f"at most {widths['overdispersion']['all']['max']:.3f} there" in VARIED
 
 
 def test_groups_with_almost_nobody_and_units_that_are_alike_are_cautions():
