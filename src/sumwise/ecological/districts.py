@@ -44,8 +44,9 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
     >>> district_performance(m, {"u": 1, "v": 2, "w": 2})[["district", "winner", "margin"]].values.tolist()
     [[1, 'X', 40.0], [2, 'Y', 25.0]]
     """
-    if hasattr(plan, "iloc") and not set(plan.index.tolist()).isdisjoint(margins.units.tolist()):
-        plan = dict(zip(plan.index.tolist(), plan.tolist()))  # a series by unit
+    if isinstance(plan, pd.Series):
+        by_unit = plan.to_dict()
+        plan = plan.tolist() if by_unit.keys().isdisjoint(margins.units.tolist()) else by_unit
     if isinstance(plan, Mapping):
         missing = [unit for unit in margins.units.tolist() if unit not in plan]
         if missing:
