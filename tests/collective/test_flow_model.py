@@ -328,3 +328,9 @@ def test_the_default_takes_what_predicts_left_out_times_better():
         both = [FlowModel(LINE, kind, noise=model.noise).fit(counts) for kind in ("distance", "adaptive")]
         better = int(np.argmin([b.scores_["error"].min() for b in both]))
         np.testing.assert_allclose(model.nodes_, both[better].nodes_)
+
+
+@pytest.mark.parametrize("noise", ["relative", 10.0])
+def test_noise_that_is_none_is_named(noise):
+    with pytest.raises(DataError, match="noise is"):
+        FlowModel(LINE, TRUE, noise=noise).fit(population()[0])

@@ -72,3 +72,15 @@ def test_letters_have_the_size_of_the_page_on_phones_and_desktops():
     for width, box in (("wide", (500, 900)), ("narrow", (250, 380))):
         root = ET.fromstring(draw("training_curve", NUMBERS, "c", width=width))
         assert box[0] < float(root.attrib["viewBox"].split()[2]) < box[1]
+
+
+def test_maps_taller_than_wide_keep_room_for_their_labels():
+    at = np.array([[lon, lat] for lon in np.arange(-100, -82, 2.5) for lat in np.arange(30, 46, 2.0)])
+    moves = np.column_stack([-90 - at[:, 0], 38 - at[:, 1]]) / 3
+    numbers = {"positions": at, "starts": at, "moves": moves, "counts": np.arange(1.0, len(at) + 1), "title": "week 1"}
+    layout: list = []
+    draw("map_flows", numbers, "Flows", 1, "wide", layout)
+    left, _, width, height = layout[0]
+    assert left > 0.08  # for the latitudes
+    assert width > 0.5
+    assert height > 0.5

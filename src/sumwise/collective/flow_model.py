@@ -300,6 +300,11 @@ class FlowModel(FlowExchange):
     def _scaled(self, read: FlowData) -> tuple[np.ndarray, Noise, np.ndarray]:
         """Counts in individuals, noise and sizes, with what detection was estimated."""
         stated = read.noise if self.noise is None else self.noise
+        if not (stated is None or isinstance(stated, Noise)):
+            raise DataError(
+                f"noise is {stated!r}.",
+                hint="give one of sumwise.noise, as Gaussian(10.0), or None: Poisson for whole numbers, else relative.",
+            )
         self.detection_ = self.detection_error_ = None
         counts, noise, n = population_of(read, stated, self.size)
         if self.detection is None:

@@ -70,7 +70,9 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         bar = frame.colours(shown, "individuals (log scale)")
         bar.locator, bar.formatter = MaxNLocator(integer=True), FuncFormatter(lambda v, _: f"{10**v:,.6g}")
         bar.update_ticks()
-        ax.quiver(*starts.T, *moves.T, angles="xy", scale_units="xy", scale=1.0, width=0.004, zorder=3, clip_on=False)
+        size: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.004}
+        arrows = ax.quiver(*starts.T, *moves.T, **size, zorder=3, clip_on=False)
+        arrows.set_in_layout(False)  # unclipped, its box before it is drawn would leave the map no room
     return frame.finish(numbers["title"])
 
 
@@ -195,6 +197,7 @@ class MapFrame:
         self.ax.set_xlim(low[0] - room[0], high[0] + room[0])
         self.ax.set_ylim(low[1] - 2.2 * room[1], high[1] + room[1])
         self.ax.set_aspect(1.0 / shrink)
+        self.ax.locator_params(axis="x", nbins=6)  # more labels would touch
         if degrees:
             self.ax.set(xlabel="longitude", ylabel="latitude")
             self._bar(low, room, (high[0] - low[0]), EARTH * np.pi / 180 * shrink, " km")

@@ -103,7 +103,7 @@ def _lie_alike(figure: Any, layout: list[Any]) -> None:
     """Put the axes where `layout` says, which the first figure fills, with some room for longer labels on the right."""
     if len(layout) != len(figure.axes):
         figure.draw_without_rendering()
-        found = [axes.get_position(original=True).bounds for axes in figure.axes]
+        found = [axes.get_position().bounds for axes in figure.axes]  # of the map itself, narrower than its place
         left = min(x for x, _, _, _ in found)
         layout[:] = [(left + ROOM * (x - left), y, ROOM * w, h) for x, y, w, h in found]
     figure.set_layout_engine("none")
