@@ -10,7 +10,7 @@ from sumwise import diagnostics
 from sumwise.collective import Counts
 from sumwise.diagnostics import flow_numbers
 from sumwise.plots import plot_map_flows, plot_map_routes, plot_map_values
-from sumwise.plots.maps import rings
+from sumwise.plots.maps import rings, round_numbers
 
 WHERE = np.array([[-90.0, 59.0], [-88.0, 61.0], [-80.0, 60.0]])
 TABLE = np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
@@ -70,3 +70,10 @@ def test_places_without_a_value_are_rings():
     numbers = {"positions": [[0.0, 0.0], [1.0, 1.0]], "values": [np.nan, 2.0], "label": "sd", "title": "t"}
     ax = plot_map_values(numbers)
     assert [len(c.get_offsets()) for c in ax.collections[:2]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(2.5, 3.75, [500, 1000, 2000, 5000]), (0.0, 0.0, [1]), (-1, 1, [0.1, 1, 10])]
+)
+def test_colour_bars_haveround_numbers(low, high, expected):
+    np.testing.assert_allclose(round_numbers(low, high), expected)

@@ -45,8 +45,6 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
     >>> ax.get_xlabel()
     'longitude'
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     frame = MapFrame(numbers, outlines, projection, ax)
     ax = frame.ax
     counts = np.asarray(numbers["counts"], dtype=float)
@@ -68,8 +66,8 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         )
         tips(shown, [f"{n:,.1f} individuals" for n in counts])
         bar = frame.colours(shown, "individuals (log scale)")
-        bar.locator, bar.formatter = MaxNLocator(integer=True), FuncFormatter(lambda v, _: f"{10**v:,.6g}")
-        bar.update_ticks()
+        ticks = round_numbers(*np.log10(np.maximum([counts.min(), counts.max()], 1e-9)))
+        bar.set_ticks(np.log10(ticks), labels=[f"{v:,.6g}" for v in ticks])
         size: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.004}
         arrows = ax.quiver(*starts.T, *moves.T, **size, zorder=3, clip_on=False)
         arrows.set_in_layout(False)  # unclipped, its box before it is drawn would leave the map no room
@@ -222,6 +220,20 @@ class MapFrame:
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
         self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
+
+
+def round_numbers(low: float, high: float) -> np.ndarray:
+    """Powers of ten between two logarithms, with their doubles and fives where there are few; at most nine."""
+    powers = 10.0 ** np.arange(np.floor(low), np.ceil(high) + 1)
+    found = powers
+    for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), tuple(range(1, 10))):
+        found = np.concatenate([[k * p for k in steps] for p in powers])
+        found = found[(found >= 10**low * (1 - 1e-9)) & (found <= 10**high * (1 + 1e-9))]
+        if len(found) > 2:
+            break
+    if len(found) < 2:  # all counts are nearly alike
+        found = np.unique([float(f"{10**v:.3g}") for v in (low, high)])
+    return found[:: -(-len(found) // 9)]
 
 
 def rings(outlines: Any) -> list[np.ndarray]:

@@ -169,6 +169,8 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     because = "The interval includes all movements by distance that the counts allow; counts do not show swaps."
     if not isinstance(model.movement, str):
         because = "The interval takes the kind of movement as known; counts do not show swaps."
+    if found is None:
+        because = "Under the movement that was fitted; counts do not show swaps."
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
