@@ -109,7 +109,9 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
     bar = frame.colours(drawn, numbers.get("time_name", "time"))
     times = [str(t) for t in numbers["times"]]
-    ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, 5)).round().astype(int))
+    beside = bar.orientation == "vertical"
+    most = 5 if beside or max(map(len, times)) < 5 else 2  # labels in a row would touch
+    ticks = np.unique(np.linspace(0, steps - 2, min(steps - 1, most)).round().astype(int))
     bar.set_ticks(ticks.tolist(), labels=[times[k] for k in ticks])
     return frame.finish(numbers["title"])
 

@@ -25,7 +25,7 @@ FAMILIES = {
 }
 
 FEW_PICTURES = 4  # are drawn before anybody would ask how long it takes
-MOST_TWICE = 12  # frames of a figure that are drawn for desktops and for phones
+MOST_TWICE = 12  # frames of a figure that are drawn for desktops and again for phones; more are drawn once for both
 
 
 def page(
@@ -123,7 +123,7 @@ class _Drawings:
         many = isinstance(block["numbers"], list)
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
-        widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("wide",)
+        widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("both",)
         out, layouts = [], {width: [] if many else None for width in widths}
         for label, numbers in zip(labels, frames):
             pictures = []

@@ -35,8 +35,9 @@ SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
 ROOM = 0.92  # of the width, where frames share their layout
 DASHES = ["-", "--", ":", "-."]
-NAMES = {"wide": 40, "narrow": 20}  # characters of a name
-WIDTHS = {"wide": (12.0, 13.0), "narrow": (4.9, 12.5)}  # inches at 72 dots, and the size of letters: shown one to one
+NAMES = {"wide": 40, "narrow": 20, "both": 20}  # characters of a name
+# Inches at 72 dots, and the size of letters: shown one to one, and a little smaller on a phone where one serves both.
+WIDTHS = {"wide": (12.0, 13.0), "narrow": (4.9, 12.5), "both": (5.9, 14.0)}
 
 
 def draw(
@@ -59,8 +60,8 @@ def draw(
         Read aloud by screen readers.
     number : int
         Which figure of the page this is, so that ids differ.
-    width : {"wide", "narrow"}, default "wide"
-        For a desktop or for a phone: letters have the size of the text in both.
+    width : {"wide", "narrow", "both"}, default "wide"
+        For a desktop, for a phone, or for either: letters have the size of the text in both.
     layout : list, optional
         Where axes lie, shared by the frames of one figure: an empty list is filled by the first frame, and the others,
         with as many axes, lie as it does. Laying out takes longer than drawing.
@@ -126,7 +127,7 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)
         return max(min(across, 4.2 + 0.9 * columns), 4.0) if width == "wide" else across, tall
     if plot in SQUARE:
-        return (7.4, 6.2) if width == "wide" else (across, 5.4)
+        return (7.4, 6.2) if width == "wide" else (across, 1.1 * across)
     return (9.5, 4.2) if width == "wide" else (across, 3.2)
 
 
