@@ -121,6 +121,8 @@ def test_a_report_on_bags_aligns_counts_and_refuses_labels_in_another_order():
     assert found.summary["record"] == model.report((bags, bags.align(counts)), truth=labels[order]).summary["record"]
     with pytest.raises(DataError, match="not bag by bag"):
         model.report((bags, counts), truth=labels)
+    with pytest.raises(DataError, match="classes from 1 to 2"):
+        model.report((bags, counts), truth=labels + 1)
 
 
 def test_what_has_no_index_stays_as_it_is():

@@ -123,6 +123,11 @@ def _refuse_other_order(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> N
     """Refuse labels that are as many as were counted in all and yet fall into other bags."""
     if len(labels) != bags.n_rows:
         raise DataError(f"truth has {len(labels)} entries for {bags.n_rows} individuals.", hint="one class each.")
+    if labels.min(initial=0) < 0 or labels.max(initial=0) >= counts.shape[1]:
+        raise DataError(
+            f"truth holds classes from {labels.min()} to {labels.max()}.",
+            hint=f"give positions among the {counts.shape[1]} classes, from 0.",
+        )
     found = np.zeros(counts.shape)
     np.add.at(found, (bags.bag_index, labels), 1)
     differ = int((found != counts).any(axis=1).sum())
