@@ -328,8 +328,9 @@ class FlowResults(Estimator):
         covariances of multinomial moves times an overdispersion. Unless movement was given, it is uncertain: intervals
         are means over all movements by distance that the counts allow, with a uniform prior over the share that stays
         and over the log of the scale. A `weight` that was given fixes the overdispersion at its inverse; else the
-        counts decide it. Noise counts as normal of the same variance. Estimates are those of `flows`, which the
-        intervals always include.
+        counts decide it. Noise counts as normal of the same variance. Movement that changes from step to step is not
+        allowed for: intervals of sums of flows are then too narrow (``benchmarks/flow_coverage.py``). Estimates are
+        those of `flows`, which the intervals always include.
         """
         self._fitted("steps_")
         problem = self._problem()
