@@ -11,8 +11,8 @@ Preprocessing: "width" is ten bins of equal width with rounded edges, "deciles" 
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 import warnings
 from itertools import combinations, product
@@ -352,27 +352,59 @@ def gaps_of(found: np.ndarray) -> dict:
     }
 
 
-def nearest() -> list[dict]:
-    """Table 4's rows on AdKDD, on generated rows: features with many levels as they are, and as target encodings."""
-    made = synthetic.rows(240_000, [4, 8, 15, 30, 60, 90, 400, 600], preset="adkdd", random_state=0)
+NEAREST = {
+    "attribution": ([675, 70, 51, 30, 30, 21, 11, 9], {"rate": 0.05, "correlation": 0.3}),
+    "raw": ([4, 8, 15, 30, 60, 90, 400, 600], {"preset": "adkdd"}),
+    "target encodings": ([4, 8, 15, 30, 60, 90, 400, 600], {"preset": "adkdd"}),
+}
+
+
+def nearest(seeds=range(10)) -> list[dict]:
+    """Table 4's rows on Criteo's data, on generated rows: many levels as they are, and as target encodings."""
+    for seed, kind in product(seeds, NEAREST):
+        before = json.loads(RESULTS.read_text()).get("nearest draws", []) if RESULTS.exists() else []
+        others = [r for r in before if (r["data"], r["seed"]) != (kind, seed)]
+        keep("nearest draws", [*others, nearest_draw(kind, seed)])
+    return nearest_means(json.loads(RESULTS.read_text())["nearest draws"])
+
+
+def nearest_draw(kind: str, seed: int) -> dict:
+    """The four scores of one generated data set: 120,000 rows to train, 40,000 for encodings, 80,000 to test."""
+    sizes, shape = NEAREST[kind]
+    made = synthetic.rows(240_000, sizes, **shape, random_state=seed)
     frame, names = made.frame(), list(made.domain.attributes)
     train, other, test = frame.iloc[:120_000], frame.iloc[120_000:160_000], frame.iloc[160_000:]
-    coarse = {a: {"kind": "target", "count_bins": 5, "rate_bins": 10} for a in names if made.domain[a] >= 100}
-    asked = {"raw": dict.fromkeys(names, "levels"), "target encodings": {a: coarse.get(a, "levels") for a in names}}
+    spec = dict.fromkeys(names, "levels")
+    if kind == "target encodings":
+        coarse = {"kind": "target", "count_bins": 5, "rate_bins": 10}
+        spec |= {a: coarse for a in names if made.domain[a] >= 100}
+    encoding = Encoding.fit(frame[[*names, "label"]], spec, label="label", held_out=other)
+    rows = encoding.transform(train[names]).assign(label=train["label"].to_numpy())
+    tables = Tables.from_frame(rows, names, label="label", domain=encoding.domain)
+    tables = Tables(list(tables), tables.domain, label="label", classes=(0, 1), encoding=encoding)
+    task = Task(tables, train[names], train["label"].to_numpy(), test[names], test["label"].to_numpy())
+    model, cpu = fitted(MaxEntClassifier(random_state=0), task)
+    top, penalty, top_cpu = best_skyline(task, (16.0, 48.0, 144.0, 432.0))
+    naive = max(score(NaiveBayesTables(penalty=p).fit(tables), task) for p in (16, 64, 256, 1024))
+    row = {"data": kind, "seed": seed, "skyline": top, "maxent": score(model, task), "naive Bayes": naive}
+    row |= {"best pair": score(BestPair().fit(tables), task), "cells": sum(t.counts.size for t in tables)}
+    row |= {"cpu_s": cpu, "skyline_cpu_s": top_cpu, "skyline penalty": penalty}
+    show([row])
+    return row
+
+
+def nearest_means(draws: list[dict]) -> list[dict]:
+    """Means over data sets, and the gap between rows and tables with its standard error."""
     out = []
-    for kind, spec in asked.items():
-        encoding = Encoding.fit(frame[[*names, "label"]], spec, label="label", held_out=other)
-        rows = encoding.transform(train[names]).assign(label=train["label"].to_numpy())
-        tables = Tables.from_frame(rows, names, label="label", domain=encoding.domain)
-        tables = Tables(list(tables), tables.domain, label="label", classes=(0, 1), encoding=encoding)
-        task = Task(tables, train[names], train["label"].to_numpy(), test[names], test["label"].to_numpy())
-        model, cpu = fitted(MaxEntClassifier(random_state=0), task)
-        top, penalty, top_cpu = best_skyline(task, (16.0, 48.0))
-        naive = max(score(NaiveBayesTables(penalty=p).fit(tables), task) for p in (16, 64, 256, 1024))
-        row = {"data": kind, "maxent": score(model, task), "skyline": top, "naive Bayes": naive}
-        row |= {"best pair": score(BestPair().fit(tables), task), "cells": sum(t.counts.size for t in tables)}
-        out.append(row | {"cpu_s": cpu, "skyline_cpu_s": top_cpu, "skyline penalty": penalty})
-        show(out[-1:], head=len(out) == 1)
+    for kind in NEAREST:
+        here = [r for r in draws if r["data"] == kind]
+        row = {"data": kind, "draws": len(here)}
+        row |= {
+            n: float(np.mean([r[n] for r in here])) for n in ("skyline", "maxent", "naive Bayes", "best pair", "cpu_s")
+        }
+        gap = np.array([r["skyline"] - r["maxent"] for r in here])
+        error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None
+        out.append(row | {"gap": float(gap.mean()), "gap error": error})
     return out
 
 
@@ -458,11 +490,29 @@ def keep(name: str, rows: list[dict]) -> None:
     RESULTS.write_text(json.dumps(results | {name: rows}, indent=1))
 
 
+def merge(paths: list[Path]) -> None:
+    """Add the data sets of `nearest` that other machines made."""
+    held = json.loads(RESULTS.read_text())
+    found = {(r["data"], r["seed"]): r for r in held.get("nearest draws", [])}
+    for path in paths:
+        found |= {(r["data"], r["seed"]): r for r in json.loads(path.read_text()).get("nearest draws", [])}
+    draws = [found[key] for key in sorted(found)]
+    keep("nearest draws", draws)
+    keep("nearest", nearest_means(draws))
+
+
 def main() -> None:
-    asked = sys.argv[1:] or ["table4", "speed", "xor"]
-    for name in asked:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
+    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="data sets of nearest")
+    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files with data sets of nearest")
+    given = parser.parse_args()
+    if given.merge:
+        merge(given.merge)
+        return
+    for name in given.parts or ["table4", "speed", "xor"]:
         print(f"\n{name}: {PARTS[name].__doc__}")
-        keep(name, PARTS[name]())
+        keep(name, PARTS[name](given.seeds) if name == "nearest" else PARTS[name]())
 
 
 if __name__ == "__main__":

@@ -115,8 +115,9 @@ def fit(size, b, seed, given):
             continue
         began = process_time()
         em = CollectiveEM(
-            FreeTables(), max_iter=given.plain or given.iterations, **plain, standard_errors=False, random_state=0
-        )
+            FreeTables(), max_iter=given.plain or given.iterations, **plain, standard_errors=False, random_state=0,
+            checkpoint=given.checkpoint and given.checkpoint / f"{size}-{b:g}-{seed}-{kind.replace(', ', '-')}.zip",
+        )  # fmt: skip
         em.fit(tables)
         spent = process_time() - began
         found = [(kind, em.theta_, bool(em.fit_.converged), em.fit_.n_iter, spent)]
@@ -143,6 +144,7 @@ def main():
     parser.add_argument("--iterations", type=int, default=2000)
     parser.add_argument("--plain", type=int, default=0, help="iterations of EM as in the paper; 0: to convergence")
     parser.add_argument("--plain-step", choices=["dual", "nlbp"], default="dual")
+    parser.add_argument("--checkpoint", type=Path, help="folder, from which a fit that was stopped goes on")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -11,7 +11,7 @@ from sumwise.noise import Poisson
 
 __all__ = ["sensitivity"]
 
-TRIALS = 5
+TRIALS = 10
 
 
 def sensitivity(quick):
