@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -129,7 +130,7 @@ def train(folder, folds=FOLDS):
     """Write parameters for every election left out, for a country left out, and `all.npz` for none."""
     data = np.load(folder / "features.npz")
     jobs = [(folder, fold, seed) for fold in folds for seed in range(SEEDS)]
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         nets = list(pool.map(job, jobs))
     for k, fold in enumerate(folds):
         kept = ~np.char.startswith(data["elections"], fold)

@@ -10,7 +10,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sumwise.ecological import error_index
-from sumwise.ecological.calibration import EDGE, USUAL, beta_interval, chance_sd
+from sumwise.ecological.calibration import (
+    EDGE,
+    USUAL,
+    beta_interval,
+    chance_sd,
+    small_table_factor,
+    spread_factor,
+)
 from sumwise.ecological.correction import corrected_table, resemblance
 from sumwise.ecological.kernels.bounds import aggregate_bounds
 from sumwise.ecological.kernels.pooling import mixed_table
@@ -26,7 +33,9 @@ def variance_terms(table, fact, rows):
     p = np.clip(share, EDGE, 1 - EDGE)
     moved = np.abs(table - fact.table) / size
     by_group = p * (1 - p) / (10 * size / size.sum())
-    return np.stack([p * (1 - p), by_group, moved**2, chance_sd(share, rows, fact.dispersion) ** 2], -1), share
+    parts = [p * (1 - p), by_group, moved**2, chance_sd(share, rows, fact.dispersion) ** 2]
+    factor = small_table_factor(*share.shape) * spread_factor(fact.dispersion)
+    return factor**2 * np.stack(parts, -1), share
 
 
 class Coverage:

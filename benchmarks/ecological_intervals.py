@@ -1,6 +1,7 @@
 """Widths of EcologicalEM's intervals: chosen on half of the elections, scored on the other half, and on simulations.
 
     python benchmarks/ecological_intervals.py collect NZ_2002 --to PART.csv.gz   # an election, or "simulated"
+    python benchmarks/ecological_intervals.py covariates NZ_2002 --to PART.csv.gz   # an election, "census", "simulated"
     python benchmarks/ecological_intervals.py report PART.csv.gz ...             # of all parts
 
 `collect` fits every contest as it is and folded to small tables (the largest groups and candidates against the rest),
@@ -63,6 +64,38 @@ def with_context(seed, bias, n_units=300, n_rows=3, n_cols=3):
     return Margins(cells.sum(axis=2), cells.sum(axis=1)), cells.sum(axis=0)
 
 
+def with_rest(contest, seed):
+    """The contest with its largest groups against the rest: shares of the groups merged into it are covariates.
+
+    What the rest chose depends on who it consists of, and so on composition; the covariates explain that in part.
+    """
+    first = np.random.default_rng(seed).integers(min(3, len(contest.total)))
+    groups = np.roll(np.argsort(-contest.total.sum(axis=1)), -first)
+    for name, kept in (("2 x 3", 1), ("3 x 3", 2)):
+        outcomes = np.argsort(-contest.total.sum(axis=0))[:2]
+        merged = contest.margins.rows[:, groups[kept:]]
+        size = merged.sum(axis=1, keepdims=True)
+        if merged.shape[1] < 3 or len(contest.total[0]) <= len(outcomes):
+            continue
+        inside = np.divide(merged, size, out=np.tile(merged.sum(axis=0) / merged.sum(), (len(size), 1)), where=size > 0)
+        x, t = against_rest(contest.margins.rows, groups[:kept]), against_rest(contest.margins.cols, outcomes)
+        cells = against_rest(against_rest(contest.total.T, groups[:kept]).T, outcomes)
+        yield name, Margins(x, t, covariates=inside[:, : min(3, merged.shape[1] - 1)]), cells
+
+
+def census_tables():
+    """2 x 2 tables of areas from people, with what else is known of the areas as covariates: name, margins, truth."""
+    people = datasets.pums_national().frame
+    facts = {"black": people["RAC1P"] == 2, "hispanic": people["HISP"] > 0, "65 or older": people["AGEP"] >= 65}
+    facts |= {"renter": people["OWN_RENT"] == 2, "poor": people["POVPIP"] < 150, "never married": people["MSP"] == 6}
+    facts |= {"degree": people["EDU"] >= 10}
+    for (group, x), (outcome, y) in itertools.permutations(facts.items(), 2):
+        cells = pd.crosstab(people["PUMA"], [x, y]).to_numpy(float)[:, ::-1].reshape(-1, 2, 2)
+        others = [facts[name].groupby(people["PUMA"]).mean() for name in facts if name not in (group, outcome)]
+        z = np.column_stack(others[:3])
+        yield f"{group}, {outcome}", Margins(cells.sum(axis=2), cells.sum(axis=1), covariates=z), cells.sum(axis=0)
+
+
 def cells_of(est, margins, total, **facts):
     """One row per cell: estimate, truth and parts of the error."""
     group = margins.rows.sum(axis=0) / margins.rows.sum()
@@ -72,7 +105,14 @@ def cells_of(est, margins, total, **facts):
     found |= {"group": np.broadcast_to(group[:, None], total.shape)}
     found |= {"low": est.lower_bound_, "high": est.upper_bound_}
     frame = pd.DataFrame({name: np.ravel(values) for name, values in found.items()})
-    frame = frame.assign(curved=aggregation_bias_test(margins)["adjusted p"].min())
+    tests = aggregation_bias_test(margins)
+    frame = frame.assign(curved=tests["adjusted p"].min())
+    isolation = (margins.rows * margins.row_shares).sum(axis=0) / margins.rows.sum(axis=0)
+    frame["apart"] = np.repeat(1 - isolation, total.shape[1])  # 1 less the group's isolation
+    for name in ("curvature", "standard error"):
+        wide = tests.pivot_table(index="group", columns="outcome", values=name)
+        wide = wide.reindex(index=margins.row_names, columns=margins.col_names).ffill(axis=0).ffill(axis=1)
+        frame[name] = wide.to_numpy().ravel()  # two groups, or outcomes, mirror each other
     frame = frame.assign(rows=len(total), cols=total.shape[1], units=len(margins), rho=est.overdispersion_)
     return frame.assign(size=margins.totals.mean(), **facts)
 
@@ -95,11 +135,29 @@ def collect_simulated():
                 yield cells_of(EcologicalEM(covariates=used).fit(m), m, total, **facts)
 
 
-def collect(names, to):
+def collect_covariates(name):
+    """Real tables whose groups are mixtures, and simulated ones, without and with covariates."""
+    cases = []
+    if name == "census":
+        cases = [("2 x 2", *case) for case in census_tables()]
+    elif name == "simulated":
+        made = itertools.product(SEEDS, BIASES)
+        cases = [(f"bias {bias}", seed, *with_bias(seed, bias, *COVARIATE_SHAPES[seed % 3])) for seed, bias in made]
+    for i, contest in enumerate(datasets.contests()):
+        if contest.dataset == name:
+            cases += [(shape, contest.district, m, total) for shape, m, total in with_rest(contest, i)]
+    for shape, contest, m, total in cases:
+        for used in (None, "all"):
+            est = EcologicalEM(covariates=used).fit(m)
+            yield cells_of(est, m, total, source=name, table=shape, contest=contest, covariates=used == "all")
+
+
+def collect(names, to, covariates=False):
     begin, parts = time.process_time(), []
     with compiled_kernels():
         for name in names:
-            for part in collect_simulated() if name == "simulated" else collect_election(name):
+            found = collect_simulated() if name == "simulated" else collect_election(name)
+            for part in collect_covariates(name) if covariates else found:
                 parts.append(part)
                 if len(parts) % 200 == 0:
                     pd.concat(parts).to_csv(to, index=False)
@@ -188,13 +246,13 @@ def report(files):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["collect", "report"])
+    parser.add_argument("what", choices=["collect", "covariates", "report"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--to", default="part.csv.gz")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.what == "collect":
-        collect(asked.names, asked.to)
+    if asked.what != "report":
+        collect(asked.names, asked.to, covariates=asked.what == "covariates")
     else:
         report(asked.names)
 
