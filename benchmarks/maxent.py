@@ -411,10 +411,10 @@ def nearest_means(draws: list[dict]) -> list[dict]:
 HASHED = (4096, 1024, 256, 64)
 
 
-def hashed() -> list[dict]:
+def hashed(seeds=range(10)) -> list[dict]:
     """Section 4.3: the cross of two features of 40 levels, whole, hashed into fewer cells, and left out; ten seeds."""
     found: dict[str, list] = {}
-    for seed in range(10):
+    for seed in seeds:
         made = synthetic.rows(60_000, [40, 40, 4, 6], rate=0.2, correlation=0.3, random_state=seed)
         frame, names = made.frame(), list(made.domain.attributes)
         train, test, (a, b) = frame.iloc[:30_000], frame.iloc[30_000:], names[:2]
@@ -504,7 +504,7 @@ def merge(paths: list[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
-    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="data sets of nearest")
+    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="data sets of nearest, hashed")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files with data sets of nearest")
     given = parser.parse_args()
     if given.merge:
@@ -512,7 +512,7 @@ def main() -> None:
         return
     for name in given.parts or ["table4", "speed", "xor"]:
         print(f"\n{name}: {PARTS[name].__doc__}")
-        keep(name, PARTS[name](given.seeds) if name == "nearest" else PARTS[name]())
+        keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed") else PARTS[name]())
 
 
 if __name__ == "__main__":

@@ -11,12 +11,16 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import multivariate_normal, norm
+from scipy.linalg import sqrtm
+from scipy.special import gammaln
+from scipy.stats import multivariate_normal, norm, poisson
 
 from sumwise import Bags, Domain, Table, Tables
 from sumwise.collective import TreeModel, map_counts, process_counts
-from sumwise.distribution import FisherVector, PyramidMatchKernel
+from sumwise.distribution import FisherVector, PyramidMatchKernel, mixture_similarity
+from sumwise.distribution.kernels.gaussian_transport import gaussian_w2
 from sumwise.ecological.kernels.truncated_normal import NODES, WEIGHTS, line_moments, units_log_likelihood
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.algorithm_1 import _step
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.kernels.contrastive import Moments
@@ -87,6 +91,86 @@ def test_dual_averaging_takes_the_steps_of_algorithm_3(chain):
     np.testing.assert_allclose(by_package((logs, y), method="rda", max_iter=3), z, rtol=1e-10)
 
 
+def mild(chain):
+    """Counts near the model's, so that every step falls, and the last point is the best."""
+    logs, y = chain
+    return logs, 0.5 * y + 0.5 * node_counts(logs)
+
+
+def tilted(logs, by):
+    """Node counts of a model whose log-potentials are less by a share of every node in each of its edges."""
+    return node_counts([logs[t] - by[t][:, None] - by[t + 1] for t in range(T - 1)])
+
+
+def test_accelerated_dual_averaging_takes_the_steps_of_a_4(chain):
+    """theta_t = theta - t (t + 1) / (t (t + 1) + 4 L') g~, with A_t = t (t + 1) / 4, so that weights are 2 / (t + 1).
+
+    g~ is the mean of gradients at a mixture of the point and the guide with those weights; L' begins at 1.
+    """
+    logs, y = mild(chain)
+    z = guide = node_counts(logs)
+    mean = 0.0
+    for t in (1, 2, 3):
+        w = 2 / (t + 1)
+        mean = (1 - w) * mean + w * slopes((1 - w) * z + w * guide, y)[1]
+        guide = tilted(logs, t * (t + 1) / (t * (t + 1) + 4) * mean)
+        z = (1 - w) * z + w * guide
+    np.testing.assert_allclose(by_package((logs, y), method="accelerated-rda", max_iter=3), z, rtol=1e-10)
+
+
+def test_mirror_descent_takes_the_step_of_a_2(chain):
+    """With R as its own distance a step eta moves the tilt to (tilt - eta g) / (1 + eta): s = eta / (1 + eta)."""
+    logs, y = mild(chain)
+    first = slopes(node_counts(logs), y)[1]
+    z = tilted(logs, 0.1 * first)
+    z = tilted(logs, (1 - 0.11) * 0.1 * first + 0.11 * slopes(z, y)[1])  # steps grow by a tenth
+    np.testing.assert_allclose(by_package((logs, y), method="mirror", max_iter=2), z, rtol=1e-10)
+
+
+def test_objective_is_energy_less_bethe_entropy(chain):
+    """(2.7): F = -<z, log phi> - log p(y | z) - H_B(z), with nu_i - 1 times the entropy of every node taken off."""
+    logs, y = chain
+    model, tables = model_and_tables(logs, y)
+    fit = map_counts(model, tables)
+    edges = [fit.edges[e] for e in model.edges]
+    nodes = [fit.nodes[a] for a in model.domain]
+    bethe = -sum((z * np.log(z)).sum() for z in edges) + sum((z * np.log(z)).sum() for z in nodes[1:-1])
+    energy = -sum((z * f).sum() for z, f in zip(edges, logs)) - poisson.logpmf(y, nodes).sum()
+    assert fit.objective == pytest.approx(energy - bethe)
+
+
+def test_probability_of_tables_is_that_of_all_populations_with_them():
+    """(2.4): p(n) = M! prod_i prod (n_i!)^(nu_i - 1) / prod prod n_ij! prod phi^n_ij / Z^M, and its posterior mean."""
+    rng, m = np.random.default_rng(6), 3
+    logs, y = rng.normal(size=(2, 2, 2)), np.array([[2, 1], [1, 1], [0, 2]])
+    paths = list(product(range(2), repeat=3))
+    weight = np.exp([logs[0][a, b] + logs[1][b, c] for a, b, c in paths])
+    by_people, by_formula = {}, {}
+    for people in product(range(8), repeat=m):
+        n = np.zeros((2, 2, 2), dtype=int)
+        for a, b, c in (paths[k] for k in people):
+            n[0, a, b] += 1
+            n[1, b, c] += 1
+        key = tuple(n.ravel())
+        by_people[key] = by_people.get(key, 0.0) + (weight / weight.sum())[list(people)].prod()
+        middle = gammaln(n[0].sum(axis=0) + 1).sum()
+        log = gammaln(m + 1) + middle - gammaln(n + 1).sum() + (n * logs).sum()
+        by_formula[key] = np.exp(log) / weight.sum() ** m
+    assert by_formula == pytest.approx(by_people)
+
+    def seen(key):
+        n = np.array(key).reshape(2, 2, 2)
+        return poisson.pmf(y, [n[0].sum(axis=1), n[1].sum(axis=1), n[1].sum(axis=0)]).prod()
+
+    mass = {key: p * seen(key) for key, p in by_formula.items()}
+    mean = sum(np.array(key) * p for key, p in mass.items()).reshape(2, 2, 2) / sum(mass.values())
+    domain = Domain({"a": 2, "b": 2, "c": 2})
+    edges = [("a", "b"), ("b", "c")]
+    tables = Tables([Table([a], y[k], noise=Poisson()) for k, a in enumerate(domain)], domain, n=m)
+    found = map_counts(TreeModel(domain, edges, dict(zip(edges, logs))), tables, method="exact").mean
+    np.testing.assert_allclose([found.edges[e] for e in edges], mean, rtol=1e-8)
+
+
 def test_field_over_places_is_the_stationary_point_of_one_likelihood(chain):
     """The end-to-end training that section 1.1 leaves open: min of (2.7) + n log Z(f) + f' K^-1 f / 2.
 
@@ -112,6 +196,30 @@ def test_field_over_places_is_the_stationary_point_of_one_likelihood(chain):
     np.testing.assert_allclose(f.ravel(), kernel @ (z - expected(f)).ravel(), atol=1e-3)
     np.testing.assert_allclose(z, expected(f - np.nan_to_num(1.0 - y / z)), rtol=1e-4)
     assert np.abs(f).max() > 0.05  # a field of zero would satisfy the second equation with z of the model alone
+
+
+def test_maximum_entropy_model_is_stationary_by_lemma_2():
+    """E(D) - d + 2 lambda mu = 0 and E(C) - c + 2 lambda theta = 0, so (1) follows from the residuals of the tables.
+
+    log p(x, y) less the sums of (d - E(D)) / 2 lambda_mu and of y (c - E(C)) / 2 lambda_theta over the cells of x is a
+    constant of each class. Tables of one and of two features have parameters.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.integers(2, size=(300, 3))
+    y = (rng.random(300) < 0.2 + 0.3 * x[:, 0] + 0.3 * (x[:, 1] == x[:, 2])).astype(int)
+    frame = dict(zip("abc", x.T)) | {"y": y}
+    tables = Tables.from_frame(frame, ["a", "b", "c"], label="y")
+    options = SolverOptions(tol=1e-6, shrink_large=False)
+    model = MaxEntClassifier(2.0, 0.5, engine="exact", options=options).fit(tables)
+    p = model.model_.joint()  # of y, a, b, c
+    data = np.zeros_like(p)
+    np.add.at(data, (y, *x.T), 1)
+    left = np.log(p)
+    for others in ((1,), (2,), (3,), (1, 2), (1, 3), (2, 3)):  # axes that a table sums over
+        gap = (data - 300 * p).sum(axis=others, keepdims=True)
+        left = left - gap.sum(axis=0, keepdims=True) / (2 * 0.5)
+        left[1] -= gap[1] / (2 * 2.0)
+    np.testing.assert_allclose(left, np.broadcast_to(left.mean(axis=(1, 2, 3), keepdims=True), p.shape), atol=2e-4)
 
 
 def test_preconditioner_is_the_diagonal_hessian_of_appendix_c():
@@ -193,6 +301,38 @@ def test_fisher_vector_is_the_gradient_over_the_root_of_the_information():
                 slope = (level(*more, part) - level(*fewer, part)) / (2 * h)
                 expected.append(slope * s[k, j] / np.sqrt(scale * w[k]))  # information: scale w / s^2
         np.testing.assert_allclose(found[b], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_similarity_of_gaussians_has_the_root_that_its_last_line_lost():
+    """E exp(-(X - Y)^2 / 2 l^2) = l / sqrt(v) exp(-(m - k)^2 / 2 v) with v = l^2 + s^2 + t^2 (004, section 2.2)."""
+    (m, s), (k, t), width = (0.3, 0.8), (-0.5, 1.2), 0.7
+    found = mixture_similarity(([1.0], [m], [s**2]), ([1.0], [k], [t**2]), width)
+    u, v = (np.linspace(mean - 8 * sd, mean + 8 * sd, 400) for mean, sd in ((m, s), (k, t)))
+    mass = np.outer(norm.pdf(u, m, s), norm.pdf(v, k, t)) * np.exp(-((u[:, None] - v) ** 2) / (2 * width**2))
+    by_quadrature = mass.sum() * (u[1] - u[0]) * (v[1] - v[0])
+    total = width**2 + s**2 + t**2
+    assert found == pytest.approx(width / np.sqrt(total) * np.exp(-((m - k) ** 2) / (2 * total)))
+    assert found == pytest.approx(by_quadrature)
+
+
+def test_distance_of_gaussians_is_the_cost_of_the_optimal_map():
+    """T = S^-1/2 (S^1/2 S' S^1/2)^1/2 S^-1/2 carries N(m, S) to N(m', S'): W2^2 = |m - m'|^2 + tr((I - T) S (I - T)).
+
+    004, section 4.1.3, prints the square as W2. T is symmetric and positive, so the gradient of a convex function: no
+    plan costs less. In one column it is the integral of squared differences of quantiles.
+    """
+    rng = np.random.default_rng(1)
+    first, other = (a @ a.T + 0.1 * np.eye(2) for a in rng.normal(size=(2, 2, 2)))
+    m, k = rng.normal(size=(2, 2))
+    root = sqrtm(first).real
+    carry = np.linalg.solve(root, sqrtm(root @ other @ root).real) @ np.linalg.inv(root)
+    np.testing.assert_allclose(carry @ first @ carry.T, other, atol=1e-10)
+    assert np.linalg.eigvalsh(carry + carry.T).min() > 0
+    cost = ((m - k) ** 2).sum() + np.trace((np.eye(2) - carry) @ first @ (np.eye(2) - carry).T)
+    assert gaussian_w2(m[None], root[None], k[None], sqrtm(other).real[None])[0, 0] == pytest.approx(cost)
+    line, _ = quad(lambda u: (norm.ppf(u, 0.2, 0.5) - norm.ppf(u, 1.0, 2.0)) ** 2, 0, 1)
+    on_line = gaussian_w2(np.array([[0.2]]), np.array([[[0.5]]]), np.array([[1.0]]), np.array([[[2.0]]]))
+    assert on_line[0, 0] == pytest.approx(line, rel=1e-6)
 
 
 def test_slope_of_the_normal_approximation_of_a_count():
