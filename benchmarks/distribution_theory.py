@@ -1,4 +1,4 @@
-"""Three counterparts of theory and figures for distribution regression.
+"""Counterparts of theory and figures for distribution regression.
 
     python benchmarks/distribution_theory.py                  # all
     python benchmarks/distribution_theory.py sizes --draws 3
@@ -11,7 +11,8 @@ on test bags of 4,096 rows; beside the bag size from which theory (Szabo et al. 
 known distributions, n^a rows with a = b(c + 1) / (bc + 1): between n and n^2, and n^1.5 for spectra that fall
 fast (large b) and smooth responses (c = 2). mixture: the similarity of a mixture of N(0, 1) and N(1, 1) to
 N(m, 1) as m varies, in closed form and from bags of quantiles (Lemus Gonzalez, Figure 2.2). similarities: how
-the four kernels see N(m, s^2) beside N(0, 1) (its Figures 2.1, 4.2, 4.5 and 4.6).
+the four kernels see N(m, s^2) beside N(0, 1) (its Figures 2.1, 4.2, 4.5 and 4.6). signatures: its Figure 4.4.
+dimensions, data: lengths of embeddings and sizes of data (Sun 2019, Tables 4.2 and 4.3).
 Writes benchmarks/results/distribution_theory.json.
 """
 
@@ -26,17 +27,19 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import real_regions
 from distribution.methods import Vectors, as_bags, embedding
 from distribution.similarity import MEANS, SPREADS, similarity
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from sumwise import Bags, synthetic
+from sumwise import Bags, datasets, synthetic
 from sumwise.distribution import (
     BagKernelRidge,
     BagRidge,
     DeepSets,
     GaussianKernel,
+    earth_movers_distance,
     mixture_similarity,
 )
 
@@ -164,7 +167,45 @@ def similarities(_given):
     return rows
 
 
-SECTIONS = {"fits": fits, "sizes": sizes, "mixture": mixture, "similarities": similarities}
+def signatures(_given):
+    """Earth mover's and 1-Wasserstein distance of the two signatures of Lemus Gonzalez' Figure 4.4."""
+    places, first, second = [1, 2, 3], np.array([1, 2, 1]), np.array([1, 1, 1])
+    moved = earth_movers_distance(places, first, places, second)
+    shares = earth_movers_distance(places, first / first.sum(), places, second / second.sum())
+    return [{"distance": "earth mover's", "value": moved}, {"distance": "1-Wasserstein", "value": shares}]
+
+
+def dimensions(_given):
+    """Lengths of embedding vectors by columns of the rows (Sun 2019, Table 4.2), as the methods of Figure 4.3 have."""
+    rows = []
+    for name in ("Fourier", "BOW", "Fisher", "moments", "quantiles"):
+        row = {"embedding": name}
+        for columns in (2, 3, 32):
+            made = Bags(np.random.default_rng(0).normal(size=(2000, columns)), np.arange(5) * 500)
+            row[str(columns)] = int(embedding(name).fit(made).vectors(made).shape[1])
+        rows.append(row)
+    rows.append({"embedding": "DeepSets"} | dict.fromkeys(("2", "3", "32"), DeepSets.preset("statistics").embedding))
+    return rows
+
+
+def data(_given):
+    """Bags, rows and columns of the data at hand (Sun 2019, Table 4.3)."""
+    clouds = datasets.modelnet10()
+    adults, _ = real_regions.joined()
+    people = adults.groupby("region").size()
+    columns = len([*real_regions.CODES, *real_regions.NUMBERS])
+    named = {
+        "statistics": (f"{2**7} to {2**16}", ROWS, "2 or 32"),
+        "ModelNet10": (len(clouds.bags), clouds.bags.sizes.max(), clouds.bags.values.shape[1]),
+        "real regions": (len(people), f"{people.min()} to {people.max()}", columns),
+    }
+    return [dict(zip(("data", "bags", "rows", "columns"), map(str, (k, *v)))) for k, v in named.items()]
+
+
+SECTIONS = {
+    "fits": fits, "sizes": sizes, "mixture": mixture, "similarities": similarities, "signatures": signatures,
+    "dimensions": dimensions, "data": data,
+}  # fmt: skip
 
 
 def main():

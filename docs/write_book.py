@@ -8,7 +8,8 @@ A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` w
 - `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
 - `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
 - `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
-- `differ`: where we differ and why; `missing`: which data or run is not there.
+- `differ`: where we differ and why; `missing`: which data or run is not there;
+- `covers`: which of the paper's numbered tables and figures it is the counterpart of (a test knows all of them).
 An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
 """
 

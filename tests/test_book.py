@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,28 @@ def test_pages_are_those_of_the_results():
 
 def test_every_paper_has_a_page():
     assert {f"{number:03}.md" for number in range(5)} | {"comparison.md"} <= set(write_book.pages())
+
+
+NUMBERED = {
+    "000": "Figure 2.1-9 3.1-6 4.1-6 A.1; Table 2.1 3.1-3 4.1-3",
+    "001": "Figure 1 2 3",
+    "002": "Figure 1 2 3 4 5 6; Table I II III",
+    "003": "Figure 1 2 3 4; Table 1 2 3 4 5",
+    "004": "Figure 1.1-2 2.1-2 3.1-7 4.1-7 5.1-4",
+}  # the captions of the papers
+
+
+def test_every_table_and_figure_of_the_papers_has_a_counterpart():
+    for name, words in NUMBERED.items():
+        wanted = set()
+        for kind, *numbers in (part.split() for part in words.split("; ")):
+            for number in numbers:
+                chapter, _, ends = number.rpartition(".")
+                first, _, last = ends.partition("-")
+                spelt = [str(k) for k in range(int(first), int(last) + 1)] if last else [first]
+                wanted |= {f"{kind} {chapter}.{k}" if chapter else f"{kind} {k}" for k in spelt}
+        items = tomllib.loads((ROOT / "docs" / "book" / f"{name}.toml").read_text("utf-8"))["item"]
+        assert {covered for item in items for covered in item.get("covers", [])} == wanted
 
 
 def test_commands_name_scripts_that_exist():
