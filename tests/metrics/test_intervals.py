@@ -8,6 +8,7 @@ from sumwise.metrics import (
     auc,
     auc_interval,
     conformal_half_width,
+    difference_interval,
     mean_error_interval,
     r_squared_interval,
     wilson_interval,
@@ -91,3 +92,22 @@ def test_intervals_of_perfect_predictions_are_points_and_of_one_unit_unbounded()
     assert mean_error_interval([0.0, 0.0]) == (0.0, 0.0)
     assert mean_error_interval([2.0]) == (0.0, np.inf)
     assert r_squared_interval([3.0, 3.0], [1.0, 2.0]) == (-np.inf, -np.inf)
+
+
+def test_difference_interval_is_the_normal_one_for_symmetric_intervals_and_covers():
+    rng, held = np.random.default_rng(0), 0
+    truth, spread = np.array([0.3, 0.5]), np.array([0.02, 0.05])
+    for _ in range(400):
+        found = truth + spread * rng.normal(size=2)
+        parts = [(m, m - 1.96 * s, m + 1.96 * s) for m, s in zip(found, spread)]
+        low, high = difference_interval(*parts)
+        assert high - low == pytest.approx(2 * 1.96 * np.hypot(*spread))
+        held += low <= 0.2 <= high
+    assert 366 <= held <= 394
+
+
+def test_difference_interval_of_bounds_adds_up_and_is_open_where_one_is():
+    low, high = difference_interval(([0.5, 0.5], [0.4, np.nan], [0.7, 0.7]), ([0.6, 0.6], [0.6, 0.5], [1.0, 1.0]), True)
+    assert (low[0], high[0]) == pytest.approx((-0.1, 0.6))
+    assert np.isnan(high[1])
+    assert low[1] == pytest.approx(-0.2)

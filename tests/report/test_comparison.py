@@ -71,3 +71,44 @@ def test_a_share_that_is_impossible_lowers_the_confidence():
     found = compare_results({"one": (SUMMARY, estimates()), "two": (SUMMARY, beyond)})[0].findings[0]
     assert found["trust"] == "low"
     assert "impossible" in found["because"]
+
+
+def test_differences_of_independent_data_have_intervals():
+    later = estimates(share=[0.8, 0.25], low=[0.72, 0.15], high=[0.9, 0.35])
+    found, frame = compare_results({"2016": (SUMMARY, estimates()), "2020": (SUMMARY, later)}, "independent", 0.9)
+    assert frame["difference_low"].tolist() == pytest.approx([0.3 - (0.08**2 + 0.1**2) ** 0.5, 0.05 - 0.02**0.5])
+    assert frame["difference_high"].tolist() == pytest.approx([0.3 + 0.02**0.5, 0.05 + 0.02**0.5])
+    assert "The interval of the difference excludes zero in 1 of 2." in found.lead[0]
+    assert "independent" in found.lead[1]
+    assert found.findings[0]["line"] == (
+        "a, x: 2020 minus 2016: +30 points (90% interval +17 to +44 points). Confidence: moderate."
+    )
+    assert found.findings[1]["trust"] == "low"
+    drawn, estimate = found.to_dict()["sections"][0]["blocks"]
+    assert drawn["plot"] == "polarisation"
+    assert estimate["plot"] == "methods"
+    assert "about 0.2 of 2 intervals" in str(found.to_dict()["sections"][1])
+
+
+def test_bounds_add_up_and_unknown_ends_stay_unknown():
+    bounds = {**SUMMARY, "method": "Bounds"}
+    open_end = estimates(low=[0.4, None])
+    found, frame = compare_results({"one": (SUMMARY, estimates()), "two": (bounds, open_end)}, "same units")
+    assert frame["difference_low"].iloc[0] == pytest.approx(-0.2)
+    assert frame["intervals"].tolist() == ["overlap", ""]
+    assert [f["trust"] for f in found.findings] == ["low", None]
+
+
+def test_the_same_data_and_other_levels_have_no_interval_and_say_why():
+    for relation, words in (("same data", "not a matter of chance"), ("levels", "different levels")):
+        found, frame = compare_results({"a": (SUMMARY, estimates()), "b": (SUMMARY, estimates())}, relation)
+        assert words in found.lead[-1]
+        assert "difference_low" not in frame
+
+
+def test_flows_are_matched_by_time_and_names_are_unique():
+    flows = pd.DataFrame({"time": [1, 2], "next time": [2, 3], "from": "a", "to": "b", "count": [5.0, 7.0]})
+    _, frame = compare_results({"one": (SUMMARY, flows), "two": (SUMMARY, flows.assign(count=[6.0, 9.0]))})
+    assert frame["difference"].tolist() == [1.0, 2.0]
+    with pytest.raises(DataError, match="share a name"):
+        compare_results({"one": (SUMMARY, flows.assign(**{"time": 1, "next time": 2})), "two": (SUMMARY, flows)})

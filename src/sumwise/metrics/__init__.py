@@ -4,6 +4,7 @@ from sumwise.metrics.bag_shares import bag_calibration
 from sumwise.metrics.intervals import (
     auc_interval,
     conformal_half_width,
+    difference_interval,
     mean_error_interval,
     r_squared_interval,
     wilson_interval,
@@ -19,6 +20,7 @@ __all__ = [
     "calibration",
     "compare_polls",
     "conformal_half_width",
+    "difference_interval",
     "majority_hits",
     "mean_error_interval",
     "nllh",

@@ -1,4 +1,4 @@
-"""Intervals of scores: of a single prediction, a proportion, an area under the curve, a mean error, an R squared."""
+"""Intervals of scores and of differences: a single prediction, a proportion, an area under the curve, an R squared."""
 
 from __future__ import annotations
 
@@ -166,3 +166,41 @@ def _student_half_width(values: np.ndarray, level: float, least: float = 0.0) ->
         return np.inf
     half = float(t.ppf((1 + checks.fraction(level, "level")) / 2, n - 1) * values.std(ddof=1) / n**0.5)
     return (1 + FEW / max(n, 12)) * max(half, least)
+
+
+def difference_interval(first: Any, last: Any, bounds: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Interval of last less first, where the errors of the two are independent (Zou and Donner 2008).
+
+    The distance from an estimate to an end of its interval stands in for a multiple of its standard error on that
+    side, so the intervals needn't be symmetric: of estimates a and b, the lower end is
+    b - a - sqrt((b - low_b)^2 + (high_a - a)^2). The level is the one that both intervals have.
+
+    Parameters
+    ----------
+    first, last : (estimate, low, high)
+        Numbers or arrays of one shape; NaN where there is none.
+    bounds : bool, default False
+        Whether one of them has bounds, which hold whatever the errors are: distances are then added up.
+
+    Returns
+    -------
+    low, high : array
+
+    Examples
+    --------
+    >>> from sumwise.metrics import difference_interval
+    >>> [round(float(end), 3) for end in difference_interval((0.50, 0.47, 0.53), (0.60, 0.56, 0.64))]
+    [0.05, 0.15]
+    >>> [round(float(end), 3) for end in difference_interval((0.50, 0.47, 0.53), (0.60, 0.56, 0.64), bounds=True)]
+    [0.03, 0.17]
+    """
+    a, below_a, above_a = _arms(first)
+    b, below_b, above_b = _arms(last)
+    together = np.add if bounds else np.hypot
+    return b - a - together(below_b, above_a), b - a + together(above_b, below_a)
+
+
+def _arms(interval: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The estimate, and its distances to both ends: none to an end that is on the other side of it."""
+    middle, low, high = (checks.finite(part, "the interval", allow_nan=True) for part in interval)
+    return middle, np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)

@@ -16,7 +16,8 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``gap``, ``low``, ``high``, ``groups``, ``outcomes``, ``level``.
+        ``gap``, ``low``, ``high``, ``groups``, ``outcomes``, ``level``; or ``labels``, one for every gap, in place of
+        groups and outcomes. Perhaps ``label``, what the gaps are.
     ax : matplotlib axes, optional
 
     Returns
@@ -40,15 +41,17 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
     ax.hlines(y, low, high, color="#0072B2", linewidth=2)
     sure = (low > 0) | (high < 0)
-    names = np.array([f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]], dtype=object)
+    listed = numbers.get("labels") or [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    names = np.array(listed, dtype=object)
     for part, look in ((sure, {}), (~sure, {"markerfacecolor": "none"})):
         if part.any():
             (dots,) = ax.plot(gap[part], y[part], "o", color="#D55E00", markersize=6, **look)
             rows = zip(names[part], gap[part], low[part], high[part])
             tips(dots, [f"{n} {100 * g:+.1f} points ({100 * a:+.1f} to {100 * b:+.1f})" for n, g, a, b in rows])
-    widest = max(0.1, float(np.abs([low, high]).max()))
-    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
-    ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y, yticklabels=labels)
-    ax.set_xlabel("group less all others (percentage points)")
+    widest = max(0.1, float(np.nanmax(np.abs([low, high]))))
+    ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y)
+    ax.set(
+        yticklabels=[short(n) for n in names], xlabel=numbers.get("label", "group less all others (percentage points)")
+    )
     ax.xaxis.set_major_formatter(lambda v, _: "0" if abs(v) < 0.005 else f"{100 * v:+.0f}".replace("-", "\u2212"))
     return ax

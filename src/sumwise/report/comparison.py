@@ -1,4 +1,4 @@
-"""Two or more results side by side: which estimates differ, by how much, and whether their intervals overlap."""
+"""Two or more results side by side: which estimates differ, by how much, and whether that may be chance."""
 
 from __future__ import annotations
 
@@ -8,23 +8,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.metrics import difference_interval
 from sumwise.report.context import listed, plural
 from sumwise.report.rounding import cell, span
 from sumwise.report.summary import Summary, bullets, figure, finding, table, text
 
 VALUES = {"share": "share", "count": "count", "predicted": "number"}  # what is compared, and how it is written
+NUMBERED = ("time", "next time", "level", "from", "to", "bag", "unit")  # names of estimates that may be numbers
 MOST_FINDINGS = 5
 MOST_DRAWN = 40  # estimates in the figure
+WHY = {
+    "independent": "The results come from different files: intervals of differences take their errors as independent.",
+    "same units": "The results have a file in common, of which they read different parts: intervals of differences "
+    "take their errors as independent. Where units deviate alike in both, these intervals are too wide.",
+    "same data": "The results come from the same data and share their errors: a difference is between the methods, not "
+    "a matter of chance, and has no interval.",
+    "levels": "The results have intervals of different levels, so differences have none.",
+    "unknown": "Non-overlapping intervals show a difference; overlapping ones do not exclude one.",
+}
 
 
-def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) -> tuple[Summary, pd.DataFrame]:
+def compare_results(
+    results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]], relation: str = "unknown", level: float = 0.95
+) -> tuple[Summary, pd.DataFrame]:
     """Return the comparison of results as a summary and as a frame with one row per estimate that all have.
 
     Parameters
     ----------
     results : mapping of name to (summary, estimates)
         Of two or more results; estimates are matched by their names (group and outcome, subgroup and class, ...).
+    relation : {"unknown", "independent", "same units", "same data", "levels"}, default "unknown"
+        How the data of the first and the last result are related; differences of independent data, and of the same
+        units, have intervals.
+    level : float in (0, 1), default 0.95
+        Of the intervals.
 
     Examples
     --------
@@ -32,45 +51,37 @@ def compare_results(results: Mapping[str, tuple[dict[str, Any], pd.DataFrame]]) 
     >>> from sumwise.report.comparison import compare_results
     >>> one = pd.DataFrame({"group": ["a"], "outcome": ["x"], "share": [0.5], "low": [0.4], "high": [0.6]})
     >>> page = {"title": "t", "family": "ecological", "method": "King", "findings": []}
-    >>> found, frame = compare_results({"2016": (page, one), "2020": (page, one.assign(share=0.8, low=0.7, high=0.9))})
-    >>> frame["difference"].round(2).tolist(), found.lead[0]
-    ([0.3], '1 estimate is in both results. In 1 of 1 the intervals do not overlap. The largest difference is in a, x:
-    50.0% in 2016, 80.0% in 2020.')
+    >>> two = one.assign(share=0.8, low=0.7, high=0.9)
+    >>> found, frame = compare_results({"2016": (page, one), "2020": (page, two)}, "independent")
+    >>> frame[["difference", "difference_low", "difference_high"]].round(2).values.tolist()
+    [[0.3, 0.16, 0.44]]
+    >>> found.lead[0]
+    '1 estimate is in both results. The interval of the difference excludes zero in 1 of 1. The largest difference is in
+    a, x: 50.0% in 2016, 80.0% in 2020.'
     """
     if len(results) < 2:
         raise DataError("There is one result to compare.", hint="name two or more.")
+    checks.choice(relation, "relation", tuple(WHY))
     names = list(results)
     frames = {name: frame for name, (_, frame) in results.items()}
     value, keys = _shared(frames)
-    merged = None
-    for name, frame in frames.items():
-        columns = [c for c in (value, "low", "high") if c in frame]
-        chosen: Any = frame[[*keys, *columns]]
-        part = chosen.rename(columns={c: f"{c}, {name}" for c in columns})
-        part[keys] = part[keys].astype(str)
-        merged = part if merged is None else merged.merge(part, on=keys)
-    if merged is None or merged.empty:
-        raise DataError(
-            f"The results have no estimate in common (by {listed(keys)}).", hint="are they of the same kind?"
-        )
-    first, last = (merged[f"{value}, {name}"] for name in (names[0], names[-1]))
-    merged["difference"] = last - first
-    bounds = [f"{end}, {name}" for name in (names[0], names[-1]) for end in ("low", "high")]
-    apart = None
-    if all(b in merged for b in bounds):
-        apart = (merged[bounds[0]] > merged[bounds[3]]) | (merged[bounds[2]] > merged[bounds[1]])
-        merged["intervals"] = np.where(apart, "apart", "overlap")
+    merged = _merged(frames, keys, value)
+    methods = [results[name][0].get("method") for name in _ends(names)]
+    _add_differences(merged, names, value, relation, "Bounds" in methods)
     titles = {shown["title"] for shown, _ in results.values()}
     start = titles.pop() if len(titles) == 1 else "Comparison"
     summary = Summary(f"{start}: {listed(names)}", next(iter(results.values()))[0]["family"], "")
     ordered = merged.iloc[np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")]
-    summary.lead = [_verdict(ordered, apart, keys, names, value), *_unmatched(frames, len(merged))]
-    summary.findings = _findings(ordered, keys, names, value)
-    if apart is not None and value == "share" and len(merged) <= MOST_DRAWN:
-        summary.add("found", _figure(merged, keys, names, results))
+    summary.lead = [_verdict(ordered, keys, names, value), *_unmatched(frames, len(merged))]
+    if relation != "unknown" and ("intervals" in merged or relation == "same data"):
+        summary.lead.append(WHY[relation])
+    summary.findings = _findings(ordered, keys, names, value, level)
+    if "intervals" in merged and value == "share" and len(merged) <= MOST_DRAWN:
+        for drawn in _figures(merged, keys, names, level):
+            summary.add("found", drawn)
     shown, kinds = _side_by_side(ordered, keys, names, value)
     summary.add("estimates", table(shown, "Estimates side by side, largest difference first", kinds, "comparison.csv"))
-    summary.add("estimates", text("Non-overlapping intervals show a difference; overlapping ones do not exclude one."))
+    summary.add("estimates", text(_caution(merged, level, "Bounds" in methods)))
     for name, (shown, _) in results.items():
         lines = [f["line"] for f in shown.get("findings", [])] or list(shown.get("lead", []))
         summary.add("certainty", bullets(lines, f"{name}: {shown['title']} ({shown['method']})"))
@@ -81,11 +92,64 @@ def _shared(frames: Mapping[str, pd.DataFrame]) -> tuple[str, list[str]]:
     """The column that is compared, and those that name an estimate."""
     first = next(iter(frames.values()))
     value = next((v for v in VALUES if all(v in f for f in frames.values())), None)
-    named = [c for c in first.columns if not pd.api.types.is_numeric_dtype(first[c]) and c not in ("actual", "covered")]
+    skip = ("actual", "covered", *VALUES)
+    named = [c for c in first.columns if c not in skip]
+    named = [c for c in named if c in NUMBERED or not pd.api.types.is_numeric_dtype(first[c])]
     keys = [c for c in named if all(c in f for f in frames.values())]
     if value is None or not keys:
         raise DataError("The results hold different kinds of estimates.", hint="compare results of one family.")
     return value, keys
+
+
+def _merged(frames: Mapping[str, pd.DataFrame], keys: list[str], value: str) -> pd.DataFrame:
+    """One row per estimate that all have: its value and interval in each."""
+    merged: Any = None
+    for name, frame in frames.items():
+        columns = [c for c in (value, "low", "high") if c in frame]
+        chosen: Any = frame[[*keys, *columns]]
+        part = chosen.rename(columns={c: f"{c}, {name}" for c in columns})
+        part[keys] = part[keys].astype(str)
+        if part.duplicated(keys).any():
+            raise DataError(
+                f"Estimates of {name} share a name (by {listed(keys)}).", hint="compare results that name each once."
+            )
+        merged = part if merged is None else merged.merge(part, on=keys)
+    if merged is None or merged.empty:
+        raise DataError(
+            f"The results have no estimate in common (by {listed(keys)}).", hint="are they of the same kind?"
+        )
+    return merged
+
+
+def _add_differences(merged: pd.DataFrame, names: list[str], value: str, relation: str, bounds: bool) -> None:
+    """The difference of last less first, its interval where one is known, else whether the two intervals overlap."""
+    ends = [[f"{part}, {name}" for part in (value, "low", "high")] for name in _ends(names)]
+    merged["difference"] = merged[ends[1][0]] - merged[ends[0][0]]
+    if not all(column in merged for end in ends for column in end):
+        return
+    first, last = ([merged[column].to_numpy(dtype=float) for column in end] for end in ends)
+    apart = (first[1] > last[2]) | (last[1] > first[2])
+    merged["intervals"] = np.where(np.isnan([*first, *last]).any(axis=0), "", np.where(apart, "apart", "overlap"))
+    if relation in ("independent", "same units"):
+        merged["difference_low"], merged["difference_high"] = difference_interval(first, last, bounds)
+
+
+def _caution(merged: pd.DataFrame, level: float, bounds: bool) -> str:
+    """What to keep in mind when reading the table."""
+    if "difference_low" not in merged:
+        return WHY["unknown"]
+    if bounds:
+        return "Bounds hold whatever the model: a difference whose ends have one sign follows from the data alone."
+    chance = (1 - level) * len(merged)
+    many = cell(chance, "number", 1 if chance < 10 else 0)
+    return f"If nothing had changed, about {many} of {len(merged)} intervals would exclude zero by chance."
+
+
+def _shown(rows: pd.DataFrame) -> Any:
+    """Whether each difference is more than chance: its interval excludes zero, or else the intervals are apart."""
+    if "difference_low" in rows:
+        return (rows["difference_low"] > 0) | (rows["difference_high"] < 0)
+    return rows["intervals"] == "apart" if "intervals" in rows else None
 
 
 def _name(row: Any, keys: list[str]) -> str:
@@ -103,18 +167,22 @@ def _ends(names: list[str]) -> tuple[str, str]:
     return names[0], names[-1]
 
 
-def _verdict(ordered: pd.DataFrame, apart: Any, keys: list[str], names: list[str], value: str) -> str:
+def _verdict(ordered: pd.DataFrame, keys: list[str], names: list[str], value: str) -> str:
     which = "both" if len(names) == 2 else f"all {len(names)}"
     one = len(ordered) == 1
     start = f"{plural(len(ordered), 'estimate')} {'is' if one else 'are'} in {which} results."
     top = ordered.iloc[0]
     widest = f"The largest difference is in {_name(top, keys)}: {_both(top, names, value)}."
-    if apart is None:
+    shown = _shown(ordered)
+    if shown is None:
         return f"{start} They have no intervals, so chance can't be excluded. {widest}"
-    n = int(apart.sum())
-    if n == 0:
+    n = f"{int(shown.sum())} of {len(ordered)}"
+    if "difference_low" in ordered:
+        said = f"The interval of the difference excludes zero in {n}."
+        return f"{start} {said if shown.any() else 'No interval of a difference excludes zero.'} {widest}"
+    if not shown.any():
         return f"{start} All intervals overlap, so the results may agree. {widest}"
-    return f"{start} In {n} of {len(ordered)} the intervals do not overlap. {widest}"
+    return f"{start} In {n} the intervals do not overlap. {widest}"
 
 
 def _side_by_side(
@@ -122,30 +190,54 @@ def _side_by_side(
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """The frame with an interval in one column, and how to write its columns."""
     kind = VALUES[value]
+    apart = "points" if kind == "share" else kind
+    digits = 1 if kind == "share" else None
     out: Any = ordered[[*keys, "difference"]].copy()
-    kinds = {"difference": "points" if kind == "share" else kind}
+    kinds = {"difference": apart}
+    if "difference_low" in ordered:
+        ends = zip(ordered["difference_low"], ordered["difference_high"])
+        out["interval of the difference"] = [_ends_in_words(a, b, apart, digits) for a, b in ends]
     for name in names:
         out[name], kinds[name] = ordered[f"{value}, {name}"], kind
         if f"low, {name}" in ordered and f"high, {name}" in ordered:
             ends = zip(ordered[f"low, {name}"], ordered[f"high, {name}"])
-            out[f"interval, {name}"] = [span(float(a), float(b), kind, 1 if kind == "share" else None) for a, b in ends]
-    if "intervals" in ordered:
+            out[f"interval, {name}"] = [_ends_in_words(a, b, kind, digits) for a, b in ends]
+    if "intervals" in ordered and "difference_low" not in ordered:
         out["intervals"] = ordered["intervals"]
     return out, kinds
 
 
-def _figure(merged: pd.DataFrame, keys: list[str], names: list[str], results: Mapping[str, Any]) -> dict[str, Any]:
-    found = [f for shown, _ in results.values() for f in shown.get("findings", []) if f.get("level")]
+def _ends_in_words(low: float, high: float, kind: str, digits: int | None) -> str:
+    return "" if np.isnan(low) or np.isnan(high) else span(float(low), float(high), kind, digits)
+
+
+def _figures(merged: pd.DataFrame, keys: list[str], names: list[str], level: float) -> list[dict[str, Any]]:
+    """The differences with their intervals where they have some, and the estimates themselves."""
+    labels = [_name(row, keys) for row in merged.to_dict("records")]
+    drawn = []
+    if "difference_low" in merged:
+        parts = {"gap": "difference", "low": "difference_low", "high": "difference_high"}
+        gaps = {part: merged[column].to_numpy(dtype=float) for part, column in parts.items()}
+        numbers = {
+            **gaps,
+            "labels": labels,
+            "level": level,
+            "label": f"{names[-1]} less {names[0]} (percentage points)",
+        }
+        caption = (
+            f"Differences, {names[-1]} less {names[0]}, with their {100 * level:g}% intervals; hollow: zero is inside."
+        )
+        drawn.append(figure("polarisation", numbers, caption))
     numbers = {
         "methods": names,
-        "labels": [_name(row, keys) for row in merged.to_dict("records")],
+        "labels": labels,
         "shares": np.stack([merged[f"share, {name}"].to_numpy(dtype=float) for name in names]),
         "low": merged[f"low, {names[0]}"].to_numpy(dtype=float),
         "high": merged[f"high, {names[0]}"].to_numpy(dtype=float),
-        "level": found[0]["level"] if found else 0.95,
+        "level": level,
     }
     caption = f"Every estimate that the results share. The grey bar is the interval of {names[0]}."
-    return figure("methods", numbers, caption)
+    return [*drawn, figure("methods", numbers, caption)]
 
 
 def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
@@ -155,21 +247,30 @@ def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
     ]
 
 
-def _findings(ordered: pd.DataFrame, keys: list[str], names: list[str], value: str) -> list[dict[str, Any]]:
+def _findings(
+    ordered: pd.DataFrame, keys: list[str], names: list[str], value: str, level: float
+) -> list[dict[str, Any]]:
     kind = {"share": "points", "count": "count"}.get(value, "number")
+    shown = _shown(ordered)
+    words = (
+        "The interval of the difference excludes zero.",
+        "Zero is inside the interval: there may be no difference.",
+    )
+    if "difference_low" not in ordered:
+        words = ("The intervals do not overlap.", "The intervals overlap: there may be no difference.")
     out = []
-    for row in ordered.head(MOST_FINDINGS).to_dict("records"):
-        apart = row.get("intervals")
-        trust = {"apart": "moderate", "overlap": "low"}.get(str(apart))
-        shown = {
-            "apart": " The intervals do not overlap.",
-            "overlap": " The intervals overlap: there may be no difference.",
-        }.get(str(apart), "")
-        because = f"{_both(row, names, value)}.{shown}"
+    for k, row in enumerate(ordered.head(MOST_FINDINGS).to_dict("records")):
+        trust, because = None, f"{_both(row, names, value)}."
+        if shown is not None and row["intervals"]:
+            trust = "moderate" if shown.iloc[k] else "low"
+            because += f" {words[0 if shown.iloc[k] else 1]}"
         values = [float(row[f"{value}, {name}"]) for name in _ends(names)]
         if VALUES[value] == "share" and (min(values) < 0 or max(values) > 1):
             trust = "low"
             because += " A share below 0% or above 100% is impossible: the assumptions of that method fail here."
         what = f"{_name(row, keys)}: {names[-1]} minus {names[0]}"
-        out.append(finding(what, float(row["difference"]), kind, trust=trust, because=because))
+        ends: dict[str, Any] = {}
+        if "difference_low" in row and row["intervals"]:
+            ends = {"low": float(row["difference_low"]), "high": float(row["difference_high"]), "level": level}
+        out.append(finding(what, float(row["difference"]), kind, trust=trust, because=because, **ends))
     return out

@@ -198,11 +198,12 @@ def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], P
     names = [Path(f).resolve().name for f in folders]
     if len(set(names)) < len(names):
         names = [str(f) for f in folders]
+    read = [read_result(folder) for folder in folders]
     results = {
-        name: (read_result(folder)[0], pd.read_parquet(Path(folder) / "estimates.parquet"))
-        for name, folder in zip(names, folders)
+        name: (summary, pd.read_parquet(Path(folder) / "estimates.parquet"))
+        for name, folder, (summary, _) in zip(names, folders, read)
     }
-    summary, frame = compare_results(results)
+    summary, frame = compare_results(results, *_related(read[0][1], read[-1][1]))
     out = Path(out)
     if out.exists() and any(out.iterdir()) and not (out / "comparison.csv").exists():
         raise DataError(f"The folder {str(out)!r} holds other files.", hint="name a new folder by --out.")
@@ -213,3 +214,15 @@ def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], P
     with new_file(out / "report.html") as file:
         file.write(made.html(files_beside=["comparison.csv"]).encode())
     return made.summary, out
+
+
+def _related(one: dict[str, Any], two: dict[str, Any]) -> tuple[str, float]:
+    """How the data of two results are related, by the files and columns of their provenance; and their level."""
+    first, last = (Problem.parse(found["problem"]) for found in (one, two))
+    files = [{facts["sha256"] for facts in found["data"]} for found in (one, two)]
+    if first.level != last.level:
+        return "levels", first.level
+    if files[0].isdisjoint(files[1]):
+        return "independent", first.level
+    same = files[0] == files[1] and first.columns == last.columns
+    return "same data" if same else "same units", first.level
