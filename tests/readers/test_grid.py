@@ -38,3 +38,9 @@ def test_cells_keep_their_type():
     assert column_values([1, None]).dtype == "float64"
     assert column_values([True, False]).dtype == bool
     assert column_values([7, "x", " "]).tolist() == ["7", "x", None]
+
+
+def test_cell_merged_over_two_rows_of_the_header_names_its_column():
+    above = ["Precinct", "Registered", None, "Votes"]
+    assert column_names("'a'", [None, "White", "Black", "Smith"], 2, above)[0] == "Precinct"
+    assert column_names("'a'", [None, "White", "Black", "Smith"], 2, ["A title"])[0] == "(unnamed 1)"

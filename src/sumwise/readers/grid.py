@@ -51,11 +51,15 @@ def _names(record: Sequence[Any]) -> bool:
 def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[Any] = ()) -> tuple[str, ...]:
     """The names in a header; one that is empty is named by its position, and duplicates are refused.
 
-    Names that are alike get the heading above them, where the row above the header has one for each: Race Total, Votes
+    An empty name is that of the cell above, where the row above holds several: a cell merged over both rows. Names that
+    are alike get the heading above them, where the row above the header has one for each: Race Total, Votes
     Total.
     """
     names = [str(cell_text(cell)).strip().lstrip("\ufeff") for cell in cells]
-    names = [name or f"(unnamed {position})" for position, name in enumerate(names, start=1)]
+    over = [str(cell_text(cell)).strip() for cell in above] if sum(map(bool, map(cell_text, above))) > 1 else []
+    over = over + [""] * (len(names) - len(over))
+    own = [heading if heading not in names and over.count(heading) == 1 else "" for heading in over]
+    names = [name or own[k] or f"(unnamed {k + 1})" for k, name in enumerate(names)]
     names = _headed(names, above)
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):

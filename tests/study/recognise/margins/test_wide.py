@@ -280,3 +280,23 @@ def test_a_group_without_anybody_is_named_and_not_used(tmp_path):
     found = guessed(tmp_path, frame.assign(martians=0)[["precinct", "young", "old", "martians", "yes", "no"]])
     assert found.columns["groups"] == ["young", "old"]
     assert "martians" in found.unused
+
+
+def test_groups_on_another_base_are_named(tmp_path):
+    frame = votes(30)
+    adults = frame[["young", "old"]].rename(columns={"young": "YVAP", "old": "OVAP"})
+    citizens = (0.9 * adults).astype(int).rename(columns={"YVAP": "YCVAP", "OVAP": "OCVAP"})
+    counted = pd.concat([adults, adults.sum(axis=1).rename("VAP"), citizens, frame[["yes", "no"]]], axis=1)
+    found = guessed(tmp_path, counted)
+    assert found.columns["groups"] == ["YVAP", "OVAP"]
+    assert any("YVAP, OVAP are used, YCVAP, OCVAP are not" in line for line in found.ask)
+
+
+def test_percentages_of_voters_are_no_part_of_everybody(tmp_path):
+    frame, rng = votes(30), np.random.default_rng(0)
+    size = frame["young"] + frame["old"]
+    shares = pd.DataFrame({"% young": 100 * frame["young"] / size, "% old": 100 * frame["old"] / size})
+    among = rng.uniform(30, 60, 30)
+    shares = shares.assign(Registered=size, turnout_pct=rng.uniform(40, 70, 30), smith_pct=among, jones_pct=100 - among)
+    found = guessed(tmp_path, shares.round(2))
+    assert any("smith_pct, jones_pct add up to 100%" in line for line in found.ask)

@@ -23,6 +23,7 @@ from sumwise.study.recognise.margins.sums import (
     whole_runs,
 )
 
+ANOTHER_WAY = "another way to split people into groups; name it in groups to use it instead"
 ROUNDED = 1e-6  # relative to a total: what differs by less was rounded
 NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
@@ -506,7 +507,7 @@ def _explain(sides: Sides, pool: list[Column], kinds: dict[str, str], found: lis
 
 def _reason(column: Column, sides: Sides, kind: str, side: Side | None) -> str:
     if side is not None and side.leaning > 0:
-        return "another way to split people into groups; name it in groups to use it instead"
+        return ANOTHER_WAY
     if is_total(column):
         return "a total that isn't needed"
     if words.called(column, words.UNITS):

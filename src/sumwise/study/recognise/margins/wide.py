@@ -17,10 +17,21 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
-from sumwise.study.recognise.margins.sides import FEW, Relation, Side, Sides, find_sides, is_total, kind_of, relation
+from sumwise.study.recognise.margins.sides import (
+    ANOTHER_WAY,
+    FEW,
+    Relation,
+    Side,
+    Sides,
+    find_sides,
+    is_total,
+    kind_of,
+    relation,
+)
 from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, subtotals, sums, sums_of_others
 
 WORDED = re.compile(r"[$€£~≈<>]?\s*\d[\d,. ]*\D{0,12}")  # one number, with words or signs about it
+BASES = re.compile(r"c?vap|citizens?|voting.?age|pop(ulation)?|reg(istered)?|voters?|[\W_\d]", re.IGNORECASE)
 NAMED_TOTAL = "is a line of totals, by its name"
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 CONTESTS = (
@@ -75,7 +86,7 @@ def guess_wide(profile: FileProfile) -> Guess | None:
     sides = find_sides(_thinned(profile))
     if sides is None:
         return None
-    sides = _inhabited(_whole(sides, profile))
+    sides = _one_base(_inhabited(_whole(sides, profile)))
     if len(sides.groups.columns) + (sides.groups.kind != "count" or not sides.groups.closed) < 2:
         raise DataError(
             f"{profile.path.name}: all people are in {sides.groups.names[0]!r}; the other groups have nobody "
@@ -141,6 +152,17 @@ def _inhabited(sides: Sides) -> Sides:
         return sides
     groups = replace(sides.groups, columns=[c for c in sides.groups.columns if c.name not in empty])
     return replace(sides, groups=groups, unused={**sides.unused, **dict.fromkeys(empty, "has nobody in any row")})
+
+
+def _one_base(sides: Sides) -> Sides:
+    """The sides without the same groups on another base, such as citizens beside all adults (BVAP, BCVAP)."""
+    bare = {BASES.sub("", name) for name in sides.groups.names} - {""}
+    found = [side for side in sides.contests if all(BASES.sub("", name) in bare for name in side.names)]
+    found = found if len(found) < len(sides.contests) else []
+    names = [name for side in found for name in side.names]
+    names += [name for name, why in sides.unused.items() if BASES.sub("", name) in bare and why.startswith("no part")]
+    unused = {**sides.unused, **dict.fromkeys(names, ANOTHER_WAY)}
+    return replace(sides, contests=[side for side in sides.contests if side not in found], unused=unused)
 
 
 # --- rows
@@ -742,7 +764,8 @@ def _finished(reading: Reading) -> Guess:
     if other:
         reading.ask.append(
             f"people are split into groups in two ways: {', '.join(sides.groups.names[:6])} are used, "
-            f"{', '.join(other[:6])} are not; name those in groups to use them instead."
+            f"{', '.join(other[:6])} are not; name those in groups (and their sum in total, if that is named) to use "
+            "them instead."
         )
     reading.ask += [line for side in sides.contests for line in _same_candidate(side)]
     reading.ask += [
@@ -784,10 +807,24 @@ def _perhaps_in_the_rest(reading: Reading) -> list[str]:
     named = [name for name in named if not words.called(reading.profile[name], (*words.UNITS, *words.PLACES))]
     if not rests or not named:
         return []
+    shares = [c for name in named if (c := reading.profile[name]).amounts is not None and kind_of(c) != "count"]
+    if len(shares) > 1 and _closed_among_some(shares):
+        return [
+            f"{', '.join(c.name for c in shares[:6])} add up to 100% and are not used: percentages of some people, "
+            "such as those who voted. To use them, write how many chose each in every unit: the percentage times the "
+            "number that it is a percentage of."
+        ]
     return [
         f"{', '.join(named[:6])}{', ...' if named[6:] else ''} are not used; if they belong to a side, name them in "
         f"groups or outcomes: they are part of {' or '.join(map(repr, dict.fromkeys(rests)))} now."
     ]
+
+
+def _closed_among_some(shares: list[Column]) -> bool:
+    """Whether shares or percentages add up to 1 or 100 in nearly every row, but for rounding."""
+    whole = sums(shares)[clean_rows(shares)]
+    near = np.abs(whole / (1.0 if np.median(whole) < 2 else 100.0) - 1) < 0.02
+    return len(whole) > 0 and bool(near.mean() > 0.9)
 
 
 def _same_candidate(side: Side) -> list[str]:
