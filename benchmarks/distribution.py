@@ -62,6 +62,7 @@ def main():
     parser.add_argument("--device", default="cpu", help="of the networks")
     parser.add_argument("--only", choices=["fixed", "networks"], help="leave the other methods out")
     parser.add_argument("--tasks", nargs="*", help="of the statistics: some of the four")
+    parser.add_argument("--draws", nargs="*", type=int, default=[0], help="of the statistics")
     parser.add_argument("--where", nargs="*", default=[], metavar="KEY=VALUE", help="cells whose keys have such values")
     parser.add_argument("--most", type=int, default=2**16, help="bags of the statistics, at most")
     parser.add_argument("--limit", type=float, default=400.0, help="seconds that a cell of the statistics may take")

@@ -50,12 +50,13 @@ def held(kind, n, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first draw")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     rows, begin = [], time.process_time()
     for kind in ("mean", "spread", "shape"):
         for n in (12, 25, 60):
-            each = np.array([held(kind, n, seed) for seed in range(args.trials)])
+            each = np.array([held(kind, n, seed) for seed in range(args.first, args.first + args.trials)])
             error = each.std(ddof=1) / np.sqrt(len(each))
             rows.append(
                 {"response": kind, "bags": n, "coverage": round(float(each.mean()), 4), "error": round(float(error), 4)}
@@ -63,7 +64,7 @@ def main():
             print(rows[-1], f"{time.process_time() - begin:.0f} CPU-s", flush=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     kept = {
-        "command": f"python benchmarks/process_coverage.py --trials {args.trials}",
+        "command": f"python benchmarks/process_coverage.py --trials {args.trials} --first {args.first}",
         "commit": commit.stdout.strip(),
         "level": LEVEL,
         "trials": args.trials,

@@ -55,7 +55,7 @@ AREAS = {
 
 
 def coefficients(case, seed):
-    """Whether each interval holds the coefficient."""
+    """Whether each interval holds the coefficient; NaN where none is given."""
     n_bags, size, d, k = COEFFICIENTS[case]
     rng = np.random.default_rng([seed, n_bags, d])
     values = rng.normal(size=(n_bags * size, d)) + np.repeat(rng.normal(size=(n_bags, d)), size, axis=0)
@@ -72,7 +72,7 @@ def coefficients(case, seed):
     if k > 2:  # what all classes share is free: intervals are around the mean over classes
         shift = (0.5 * (low + high)).mean(axis=0)
         low, high = low - shift, high - shift
-    return ((low <= truth) & (truth <= high)).ravel()
+    return np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high)).ravel()
 
 
 def shares(case, seed):
@@ -146,11 +146,12 @@ def main():
             held.append(CASES[case](case, seed))
             if len(held) % 20 and len(held) < args.trials:
                 continue  # written as it goes, so that a run that is stopped has lost little
-            each = np.array([h.mean() for h in held])
+            each, together = np.array([np.nanmean(h) for h in held]), np.concatenate(held)
             kept["cases"][case] = {
-                "coverage": round(float(np.concatenate(held).mean()), 4),
+                "coverage": round(float(np.nanmean(together)), 4),
                 "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
-                "intervals": sum(len(h) for h in held),
+                "intervals": int(np.isfinite(together).sum()),
+                "refused": int(np.isnan(together).sum()),
                 "trials": len(held),
                 "first": args.first,
                 "cpu_seconds": round(time.process_time() - begin, 1),

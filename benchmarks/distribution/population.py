@@ -3,7 +3,8 @@
 Training bags come in spans: the first 128, the next 128, the next 256 and so on to 65,536, each from a seed of its
 own, so that a larger training set holds the smaller ones. An embedding is learned on the first 128 bags (65,536 rows),
 and the vectors of a span are kept in `results/distribution`: every size then costs its ridge regression only. The
-seconds of a size are those of embedding all its bags and of the regression.
+seconds of a size are those of embedding all its bags and of the regression. Draw 0 has every size; other draws
+(`--draws`) have other covariances, training and test bags, in 128, 512 and 2,048 bags.
 """
 
 from __future__ import annotations
@@ -34,19 +35,29 @@ KERNELS = {"BOW, Laplace kernel": ("BOW", "laplace"), "moments, Gaussian kernel"
 
 def statistics_cells(options: Any) -> Iterator[Cell]:
     """Errors on 512 test bags by task, number of training bags and method."""
-    powers = range(7, 17) if options.full else (7, 9, 11)
-    for power in (p for p in powers if 2**p <= options.most):
-        for task in TASKS if options.tasks is None else options.tasks:
-            yield Cell("statistics", {"task": task, "bags": 0, "method": "reference"}, lambda t=task: _reference(t))
-            for name in (*EMBEDDINGS, *KERNELS):
-                key, half = ({"task": task, "bags": 2**p, "method": name} for p in (power, power - 1))
-                yield Cell("statistics", key, lambda k=key: _fixed(k, options.folder), half=half)
-            if 2**power <= (EXACT if task == "rotation" else 512):  # memory: columns times bags squared
-                key = {"task": task, "bags": 2**power, "method": WASSERSTEIN}
-                yield Cell("statistics", key, lambda k=key: _on_rows(k, BagKernelRidge(random_state=0), "cpu"))
-            key, half = ({"task": task, "bags": 2**p, "method": "DeepSets"} for p in (power, power - 1))
-            net = DeepSets.preset("statistics", device=options.device)
-            yield Cell("statistics", key, lambda k=key, n=net: _on_rows(k, n, options.device), True, half)
+    for draw in options.draws:
+        powers = range(7, 17) if options.full and not draw else (7, 9, 11)
+        for power in (p for p in powers if 2**p <= options.most):
+            for task in TASKS if options.tasks is None else options.tasks:
+                yield from _statistics_cells(task, draw, power, options)
+
+
+def _statistics_cells(task: str, draw: int, power: int, options: Any) -> Iterator[Cell]:
+    of = {"draw": draw} if draw else {}
+
+    def key(method: str, bags: int) -> dict:
+        return {"task": task, "bags": bags, "method": method, **of}
+
+    yield Cell("statistics", key("reference", 0), lambda: _reference(task, draw))
+    for name in (*EMBEDDINGS, *KERNELS):
+        made = key(name, 2**power)
+        yield Cell("statistics", made, lambda k=made: _fixed(k, options.folder), half=key(name, 2 ** (power - 1)))
+    if 2**power <= (EXACT if task == "rotation" else 512):  # memory: columns times bags squared
+        made = key(WASSERSTEIN, 2**power)
+        yield Cell("statistics", made, lambda k=made: _on_rows(k, BagKernelRidge(random_state=0), "cpu"))
+    made, net = key("DeepSets", 2**power), DeepSets.preset("statistics", device=options.device)
+    work = lambda: _on_rows(made, net, options.device)  # noqa: E731
+    yield Cell("statistics", made, work, True, key("DeepSets", 2 ** (power - 1)))
 
 
 def ridge_cells(options: Any) -> Iterator[Cell]:
@@ -59,47 +70,48 @@ def ridge_cells(options: Any) -> Iterator[Cell]:
 
 
 @cache
-def _base(task: str) -> Any:
-    return None if task == "random" else synthetic.statistics(task, 1, random_state=0).base
+def _base(task: str, draw: int = 0) -> Any:
+    return None if task == "random" else synthetic.statistics(task, 1, random_state=draw).base
 
 
 @lru_cache(maxsize=4)
-def _test(task: str) -> Any:
-    return synthetic.statistics(task, 512, random_state=1, dtype="float32", base=_base(task))
+def _test(task: str, draw: int = 0) -> Any:
+    rng = np.random.default_rng([1, draw] if draw else 1)
+    return synthetic.statistics(task, 512, random_state=rng, dtype="float32", base=_base(task, draw))
 
 
-def _span(task: str, power: int) -> Iterator[Any]:
+def _span(task: str, power: int, draw: int = 0) -> Iterator[Any]:
     """Yield the training bags from 2^(power - 1) to 2^power in blocks (power 7: the first 128)."""
     n = 2**power if power == 7 else 2 ** (power - 1)
     for k in range(0, n, BLOCK):
-        rng = np.random.default_rng([2, power, k])
-        yield synthetic.statistics(task, min(n, BLOCK), random_state=rng, dtype="float32", base=_base(task))
+        rng = np.random.default_rng([2, power, k, draw] if draw else [2, power, k])
+        yield synthetic.statistics(task, min(n, BLOCK), random_state=rng, dtype="float32", base=_base(task, draw))
 
 
-def _reference(task: str) -> dict:
-    test = _test(task)
+def _reference(task: str, draw: int) -> dict:
+    test = _test(task, draw)
     bayes = None if test.base is None else test.bayes_error
     return {"variance": float(test.response.var()), "bayes": bayes, "seconds": 0.0}
 
 
 @cache
-def _learned(task: str, name: str) -> tuple[Any, float]:
+def _learned(task: str, name: str, draw: int) -> tuple[Any, float]:
     """An embedding of the first 128 bags, and the seconds of learning it."""
-    first = next(_span(task, 7))
+    first = next(_span(task, 7, draw))
     return timed(lambda: embedding(name).fit(first.bags))
 
 
-def _kept(task: str, name: str, power: int, folder: Path) -> dict[str, np.ndarray]:
+def _kept(task: str, name: str, power: int, folder: Path, draw: int) -> dict[str, np.ndarray]:
     """Vectors and responses of a span of bags (power 0: of the test bags), and the seconds that they took.
 
     From a file where they were made before. That of the test bags also holds the sets of features that an estimator
     may choose among, one row each, and the seconds of learning the embedding.
     """
-    path = folder / f"{task}-{name}-{power}.npz"
+    path = folder / f"{task}-{name}-{power}{f'-{draw}' if draw else ''}.npz"
     if not path.exists():
-        made, learning = _learned(task, name)
+        made, learning = _learned(task, name, draw)
         found, response, spent = [], [], 0.0
-        for part in _span(task, power) if power else [_test(task)]:
+        for part in _span(task, power, draw) if power else [_test(task, draw)]:
             rows, seconds = timed(lambda p=part: made.transform(p.bags))
             found.append(rows.astype(np.float32))
             response.append(part.response)
@@ -117,9 +129,9 @@ def _kept(task: str, name: str, power: int, folder: Path) -> dict[str, np.ndarra
         return dict(kept)
 
 
-def _ready(task: str, name: str, bags: int, folder: Path) -> tuple[tuple, tuple, Any, float]:
+def _ready(task: str, name: str, bags: int, folder: Path, draw: int = 0) -> tuple[tuple, tuple, Any, float]:
     """Training and test bags as vectors, an embedding that takes them as they are, and the seconds of embedding."""
-    tested, *spans = (_kept(task, name, power, folder) for power in (0, *range(7, int(np.log2(bags)) + 1)))
+    tested, *spans = (_kept(task, name, power, folder, draw) for power in (0, *range(7, int(np.log2(bags)) + 1)))
     train = as_bags(np.vstack([s["vectors"] for s in spans])), np.concatenate([s["response"] for s in spans])
     vectors = Vectors([np.flatnonzero(chosen) for chosen in tested["sets"]])
     spent = float(sum(s["seconds"] for s in (tested, *spans)))
@@ -128,7 +140,7 @@ def _ready(task: str, name: str, bags: int, folder: Path) -> tuple[tuple, tuple,
 
 def _fixed(key: dict, folder: Path) -> dict:
     name, kind = KERNELS.get(key["method"], (key["method"], ""))
-    train, test, vectors, spent = _ready(key["task"], name, key["bags"], folder)
+    train, test, vectors, spent = _ready(key["task"], name, key["bags"], folder, key.get("draw", 0))
     if kind:
         kernel = EmbeddingKernel(Vectors(), kind)
         model: Any = BagKernelRidge(kernel, max_bags=EXACT, n_landmarks=1024, random_state=0)
@@ -139,10 +151,11 @@ def _fixed(key: dict, folder: Path) -> dict:
 
 
 def _on_rows(key: dict, model: Any, device: str) -> dict:
-    parts = [part for power in range(7, int(np.log2(key["bags"])) + 1) for part in _span(key["task"], power)]
+    task, draw = key["task"], key.get("draw", 0)
+    parts = [part for power in range(7, int(np.log2(key["bags"])) + 1) for part in _span(task, power, draw)]
     values = np.vstack([part.bags.values for part in parts])
     bags = Bags(values, np.arange(key["bags"] + 1) * 512)
-    y, test = np.concatenate([part.response for part in parts]), _test(key["task"])
+    y, test = np.concatenate([part.response for part in parts]), _test(task, draw)
     del parts
     return error(model, (bags, y), (test.bags, test.response), device)
 

@@ -271,40 +271,45 @@ class Part:
         """Coefficients as the counts alone suggest them, and their covariance: infinite along unknown directions.
 
         The covariance comes from the information at these coefficients: at the shrunk ones probabilities are nearer to
-        one half, and counts look more informative than they are. Of a softmax, and of groups of bags, it is widened by
-        n / (n - p) for n units and p coefficients, since fits to few units are too close to them; of two classes that
-        makes intervals too wide. See benchmarks/results/proportions_coverage.json for how often they hold.
+        one half, and counts look more informative than they are. Of groups of bags it is widened by n / (n - p) for n
+        groups and p coefficients, since fits to few groups are too close to them; of bags on their own that makes
+        intervals too wide. See benchmarks/results/proportions_coverage.json for how often they hold.
         """
         middle = self._unpenalised_step()
         there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)
-        shared = there.shared(penalised=False)
-        roots, vectors = np.linalg.eigh(there.known)
-        seen = roots > LEAST_KNOWN
-        inverse = (vectors[:, seen] / roots[seen]) @ vectors[:, seen].T
+        inverse, lost = there.known_inverse()
         if self.robust:
             noise = there.inside(self.lower @ spread(self.scores()) @ self.lower.T)
         else:
             noise = self.inflation * there.known
         covariance = self._centred(there.out(there.out(inverse @ (self.freedom() * noise) @ inverse).T))
-        lost = vectors[:, ~seen] - shared @ (shared.T @ vectors[:, ~seen])
         unknown = np.abs(there.out(lost)).sum(axis=1) > 1e-6 * np.abs(there.out(np.eye(self.size))).sum(axis=1)
         n_params = self.problem.width * max(self.problem.n_logits - 1, 1)
-        wide = self.n_units / (self.n_units - n_params) if self.n_units > n_params else np.inf
-        if np.isfinite(wide) and self.problem.n_logits == 1 and not self.robust:
-            wide = 1.0
-        covariance = covariance * min(wide, 1e6)
-        covariance[np.diag_indices(self.size)] += np.where(unknown | np.isinf(wide), np.inf, 0.0)
+        few = self.n_units <= n_params
+        if self.robust and not few:
+            covariance = covariance * (self.n_units / (self.n_units - n_params))
+        covariance[np.diag_indices(self.size)] += np.where(unknown | few, np.inf, 0.0)
         return middle[: self.size], covariance
+
+    def known_inverse(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inverse of what the counts say, and the directions, (size, k), of which they say nothing.
+
+        What a softmax doesn't see is set aside first: its information is zero up to rounding, and directions that
+        mix it with others by that rounding would count as unknown.
+        """
+        shared = self.shared(penalised=False)
+        basis = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
+        roots, vectors = np.linalg.eigh(basis.T @ self.known @ basis)
+        vectors, seen = basis @ vectors, roots > LEAST_KNOWN
+        return (vectors[:, seen] / roots[seen]) @ vectors[:, seen].T, vectors[:, ~seen]
 
     def _unpenalised_step(self) -> np.ndarray:
         """The parameters one Newton step without the penalty away: at the fit the gradient of the log-likelihood is
         P w, P the penalty. Half of it, and so on, where the likelihood would fall."""
         block = np.kron(np.eye(self.problem.n_logits), self.problem.penalty_block)
         pull = solve_triangular(self.lower, block @ self.theta[: self.size], lower=True)
-        roots, vectors = np.linalg.eigh(self.known)
-        seen = roots > LEAST_KNOWN
         step = np.zeros_like(self.theta)
-        step[: self.size] = self.out((vectors[:, seen] / roots[seen]) @ (vectors[:, seen].T @ pull))
+        step[: self.size] = self.out(self.known_inverse()[0] @ pull)
         at_fit = self._log_likelihood(self.theta)
         for _ in range(6):
             if self._log_likelihood(self.theta + step) >= at_fit:
