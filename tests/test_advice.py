@@ -117,8 +117,8 @@ def test_counts_that_are_none_are_refused():
 
 
 def test_few_bags_with_a_response_get_ridge():
-    bags = bags_of(size=60)
-    y = np.linspace(-1, 1, 40)
+    bags = bags_of(6, size=60)
+    y = np.linspace(-1, 1, 6)
     advice = advise((bags, y))
     assert advice.method == "sumwise.distribution.BagRidge"
     assert "taken as a response" in advice.why[1]
@@ -133,14 +133,17 @@ def test_small_bags_are_named():
     assert not any("taken as a response" in reason for reason in advice.why)
 
 
-def test_classes_of_bags_get_logistic_regression():
-    assert advise((bags_of(), ["a", "b"] * 20)).method == "sumwise.distribution.BagLogistic"
+def test_classes_of_few_bags_get_logistic_regression():
+    assert advise((bags_of(6), ["a", "b"] * 3)).method == "sumwise.distribution.BagLogistic"
+    assert "task='classification'" in advise((bags_of(), ["a", "b"] * 20)).code
 
 
-def test_many_bags_are_left_to_cross_validation():
-    advice = advise((bags_of(300, size=3), np.linspace(-1, 1, 300)))
+@pytest.mark.parametrize(("n_bags", "why"), [(40, "few for a network"), (300, "enough to learn an embedding")])
+def test_bags_are_left_to_cross_validation(n_bags, why):
+    advice = advise((bags_of(n_bags, size=3), np.linspace(-1, 1, n_bags)))
     assert advice.method == "sumwise.distribution.recommend"
     assert "task='regression'" in advice.code
+    assert why in " ".join(advice.why)
 
 
 @pytest.mark.parametrize("question", ["cells", "flows"])
@@ -175,10 +178,10 @@ def test_noisy_tables_and_unobserved_pairs_are_named():
     assert "1 pairs were not observed" in advice.cautions[1]
 
 
-def test_tables_of_single_attributes_get_naive_bayes():
+def test_tables_of_single_attributes_come_with_a_caution():
     single = Tables([Table("a", [50, 50], [10, 30]), Table("b", [40, 60], [20, 20])], Domain({"a": 2, "b": 2}))
     advice = advise(single)
-    assert advice.method == "sumwise.maxent.NaiveBayesTables"
+    assert any("2 tables of one attribute each" in words for words in advice.cautions)
     run(advice, tables=single)
 
 

@@ -19,8 +19,8 @@ from sumwise.tables import Tables
 __all__ = ["Advice", "advise"]
 
 QUESTIONS = ("cells", "bounds", "individuals", "response", "flows")
-LITTLE_SPREAD = 0.01  # variance ratio of the groups below which regressions over units extrapolate far
 SMALL_NOISY_CELL = 3.0  # noise standard deviations under which the median cell of a table is mostly noise
+FEWEST_BAGS = 10  # five folds of two bags
 MANY_CLASSES = 20  # whole numbers with fewer levels than this may be classes
 
 
@@ -144,34 +144,18 @@ def _kind(data: Any) -> tuple[str, tuple[str, ...]]:
 # --- margins ------------------------------------------------------------------------------------------------
 
 
-def _spread(margins: Margins) -> float:
-    """The variance ratio of the groups: 0 if all units have the same composition, 1 if each has one group."""
-    full = margins[margins.totals > 0]
-    weights = full.totals / full.totals.sum()
-    mean = weights @ full.row_shares
-    between = float((weights[:, None] * (full.row_shares - mean) ** 2).sum())
-    return between / max(float((mean * (1 - mean)).sum()), 1e-12)
-
-
 def _margins(margins: Margins, question: str | None) -> Advice:
-    full, n_groups = int((margins.totals > 0).sum()), margins.n_rows
-    if full == 0:
-        raise DataError("All units are empty.", hint="check the columns that were read.")
-    units = f"{full} unit{'s' if full > 1 else ''}"
+    from sumwise.ecological.method_choice import composition_variance, default_method
+
+    method, reason = default_method(margins)
     if question == "bounds":
         return _bounds(("You ask for what holds without a model: the bounds that totals imply.",))
-    if full <= n_groups:
-        verb = "is" if full == 1 else "are"
-        reason = f"There {verb} {units} for {n_groups} groups: the totals imply bounds, and no regression over units"
-        return _bounds((f"{reason} is possible.",))
-    spread = _spread(margins)
-    if spread < LITTLE_SPREAD:
-        reason = f"The composition of units hardly varies (variance ratio {spread:.2g}): a model would extrapolate."
+    if method == "Bounds":
         return _bounds((reason, "Bounds hold whatever the groups did."))
     why = [
-        f"{units}, {n_groups} groups and {margins.n_cols} outcomes: shares of groups are estimated over all units.",
-        f"The composition of units varies (variance ratio {spread:.2g}), which identifies them if group behaviour does "
-        "not depend on composition.",
+        reason,
+        f"The composition of units varies (variance ratio {composition_variance(margins):.2g}), which identifies them "
+        "if group behaviour does not depend on composition.",
     ]
     if margins.row_sd is not None:
         why.append(
@@ -183,7 +167,7 @@ def _margins(margins: Margins, question: str | None) -> Advice:
         ("sumwise.ecological.Goodman", "a regression as a baseline; biased if behaviour varies with composition"),
         ("sumwise.ecological.MultinomialDirichlet", "a full posterior by simulation; slower"),
     ]
-    if (n_groups, margins.n_cols) == (2, 2):
+    if (margins.n_rows, margins.n_cols) == (2, 2):
         others.insert(1, ("sumwise.ecological.King", "the classical model of 2 x 2 tables"))
     caution = "Totals alone can't show whether behaviour varies with composition: see sumwise.ecological.sensitivity."
     code = "from sumwise.ecological import EcologicalEM\n\nest = EcologicalEM().fit(margins)\n"
@@ -234,9 +218,8 @@ def _could_be_counts(bags: Bags, y: np.ndarray) -> bool:
 
 
 def _individuals(bags: Bags, counts: np.ndarray) -> Advice:
-    from sumwise.proportions import identifiability
+    from sumwise.proportions import default_method, identifiability
 
-    n_classes = 2 if counts.ndim == 1 else counts.shape[1]
     if bags.sizes.max(initial=0) <= 1:
         why = (f"Every one of the {len(bags)} bags has one individual: the labels are known.",)
         return Advice(
@@ -245,7 +228,7 @@ def _individuals(bags: Bags, counts: np.ndarray) -> Advice:
     found = identifiability(bags, warn=False)
     n, able = len(found.features), int(found.answerable.sum())
     why = [
-        f"{len(bags)} bags with counts of {n_classes} classes: the likelihood of counts weighs bags by their size.",
+        default_method(bags, counts)[1],
         f"{able} of {n} effects can be estimated from these counts alone.",
     ]
     cautions = []
@@ -274,23 +257,23 @@ def _response(bags: Bags, y: np.ndarray, guessed: bool) -> Advice:
     if guessed:
         why.append("The values are not counts that fit the sizes of the bags, so they are taken as a response.")
     cautions, others = [], []
-    if len(bags) < FEW_BAGS:
-        why.append(
-            f"{len(bags)} bags are few for a network ({FEW_BAGS} or more): a fixed embedding has fewer parameters."
-        )
-        method, embedding = f"sumwise.distribution.{simple}", "MomentEmbedding"
+    method = "sumwise.distribution.recommend"
+    code = f"from sumwise.distribution import recommend\n\nadvice = recommend(bags, y, task='{task}')\nprint(advice)"
+    if len(bags) < FEWEST_BAGS:
+        why.append(f"{len(bags)} bags are too few to compare methods: the simplest embedding has fewest parameters.")
+        method = f"sumwise.distribution.{simple}"
+        code = f"from sumwise.distribution import {simple}, LinearEmbedding\n\n"
+        code += f"model = {simple}(LinearEmbedding()).fit(bags, y)"
+    elif len(bags) < FEW_BAGS:
+        why.append(f"{len(bags)} bags are few for a network ({FEW_BAGS} or more): fixed embeddings are compared.")
     else:
-        why.append(f"{len(bags)} bags are enough to learn an embedding as well: compare it with fixed ones.")
-        method, embedding = "sumwise.distribution.recommend", ""
+        why.append(f"{len(bags)} bags are enough to learn an embedding as well: it is compared with fixed ones.")
     if median < SMALL_BAGS:
         cautions.append(f"The median bag has {median} rows: its embedding is mostly sampling noise below {SMALL_BAGS}.")
         others.append(("sumwise.distribution.ShrunkEmbedding", "it shrinks the embeddings of small bags"))
-    others.append(("sumwise.distribution.recommend", "cross-validates the candidates on these bags and says why"))
+    others.append((f"sumwise.distribution.{simple}", "one embedding of your own choice"))
     if not classes:
         others.append(("sumwise.distribution.BagGaussianProcess", "if predictions need intervals"))
-    code = f"from sumwise.distribution import recommend\n\nadvice = recommend(bags, y, task='{task}')\nprint(advice)"
-    if embedding:
-        code = f"from sumwise.distribution import {simple}, {embedding}\n\nmodel = {simple}({embedding}()).fit(bags, y)"
     return Advice(method, tuple(why), tuple(cautions), tuple(o for o in others if o[0] != method), code)
 
 
@@ -312,20 +295,21 @@ def _noisy(tables: Tables) -> list[str]:
 
 
 def _labelled_tables(tables: Tables) -> Advice:
+    from sumwise.maxent import default_method
+
     names = list(tables.domain.attributes)
-    widest = max(len(table.attributes) for table in tables)
     cautions = _noisy(tables)
-    if widest == 1:
-        why = [f"{len(tables)} tables of one attribute each: nothing is known of how attributes are correlated."]
-        cautions.append("Correlated attributes count the same evidence twice; ask for tables of pairs.")
-        code = "from sumwise.maxent import NaiveBayesTables\n\nmodel = NaiveBayesTables().fit(tables)"
-        others = (("sumwise.maxent.MaxEntClassifier", "with tables of pairs"),)
-        return Advice("sumwise.maxent.NaiveBayesTables", tuple(why), tuple(cautions), others, code)
+    method, reason = default_method(tables)
+    if max(len(table.attributes) for table in tables) == 1:
+        cautions.append(
+            f"{len(tables)} tables of one attribute each: nothing is known of how attributes are correlated, and "
+            "correlated ones count the same evidence twice. Ask for tables of pairs."
+        )
     pairs = {frozenset((a, b)) for t in tables for a in t.attributes for b in t.attributes if a != b}
     possible = len(names) * (len(names) - 1) // 2
     why = [
         f"{len(tables)} tables with label sums cover {len(pairs)} of {possible} pairs of {len(names)} attributes.",
-        "The maximum entropy model agrees with all of them and allows for correlated attributes.",
+        reason,
     ]
     noisy = sum(not isinstance(table.noise, Exact) for table in tables)
     if noisy:
@@ -336,8 +320,8 @@ def _labelled_tables(tables: Tables) -> Advice:
         ("sumwise.maxent.NaiveBayesTables", "a baseline that fits in an instant"),
         ("sumwise.maxent.TreeAugmentedNaiveBayes", "if attributes have thousands of levels and speed matters"),
     )
-    code = "from sumwise.maxent import MaxEntClassifier\n\nmodel = MaxEntClassifier(random_state=0).fit(tables)"
-    return Advice("sumwise.maxent.MaxEntClassifier", tuple(why), tuple(cautions), others, code)
+    code = f"from sumwise.maxent import {method}\n\nmodel = {method}(random_state=0).fit(tables)"
+    return Advice(f"sumwise.maxent.{method}", tuple(why), tuple(cautions), others, code)
 
 
 def _plain_tables(tables: Tables) -> Advice:
@@ -371,6 +355,8 @@ def _plain_tables(tables: Tables) -> Advice:
 
 
 def _counts_over_time(data: Any) -> Advice:
+    from sumwise.collective import default_method
+
     frame = not hasattr(data, "times")
     try:
         counts = np.asarray(data if frame else data.counts, dtype=float)
@@ -384,7 +370,8 @@ def _counts_over_time(data: Any) -> Advice:
         raise DataError("Flows need counts at two times or more.", hint="give one row per time, one column per place.")
     missing = int(np.isnan(counts).sum())
     totals = counts[~np.isnan(counts).any(axis=1)].sum(axis=1)
-    why = [f"{counts.shape[0]} times and {counts.shape[1]} places: flows between successive times are the unknown."]
+    method, reason = default_method(counts)
+    why = [reason]
     cautions = ["Counts alone leave many flows possible; the model prefers short moves. Tracks of a few help most."]
     varies = float(totals.max() / max(totals.min(), 1e-12)) if totals.max(initial=0.0) > 0 else 1.0
     population = ""
@@ -396,10 +383,10 @@ def _counts_over_time(data: Any) -> Advice:
     if getattr(data, "positions", None) is None:
         cautions.append("No positions are given: without Places, all moves other than staying are equally likely.")
     table = "counts.to_numpy()" if frame else "counts.counts"
-    code = f"from sumwise.collective import FlowModel\n\nflow = FlowModel({population}).fit({table})"
+    code = f"from sumwise.collective import {method}\n\nflow = {method}({population}).fit({table})"
     others = (
         ("sumwise.collective.smooth_counts", "first, if counts are few and vary smoothly over space and time"),
         ("sumwise.collective.process_counts", "the same in one likelihood with the moves, for a constant population"),
         ("sumwise.collective.CollectiveEM", "if covariates such as wind explain the moves"),
     )
-    return Advice("sumwise.collective.FlowModel", tuple(why), tuple(cautions), others, code)
+    return Advice(f"sumwise.collective.{method}", tuple(why), tuple(cautions), others, code)

@@ -18,6 +18,7 @@ from sumwise.collective.loopy_model import LoopyModel
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.map_counts_batch import map_counts_batch
 from sumwise.collective.measurements import tables_from_measurements
+from sumwise.collective.method_choice import default_method
 from sumwise.collective.movement import Movement
 from sumwise.collective.place_process import ProcessCounts, process_counts
 from sumwise.collective.places import Places
@@ -46,6 +47,7 @@ __all__ = [
     "Tracks",
     "TreeModel",
     "count_intervals",
+    "default_method",
     "flux",
     "forecast",
     "line_crossings",

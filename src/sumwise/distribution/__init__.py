@@ -14,6 +14,7 @@ from sumwise.distribution.importance import partial_dependence, permutation_impo
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
+from sumwise.distribution.method_choice import default_method
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.process import BagGaussianProcess
 from sumwise.distribution.pyramid import PyramidMatchKernel
@@ -48,6 +49,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SizeMatched",
     "WassersteinKernel",
+    "default_method",
     "earth_movers_distance",
     "mixture_similarity",
     "partial_dependence",

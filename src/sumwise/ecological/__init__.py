@@ -9,6 +9,7 @@ from sumwise.ecological.em import EcologicalEM
 from sumwise.ecological.goodman import Goodman
 from sumwise.ecological.identification import doubts
 from sumwise.ecological.king import King
+from sumwise.ecological.method_choice import default_method
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.polarisation import POLARISED, decisive_groups, polarised_voting
 from sumwise.ecological.segregation_indices import segregation
@@ -30,6 +31,7 @@ __all__ = [
     "aggregation_bias_test",
     "bisg",
     "decisive_groups",
+    "default_method",
     "district_performance",
     "doubts",
     "error_index",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sumwise.maxent.dropping import drop_tied
     from sumwise.maxent.max_ent import MaxEntClassifier
     from sumwise.maxent.merging import merge_levels
+    from sumwise.maxent.method_choice import default_method
     from sumwise.maxent.naive_bayes import NaiveBayesTables
     from sumwise.maxent.options import SolverOptions
     from sumwise.maxent.regressor import MaxEntRegressor
@@ -33,6 +34,7 @@ __all__ = [
     "amount_sums",
     "amount_tables",
     "can_support",
+    "default_method",
     "drop_tied",
     "merge_levels",
     "skyline",
@@ -50,6 +52,7 @@ _HOME = {
     "amount_sums": "amounts",
     "amount_tables": "amounts",
     "can_support": "support",
+    "default_method": "method_choice",
     "drop_tied": "dropping",
     "merge_levels": "merging",
     "skyline": "cross_logistic",

@@ -17,6 +17,7 @@ from sumwise.proportions.inverse_calibration import InverseCalibration
 from sumwise.proportions.label_sampler import LabelSampler
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap
+from sumwise.proportions.method_choice import default_method
 from sumwise.proportions.mixbag import MixBag
 from sumwise.proportions.nested import nest
 from sumwise.proportions.network import CardinalityNetwork
@@ -63,6 +64,7 @@ __all__ = [
     "at_least_one",
     "bootstrap",
     "covariance",
+    "default_method",
     "draw",
     "effective_sizes",
     "identifiability",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +56,9 @@ class Study:
         raise NotImplementedError
 
     def choose(self) -> tuple[str, str]:
-        """Which method "auto" is here, and why."""
-        raise NotImplementedError
+        """Which method "auto" is here, and why: as the family decides."""
+        family = import_module(f"sumwise.{self.family}")
+        return family.default_method(*(self.data if isinstance(self.data, tuple) else (self.data,)))
 
     def make(self, method: str) -> Any:
         """An estimator of that name, with its defaults."""

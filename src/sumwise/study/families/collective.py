@@ -227,10 +227,6 @@ class Collective(Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
-        """The one model of flows that needs nothing but counts."""
-        return "FlowModel", "it needs nothing but counts by time and place"
-
     def make(self, method: str) -> Any:
         """A model of flows between the places of the file, with its defaults."""
         return {"FlowModel": FlowModel}[method](self.places)

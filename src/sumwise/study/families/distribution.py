@@ -18,8 +18,6 @@ from sumwise.study.sources import open_source
 
 __all__ = ["STUDY"]
 
-QUICK = ("means", "moments", "quantiles", "fourier")  # simplest first; what "auto" compares
-
 
 class Distribution(Study):
     """A response per bag, from the samples in it."""
@@ -141,20 +139,13 @@ class Distribution(Study):
 
     def choose(self) -> tuple[str, str]:
         """By cross-validation over the methods, the simplest within a standard error of the best."""
-        from sumwise.distribution import recommend
+        from sumwise.distribution import default_method
 
-        n_folds = min(5, len(self.bags) // 2)
-        if n_folds < 2:
-            return "means", "there are too few bags to compare methods"
-        tried = {name: self.make(name) for name in QUICK}
-        found = self.work.step(
-            "compare methods",
-            lambda: recommend(
-                self.bags, self.data[1], n_folds=n_folds, candidates=tried, random_state=self.problem.seed
-            ),
-        )
+        found = self.work.step("compare methods", lambda: default_method(*self.data, random_state=self.problem.seed))
+        if not found.scores:
+            return found.best, found.reasons[0]
         self.details["selection"] = found
-        return found.best, f"selected by {n_folds}-fold cross-validation over bags"
+        return found.best, f"Selected by cross-validation over bags. {found.reasons[0]}"
 
     def make(self, method: str) -> Any:
         """A regressor on bags."""

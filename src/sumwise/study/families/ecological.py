@@ -258,12 +258,6 @@ class Ecological(Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
-        """EcologicalEM, the most accurate on real contests, unless there is nothing to fit."""
-        if min(self.margins.n_rows, self.margins.n_cols) < 2 or self.margins.n_units < 2:
-            return "Bounds", "with a single unit, group or outcome, no model adds anything to the bounds"
-        return "EcologicalEM", "it had the smallest error of all methods here on 386 real contests"
-
     def make(self, method: str) -> Any:
         """An estimator on margins."""
         from sumwise import ecological

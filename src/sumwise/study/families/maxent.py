@@ -165,12 +165,6 @@ class MaxEnt(Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
-        """The maximum entropy model."""
-        if self._of_amounts:
-            return "MaxEntRegressor", "it agrees with the sums of all tables at once, as a regression on the rows would"
-        return "MaxEntClassifier", "it agrees with all tables at once, as a logistic regression on the rows would"
-
     def make(self, method: str) -> Any:
         """A classifier on tables."""
         from sumwise import maxent

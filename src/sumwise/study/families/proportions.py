@@ -188,10 +188,6 @@ class Proportions(Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
-        """The exact likelihood of the counts."""
-        return "CardinalityClassifier", "it computes the likelihood of the counts exactly, for bags of any size"
-
     def make(self, method: str) -> Any:
         """A classifier of individuals."""
         from sumwise import proportions
