@@ -36,6 +36,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import Bags, datasets, synthetic
+from sumwise.checkpoint import Checkpoint
 from sumwise.metrics import compare_polls, share_scores
 from sumwise.proportions import (
     AlternatingMeanMap,
@@ -101,16 +102,33 @@ def draw_bags(frame, usable, size, rng):
 
 
 class ExactInLargeBags:
-    """The exact likelihood of class counts, begun where the saddlepoint approximation ended and with its penalty."""
+    """The exact likelihood of class counts, begun where the saddlepoint approximation ended and with its penalty.
+
+    With `state` it goes on where it was stopped, two steps at a time; `before` are the CPU seconds until then.
+    """
+
+    state: Path | None = None
+    before = 0.0
 
     def __init__(self, **settings):
         self.settings = settings
 
     def fit(self, bags, counts):
         """Fit twice."""
-        clf = CardinalityClassifier(multiclass="exact", inference="saddlepoint", warm_start=True, **self.settings)
-        clf.fit(bags, counts)
-        return clf.set_params(inference="fourier", penalty=clf.penalty_).fit(bags, counts)
+        begin, checkpoint = time.process_time(), Checkpoint(self.state)
+        held = checkpoint.load()
+        if held is None:
+            clf = CardinalityClassifier(multiclass="exact", inference="saddlepoint", warm_start=True, **self.settings)
+            clf.fit(bags, counts).set_params(inference="fourier", penalty=clf.penalty_)
+            if self.state is not None:
+                clf.set_params(max_iter=2)
+        else:
+            clf = held["clf"]
+        self.before = 0.0 if held is None else held["spent"]
+        while not clf.fit(bags, counts).fit_.converged and self.state is not None:
+            checkpoint.save({"clf": clf, "spent": self.before + time.process_time() - begin})
+        checkpoint.clear()
+        return clf
 
 
 def methods(n_classes, size):
@@ -161,7 +179,7 @@ def merge(path):
         keep("elections", {draw: kept().get("elections", {}).get(draw, {}) | found})
 
 
-def accuracy(trials, task, sizes, only, first=100, write=True):
+def accuracy(trials, task, sizes, only, first=100, write=True, state=None):
     """Accuracy of one hidden attribute: bag size, method; training sets are drawn from seed `first` on."""
     frame, hidden, columns = areas(task)
     n_classes = TASKS[task]
@@ -184,9 +202,11 @@ def accuracy(trials, task, sizes, only, first=100, write=True):
                 bags = Bags(values[rows], np.arange(0, len(rows) + 1, size))
                 counts = np.eye(n_classes, dtype=int)[hidden[rows]].reshape(-1, size, n_classes).sum(axis=1)
                 target = label_bags(bags, hidden[rows]) if name == "oracle" else counts
+                if state is not None and isinstance(model, ExactInLargeBags):
+                    model.state = state / f"{task}-{size}-{first + trial}.zip"
                 begin = time.process_time()
                 predicted = model.fit(bags, target).predict(values[test])
-                spent.append(time.process_time() - begin)
+                spent.append(time.process_time() - begin + getattr(model, "before", 0.0))
                 scores.append(float((predicted == hidden[test]).mean()))
                 print(
                     f"{task}, bags of {size}, {name}, {first + trial}: {scores[-1]:.4f}, {spent[-1]:.1f} s", flush=True
@@ -320,6 +340,7 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 100])
     parser.add_argument("--methods", nargs="+", default=None)
     parser.add_argument("--first", type=int, default=100, help="seed of the first training set")
+    parser.add_argument("--state", type=Path, help="folder, from which an exact fit that was stopped goes on")
     parser.add_argument("--draws", type=int, default=5, help="elections that are generated")
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first election")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
@@ -332,7 +353,7 @@ def main():
     for part in args.parts if not args.merge else ():
         if part == "accuracy":
             for task in args.tasks:
-                accuracy(args.trials, task, args.sizes, args.methods, args.first)
+                accuracy(args.trials, task, args.sizes, args.methods, args.first, state=args.state)
         elif part == "coverage":
             keep("coverage", coverage(args.trials, [task for task in args.tasks if task != "race"]))
         else:
