@@ -55,3 +55,22 @@ def test_numbers_of_maps():
         map_numbers(est, m, shapes, "nobody", m.col_names[1])
     with pytest.raises(DataError, match="3 shapes for 20 units"):
         map_numbers(est, m, shapes[:3], m.row_names[0], m.col_names[1])
+
+
+def test_holes_stay_open_and_ids_match_as_they_are_written():
+    square = [[0, 0], [3, 0], [3, 3], [0, 3], [0, 0]]
+    hole = [[1, 1], [2, 1], [2, 2], [1, 2], [1, 1]]  # the same way round as its outer ring, as many files have it
+    made = collection([7.0, "other"])
+    made["features"][0]["geometry"]["coordinates"] = [square, hole]
+    made["features"][1]["geometry"] = None  # of no unit
+    outer, inner = unit_shapes(made, [7], "p")[0]
+    assert outer == square
+    assert inner == hole[::-1]
+    made["features"][0]["id"] = "A"
+    made["features"][1]["id"] = "B"
+    assert unit_shapes(made, ["A"], "id")
+    with pytest.raises(DataError, match="Feature 2 of the map has no geometry"):
+        unit_shapes(made, ["B"], "id")
+    made["features"][0]["geometry"]["coordinates"] = [1, 2]
+    with pytest.raises(DataError, match="coordinates of feature 1"):
+        unit_shapes(made, ["A"], "id")

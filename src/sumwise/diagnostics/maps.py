@@ -27,7 +27,8 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
     units : sequence
         Names of the units, as ``margins.units``.
     key : str, or list of str
-        The property that holds the unit's name; several are joined by " / ", as in a problem file.
+        The property that holds the unit's name ("id" may be the features' own); several are joined by " / ", as in a
+        problem file.
 
     Returns
     -------
@@ -46,33 +47,57 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
     if not isinstance(features, list):
         raise DataError("The map is no FeatureCollection.", hint="GeoJSON has features with properties and geometry.")
     keys = [key] if isinstance(key, str) else list(key)
-    found: dict[str, list] = {}
-    for number, feature in enumerate(features):
-        properties = feature.get("properties") or {}
-        for name in keys:
-            if name not in properties:
-                raise DataError(
-                    f"Feature {number + 1} of the map has no property {name!r}.",
-                    hint=f"it has {', '.join(map(str, properties)) or 'none'}.",
-                )
-        words = " / ".join(str(properties[name]).strip() for name in keys)
-        found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
+    wanted, found = set(map(str, units)), dict[str, list]()
+    seen: list[str] = []
+    for number, feature in enumerate(features, start=1):
+        words = " / ".join(_property(feature, name, number) for name in keys)
+        seen.append(words)
+        if words in wanted:
+            found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
     lacking = [str(unit) for unit in units if str(unit) not in found]
     if lacking:
         raise DataError(
             f"{len(lacking)} of {len(units)} units have no shape in the map: {', '.join(map(repr, lacking[:5]))}"
             f"{', ...' if lacking[5:] else ''}.",
-            hint=f"the map has {', '.join(map(repr, list(found)[:3]))}; check the property that is named by key.",
+            hint=f"the map has {', '.join(map(repr, seen[:3]))}; check the property that is named by key.",
         )
     return [found[str(unit)] for unit in units]
 
 
+def _property(feature: Any, name: str, number: int) -> str:
+    """A feature's property, or its id, as text: numbers as they are written."""
+    if not isinstance(feature, Mapping):
+        raise DataError(f"Feature {number} of the map is no feature.", hint="it has properties and a geometry.")
+    properties = feature.get("properties") or {}
+    value = properties.get(name, feature.get("id") if name == "id" else None)
+    if value is None:
+        raise DataError(
+            f"Feature {number} of the map has no property {name!r}.",
+            hint=f"it has {', '.join(map(str, properties)) or 'none'}.",
+        )
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
 def _rings(geometry: Any, number: int) -> list[list[list[float]]]:
-    kind = (geometry or {}).get("type")
+    """Rings of a polygon, outer ones anticlockwise and holes clockwise, so that holes are left open when drawn."""
+    kind = geometry.get("type") if isinstance(geometry, Mapping) else None
     if kind not in ("Polygon", "MultiPolygon"):
-        raise DataError(f"Feature {number + 1} of the map is a {kind}.", hint="units are polygons.")
-    parts = geometry["coordinates"] if kind == "MultiPolygon" else [geometry["coordinates"]]
-    return [_thinned(np.asarray(ring, dtype=float)[:, :2]) for polygon in parts for ring in polygon]
+        what = f"is a {kind}" if kind else "has no geometry"
+        raise DataError(f"Feature {number} of the map {what}.", hint="units are polygons.")
+    rings = []
+    try:
+        for polygon in geometry["coordinates"] if kind == "MultiPolygon" else [geometry["coordinates"]]:
+            for k, points in enumerate(polygon):
+                ring = np.asarray(points, dtype=float)[:, :2]
+                x, y = ring[:, 0] - ring[0, 0], ring[:, 1] - ring[0, 1]
+                anticlockwise = np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0
+                rings.append(_thinned(ring if anticlockwise == (k == 0) else ring[::-1]))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"The coordinates of feature {number} of the map can't be read: {error}.",
+            hint="a polygon is a list of rings, a ring a list of points [x, y].",
+        ) from None
+    return rings
 
 
 def _thinned(ring: np.ndarray) -> list[list[float]]:
