@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -40,6 +41,8 @@ SLOW = {
 SLOW |= {"privacy", "proportions", "report", "study", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
 SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "test_gallery.py", "test_server.py"}
+SLOW_FILES |= {"test_book.py", "test_executed.py", "test_quoted_figures.py", "test_search.py"}  # of the documentation
+SLOW_FILES |= {"test_statistical.py"}  # each read starts a process
 CORE_FILES = {"test_edge_fits.py"}  # every estimator: slow, and yet run on every Python and against the wheel
 SLOW_FILES |= CORE_FILES
 
@@ -87,7 +90,11 @@ def pytest_ignore_collect(collection_path, config):
     """Don't even import what the marks asked for leave out: that takes longer than many a test."""
     if not collection_path.is_relative_to(HERE):
         return None
-    place, asked = collection_path.relative_to(HERE), config.option.markexpr.split(" and ")
+    place, asked = collection_path.relative_to(HERE), re.split(r" and | or |[()]", config.option.markexpr)
+    if collection_path.suffix == ".py" and not collection_path.name.startswith("test_"):
+        return True  # a module that tests share: importing each for its docstrings takes longer than those
+    if "core" in asked and place.name in CORE_FILES:
+        return None
     if "check" in asked and collection_path.is_file():
         return (place.as_posix() not in CHECKED and b"mark.check" not in collection_path.read_bytes()) or None
     left_out = ("not slow" in asked and slow(place)) or ("not check" in asked and place.as_posix() in CHECKED)

@@ -203,6 +203,7 @@ NETWORKS = {
 SLOW = {"smooth field"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(w, marks=pytest.mark.check) if w in SLOW else w for w in WORK])
 @pytest.mark.filterwarnings("ignore:Stopped after", "ignore:The chains disagree")
 def test_what_work_takes_is_foreseen_and_what_does_not_fit_is_refused(name, monkeypatch):

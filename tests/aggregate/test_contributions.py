@@ -54,6 +54,7 @@ def test_engines_choose_the_same_rows(spark, people):
     assert counted(people, "spark", max_rows=2, seed=3) == counted(people, max_rows=2, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [{"max_rows": 2}, {"max_cells": 2}, {"max_rows": 3, "max_cells": 2}])
 @pytest.mark.parametrize("weights", [{}, {"weight": "w", "max_weight": 4}])
 def test_one_person_moves_the_tables_by_no_more_than_the_sensitivity(people, bounds, weights):

@@ -89,10 +89,39 @@ def test_what_a_killed_server_left_is_recognised(jobs, tmp_path):
     assert jobs.state("a")["status"] == "none"
 
 
+def test_another_process_of_the_same_number_is_neither_taken_for_the_job_nor_ended(jobs, tmp_path):
+    """The number of a job whose server was killed can belong to anybody's process later."""
+    command = [sys.executable, "-c", "import sys; print('here', flush=True); sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as other:
+        assert other.stdout.readline() == b"here\n"
+        left = {"kind": "fit", "arguments": [], "status": "running", "pid": other.pid, "process": "1"}
+        write_json(tmp_path / "a" / "job.json", left)
+        assert jobs.state("a")["status"] == "interrupted"
+        with pytest.raises(DataError, match="Nothing is being worked on"):
+            jobs.cancel("a")
+        assert other.poll() is None
+
+
+@pytest.mark.parametrize("damaged", ["3", '"x"', "[1]", '{"status": "running"}', '{"status": "queued"}', "[" * 100_000])
+def test_a_damaged_note_on_a_job_keeps_nobody_from_a_new_one(jobs, tmp_path, damaged):
+    (tmp_path / "a" / "job.json").write_text(damaged)
+    assert jobs.state("a")["status"] in ("none", "interrupted")
+    jobs.start("a", "fit", ["fine"])
+    assert until(jobs, "a", "done")["lines"] == ["working on fine"]
+
+
+def test_a_name_that_no_command_can_take_does_not_end_the_queue(jobs):
+    """It once ended the thread that runs jobs: every later one waited for ever."""
+    with pytest.raises(DataError, match="zero byte"):
+        jobs.start("a", "tables", ["a\0b"])
+    jobs.start("a", "fit", ["fine"])
+    until(jobs, "a", "done")
+
+
 SERVER = """
 import sys, time
 from pathlib import Path
-from sumwise.app.jobs import Jobs, _alive
+from sumwise.app.jobs import Jobs
 from sumwise.app.workspace import Workspace
 jobs = Jobs(Workspace(Path(sys.argv[1])), [sys.executable, "-c", sys.argv[2]])
 jobs.start("a", "fit", ["wait"])
@@ -111,12 +140,12 @@ def test_a_job_of_a_killed_server_is_still_known_and_can_be_cancelled(jobs, tmp_
     assert jobs.state("a")["status"] == "running"
     with pytest.raises(DataError, match="worked on already"):
         jobs.start("a", "fit", ["fine"])
-    pid = json.loads((tmp_path / "a" / "job.json").read_text())["pid"]
+    job = json.loads((tmp_path / "a" / "job.json").read_text())
     assert jobs.cancel("a")["status"] == "cancelled"
     for _ in range(6000):
-        if not _alive(pid):
+        if not _alive(job):
             break
         time.sleep(0.05)
-    assert not _alive(pid)
+    assert not _alive(job)
     jobs.start("a", "fit", ["fine"])
     assert until(jobs, "a", "done")["lines"] == ["working on fine"]

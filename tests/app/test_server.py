@@ -1,9 +1,11 @@
 """The app's server: who may ask, and a person's way from a file to a report."""
 
 import io
+import json
 import threading
 import time
 import zipfile
+from urllib.parse import quote
 
 import pytest
 
@@ -101,6 +103,32 @@ def test_bad_requests_are_answered_in_words(client):
     assert "can't be read" in client.json("/api/studies/few/problem", "POST", {})["error"]
     assert "no mechanism" in client.json("/api/studies/few/release", "POST", {"mechanism": "--out"})["error"]
     assert client("/files/few/../../x")[0].status in (400, 404)
+    for values in ({"family": "ecological", "data": ["../../x"]}, {"family": 3}, [1], None):
+        assert client("/api/studies/few/problem", "POST", json.dumps({"values": values}).encode())[0].status in (
+            200,
+            400,
+        )
+    assert client("/api/studies/few/tables", "POST", b'{"file": "few.csv", "order": 1e400}')[0].status == 400
+    for path in ("%00", "few.csv%00.html", "..%2f..%2fx", "%2e%2e/%2e%2e/x", "a/" * 3000, "a" * 5000, "%ff"):
+        assert client(f"/files/few/{path}")[0].status == 400
+
+
+def test_files_of_any_name_are_downloaded_under_it(client):
+    folder = client.app.workspace.folder / "few"
+    for name in ("caf\u00e9 \u20ac.csv", 'q"uo;te.csv'):
+        (folder / name).write_text("a\n1\n")
+        answer, body = client(f"/files/few/{quote(name)}")
+        (folder / name).unlink()
+        assert answer.status == 200, body
+        assert answer.getheader("Content-Disposition") == f"attachment; filename*=utf-8''{quote(name)}"
+
+
+def test_a_damaged_study_leaves_the_others_in_the_list(client):
+    folder = client.app.workspace.folder / "damaged"
+    (folder / "result").mkdir(parents=True)
+    for name, text in (("summary.json", "[1]"), ("provenance.json", "{}")):
+        (folder / "result" / name).write_text(text)
+    assert {"few", "damaged"} <= {s["name"] for s in client.json("/api/studies")}
 
 
 def test_many_requests_at_once_are_all_answered(client):

@@ -108,7 +108,7 @@ cell = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)  # `make long` has more
 @given(st.lists(st.lists(cell, min_size=3, max_size=3), max_size=4), st.sampled_from([",", ";"]))
 def test_any_text_gives_bags_or_a_sumwise_error(tmp_path, rows, separator):
     text = "\n".join(separator.join(fields) for fields in [["b", "x", "w"], *rows])
@@ -129,7 +129,6 @@ value = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(value, value, value), max_size=4), st.booleans())
 def test_any_frame_gives_bags_or_a_sumwise_error(rows, weighted):
     frame = pd.DataFrame(rows, columns=["b", "x", "w"], dtype=object)

@@ -54,6 +54,7 @@ def test_a_payload_in_a_header_or_a_column_name_is_a_name(tmp_path, number):
     assert not target.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(9))
 def test_a_payload_in_a_file_name_is_a_name(tmp_path, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
@@ -108,6 +109,7 @@ def test_odd_headers_just_work(tmp_path, header):
     assert aggregate(str(csv_file(tmp_path / "rows.csv", header)), [header], order=1).domain.levels(header) == (1, 2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_file_names_just_work(tmp_path, name):
     folder = tmp_path / name

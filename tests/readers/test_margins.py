@@ -406,7 +406,7 @@ cell = st.one_of(
 lines = st.lists(st.lists(cell, max_size=5).map(lambda fields: fields), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)  # `make long` has more
 @given(lines, st.sampled_from([",", ";", "\t"]), st.booleans(), st.sampled_from(["utf-8", "latin-1", "utf-16"]))
 def test_any_text_gives_margins_or_a_sumwise_error(tmp_path, rows, separator, good_header, encoding):
     header = ["unit", "a", "b", "c"] if good_header else []
@@ -417,7 +417,7 @@ def test_any_text_gives_margins_or_a_sumwise_error(tmp_path, rows, separator, go
             assert isinstance(read_margins(path, **options), Margins)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)  # `make long` has more
 @given(st.binary(max_size=80), st.sampled_from(["csv", "csv.gz", "parquet", "arrow", "duckdb"]))
 def test_any_bytes_give_a_sumwise_error_or_margins(tmp_path, body, ending):
     path = put(tmp_path / f"x.{ending}", body)
@@ -437,7 +437,6 @@ value = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(value, value, value, value), max_size=4))
 def test_any_frame_gives_margins_or_a_sumwise_error(rows):
     frame = pd.DataFrame(rows, columns=["unit", "side", "option", "votes"], dtype=object)

@@ -179,7 +179,7 @@ cell = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)  # `make long` has more
 @given(st.lists(st.lists(cell, min_size=6, max_size=6), max_size=4), st.sampled_from(["raise", "zero", "unobserved"]))
 def test_any_text_gives_tables_or_a_sumwise_error(tmp_path, rows, absent):
     text = "\n".join(",".join(fields) for fields in [["a", "b", "count", "label_sum", "noise", "scale"], *rows])
@@ -200,7 +200,6 @@ value = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(value, value, value, value), max_size=4), st.sampled_from(["raise", "zero", "unobserved"]))
 def test_any_frame_gives_tables_or_a_sumwise_error(rows, absent):
     frame = pd.DataFrame(rows, columns=["a", "table", "count", "label_sum"], dtype=object)

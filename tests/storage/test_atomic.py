@@ -136,6 +136,41 @@ def test_places_that_are_no_place_for_a_file_are_refused(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "folder"])
+def test_a_lock_that_somebody_put_there_is_neither_followed_nor_waited_for(tmp_path, kind):
+    """A link in the lock's place once emptied the file that it led to; a pipe waited for ever."""
+    (tmp_path / "mine").write_text("kept")
+    put = {
+        "link": lambda place: place.symlink_to(tmp_path / "mine"),
+        "dangling link": lambda place: place.symlink_to(tmp_path / "new"),
+        "pipe": os.mkfifo,
+        "folder": os.mkdir,
+    }
+    put[kind](tmp_path / "lock")
+    with pytest.raises(DataError, match="is a link, a pipe or a folder"):
+        lock(tmp_path / "lock")
+    assert (tmp_path / "mine").read_text() == "kept"
+    assert names(tmp_path) == ["lock", "mine"]
+
+
+def test_pipes_among_the_leftovers_are_passed_over(tmp_path):
+    os.mkfifo(tmp_path / ".x.01234567.tmp")
+    (tmp_path / ".y-abcdefgh").mkdir()
+    os.mkfifo(tmp_path / ".y-abcdefgh" / MARK)
+    with new_file(tmp_path / "x") as file:
+        file.write(b"new")
+    with new_folder(tmp_path / "y"):
+        pass
+    assert names(tmp_path) == [".x.01234567.tmp", ".y-abcdefgh", "x", "y"]
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(DataError, match="is a pipe or a device"), new_file(tmp_path / "x"):
+        pass
+    assert (tmp_path / "x").is_fifo()
+
+
 def test_an_empty_one_of_a_maker_that_was_killed_at_once_is_removed(tmp_path):
     (tmp_path / ".x-abcd1234").mkdir()
     with new_folder(tmp_path / "x"):

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sumwise.app.workspace import Workspace, is_result, read_json, write_json
+from sumwise.app.workspace import Workspace, is_result, read_object, write_json
 from sumwise.errors import DataError
 
 PATIENCE = 5.0  # seconds between asking a job to stop and ending it
@@ -34,6 +34,7 @@ class Jobs:
         self.workspace = workspace
         self.command = command or [sys.executable, "-m", "sumwise"]
         self._waiting: queue.Queue[str | None] = queue.Queue()
+        self._queued: set[str] = set()
         self._children: dict[str, subprocess.Popen] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -43,20 +44,24 @@ class Jobs:
         """Queue a command for a study; an error where one is under way."""
         folder = self.workspace.study(study)
         with self._lock:
+            if any("\0" in a for a in arguments):
+                raise DataError("A name holds a zero byte.", hint="reload the page, and choose from its lists.")
             if self.state(study)["status"] in LIVE:
                 raise DataError("This study is being worked on already.", hint="wait for it, or cancel it.")
             job = {"kind": kind, "arguments": arguments, "status": "queued", "asked": time.time()}
             write_json(folder / "job.json", job)
             (folder / "job.log").write_text("", "utf-8")
+            self._queued.add(study)
         self._waiting.put(study)
         return self.state(study)
 
     def state(self, study: str) -> dict[str, Any]:
         """Where a study's job stands, with the end of its log."""
         folder = self.workspace.study(study)
-        job: dict[str, Any] = read_json(folder / "job.json") or {"status": "none"}
-        if job["status"] == "running" and study not in self._children and not _alive(job.get("pid")):
-            done = job["kind"] == "fit" and _finished(folder / "result", job.get("asked", 0.0))
+        job: dict[str, Any] = {"status": "none", **read_object(folder / "job.json")}
+        lost = job["status"] == "queued" and study not in self._queued  # by a server that is gone
+        if lost or (job["status"] == "running" and study not in self._children and not _alive(job)):
+            done = job.get("kind") == "fit" and _finished(folder / "result", job.get("asked", 0.0))
             job["status"] = "done" if done else "interrupted"
         try:
             job["lines"] = (folder / "job.log").read_text("utf-8", "replace").splitlines()[-LINES:]
@@ -71,10 +76,10 @@ class Jobs:
             job = self.state(study)
             if job["status"] not in LIVE:
                 raise DataError("Nothing is being worked on.", hint="look at the study's state.")
-            child, pid = self._children.get(study), job.get("pid")
+            child = self._children.get(study)
             write_json(folder / "job.json", {**_kept(job), "status": "cancelled"})
-        if pid and (child is None or child.poll() is None):
-            _end(pid, child)
+        if child.poll() is None if child is not None else _alive(job):
+            _end(job, child)
         return self.state(study)
 
     def close(self) -> None:
@@ -87,6 +92,8 @@ class Jobs:
                 self._run(study)
             except (OSError, DataError):  # the study's folder is gone
                 continue
+            finally:
+                self._queued.discard(study)
 
     def _run(self, study: str) -> None:
         folder = self.workspace.study(study)
@@ -105,7 +112,8 @@ class Jobs:
                     start_new_session=True,
                 )
             self._children[study] = child
-            write_json(folder / "job.json", {**job, "status": "running", "pid": child.pid, "began": time.time()})
+            began = {"pid": child.pid, "process": _process(child.pid), "began": time.time()}
+            write_json(folder / "job.json", {**job, "status": "running", **began})
         code = child.wait()
         with self._lock:
             self._children.pop(study, None)
@@ -124,9 +132,18 @@ def _finished(result: Path, asked: float) -> bool:
     return is_result(result) and max(p.stat().st_mtime for p in result.iterdir()) >= asked
 
 
-def _alive(pid: Any) -> bool:
-    """Whether a process of ours with that number runs: one that leads its own group, as jobs do."""
-    if not isinstance(pid, int) or not Path(f"/proc/{pid}").exists():
+def _process(pid: int) -> str:
+    """When a process was started, as the system counts it: a later one of the same number differs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _alive(job: dict[str, Any]) -> bool:
+    """Whether the process of a job runs: that very one, which leads a group of its own."""
+    pid = job.get("pid")
+    if not isinstance(pid, int) or pid <= 1 or not job.get("process") or _process(pid) != job["process"]:
         return False
     try:
         return os.getpgid(pid) == pid
@@ -134,14 +151,14 @@ def _alive(pid: Any) -> bool:
         return False
 
 
-def _end(pid: int, child: subprocess.Popen | None) -> None:
+def _end(job: dict[str, Any], child: subprocess.Popen | None) -> None:
     for sign in (signal.SIGINT, signal.SIGKILL):
         try:
-            os.killpg(pid, sign)
+            os.killpg(job["pid"], sign)
         except OSError:
             return
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            if (child.poll() is not None) if child is not None else not _alive(pid):
+            if (child.poll() is not None) if child is not None else not _alive(job):
                 return
             time.sleep(0.05)

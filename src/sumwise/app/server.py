@@ -16,7 +16,7 @@ from typing import Any
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
 from sumwise.app.timeouts import Limits, patient_receive, protocol
-from sumwise.app.workspace import Workspace, read_json
+from sumwise.app.workspace import Workspace, read_json, read_object
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 
@@ -35,6 +35,7 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src '
 POLICY += "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
 REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads"
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -117,7 +118,7 @@ class App:
             except SumwiseError as error:
                 body = {"error": error.message, "hint": error.hint or ""}
                 return responses.JSONResponse(body, 404 if "no study" in error.message else 400)
-            except (KeyError, TypeError, ValueError) as error:  # of the wrong kind in a request that is JSON
+            except UNREADABLE as error:  # something of the wrong kind or size in a request
                 body = {"error": f"The request can't be read: {error!r:.200}.", "hint": "reload the page."}
                 return responses.JSONResponse(body, 400)
             except gone:
@@ -147,10 +148,10 @@ class App:
             raise DataError("There is no such file.", hint="it may have been moved; reload the page.")
         kind = KINDS.get(path.suffix, "application/octet-stream")
         policy = REPORT_POLICY if path.suffix == ".html" else POLICY
-        found = require("starlette.responses", extra="serve").FileResponse(path, media_type=kind)
+        shown = path.suffix in (".html", ".json", ".toml", ".log")
+        answer = require("starlette.responses", extra="serve").FileResponse
+        found = answer(path, media_type=kind, filename=None if shown else path.name)  # quoted, in whatever alphabet
         found.headers["Content-Security-Policy"] = policy
-        if path.suffix not in (".html", ".json", ".toml", ".log"):
-            found.headers["Content-Disposition"] = f'attachment; filename="{path.name}"'
         return found
 
     async def zip(self, request: Any) -> Any:
@@ -172,7 +173,7 @@ class App:
 
     def _facts(self, name: str) -> dict[str, Any]:
         result = self.workspace.result(name)
-        summary = {} if result is None else read_json(result / "summary.json") or _of_contests(result)
+        summary = {} if result is None else read_object(result / "summary.json") or _of_contests(result)
         root = "" if self.workspace.single else "result/"
         facts = {"name": name, "title": summary.get("title", ""), "method": summary.get("method", "")}
         job = {"status": "done"} if self.workspace.single else self.jobs.state(name)
@@ -212,9 +213,9 @@ class App:
         name, asked = request.path_params["name"], await _body(request)
         text = asked["text"] if "text" in asked else problem_text(asked["values"], asked.get("contests", []))
         path = self.workspace.study(name) / "problem.toml"
-        trial = path.with_name(".problem.trial.toml")
-        trial.write_text(text, "utf-8")
+        trial = path.with_name(f".problem.{secrets.token_hex(4)}.toml")  # two may save at once
         try:
+            trial.write_text(text, "utf-8")
             found = await self._ask("check", str(trial))
             if "error" in found:
                 found["error"] = found["error"].replace(trial.name, path.name)

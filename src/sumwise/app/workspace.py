@@ -140,5 +140,11 @@ def read_json(path: Path) -> Any:
     """The JSON of a file; None where there is none or it is damaged."""
     try:
         return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, RecursionError, ValueError):
         return None
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file; an empty one where the file holds none."""
+    found = read_json(path)
+    return found if isinstance(found, dict) else {}

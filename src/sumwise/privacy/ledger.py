@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.storage.atomic import open_lock
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -63,7 +64,7 @@ def real_path(path: Any) -> Path:
 def locked(path: Path) -> Iterator[None]:
     """Hold a file for one program; the system lets go when the program ends, however it ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name(f".{path.name}.lock"), "a") as lock:
+    with open_lock(path.with_name(f".{path.name}.lock")) as lock:
         try:
             import fcntl
         except ImportError:  # Windows

@@ -7,6 +7,7 @@ when the process ends, however that is: whoever finds a temporary name without a
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -19,9 +20,10 @@ from typing import IO, Any
 
 from sumwise.errors import DataError
 
-__all__ = ["lock", "new_file", "new_folder", "unlock"]
+__all__ = ["lock", "new_file", "new_folder", "open_lock", "unlock"]
 
 MARK = ".being-written"
+NOT_ORDINARY = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # a link, a folder, a pipe or a device
 
 
 @contextlib.contextmanager
@@ -46,6 +48,8 @@ def new_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")
     if os.path.isdir(target):
         raise DataError(f"{os.fspath(path)!r} is a folder.", hint="give the name of a file in it.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise DataError(f"{os.fspath(path)!r} is a pipe or a device.", hint="give the name of an ordinary file.")
     _clear_files(folder, name)
     file = _locked_new(folder, name)
     temporary = file.name
@@ -113,7 +117,7 @@ def lock(path: str | os.PathLike) -> Any:
     False
     """
     while True:
-        handle = open(path, "w")  # noqa: SIM115 (held until it is given back)
+        handle = open_lock(path)
         if not _try_lock(handle):
             handle.close()
             return None
@@ -123,6 +127,36 @@ def lock(path: str | os.PathLike) -> Any:
         except FileNotFoundError:
             pass
         handle.close()  # its holder removed it in between: it locks nothing
+
+
+def open_lock(path: str | os.PathLike) -> IO[bytes]:
+    """Open a lock file, or make it; a link, a pipe or anything else that somebody put there is refused, not followed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sumwise.storage.atomic import open_lock
+    >>> open_lock(os.path.join(tempfile.mkdtemp(), "lock")).close()
+    """
+    try:
+        return open(path, "a+b", buffering=0, opener=_opened_alone)
+    except OSError as error:
+        if error.errno not in NOT_ORDINARY:
+            raise
+        raise DataError(
+            f"The lock file {os.fspath(path)!r} is a link, a pipe or a folder.",
+            hint="remove it; sumwise makes its own.",
+        ) from None
+
+
+def _opened_alone(path: str, flags: int) -> int:
+    """Open an ordinary file without following a link, and without waiting for the other end of a pipe."""
+    alone = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | alone, 0o666)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.ENXIO, "Not an ordinary file", path)
 
 
 def unlock(handle: Any) -> None:
@@ -184,7 +218,7 @@ def _clear_files(folder: str, name: str) -> None:
     pattern = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{8}\.tmp")
     for found in os.listdir(folder):
         if pattern.fullmatch(found):
-            with contextlib.suppress(OSError), open(os.path.join(folder, found), "rb") as file:
+            with contextlib.suppress(OSError), open(os.path.join(folder, found), "rb", opener=_opened_alone) as file:
                 if _try_lock(file):
                     os.unlink(file.name)
 
@@ -196,7 +230,7 @@ def _clear_folders(target: Path) -> None:
     for found in target.parent.glob(f".{_literal(target.name)}-????????"):
         with contextlib.suppress(OSError):
             found.rmdir()  # killed before it had its mark: only if it is empty
-        with contextlib.suppress(OSError), open(found / MARK, "rb") as file:
+        with contextlib.suppress(OSError), open(found / MARK, "rb", opener=_opened_alone) as file:
             if _try_lock(file):
                 shutil.rmtree(found, ignore_errors=True)
 
