@@ -303,6 +303,34 @@ def test_a_folder_called_like_a_column_of_ours_changes_nothing(tmp_path):
         assert aggregate(tmp_path / key / "rows.csv", ["a"], order=1).domain.levels("a") == (1, 2, 3)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+@pytest.mark.parametrize("pattern", ["p.csv", "*.csv", "p.parquet", "p.arrow", "p.duckdb", "link.csv"])
+def test_a_pipe_or_a_device_is_refused_rather_than_waited_for(tmp_path, pattern):
+    for name in ("p.csv", "p.parquet", "p.arrow", "p.duckdb"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "link.csv").symlink_to("/dev/zero")
+    for read in (lambda path: aggregate(str(path), ["a"], order=1), open_sheet):
+        with pytest.raises(DataError, match="is a pipe or a device|There is no file"):
+            read(tmp_path / pattern)
+
+
+@pytest.mark.parametrize("name", ["a" * 5000 + ".csv", "a\0b.csv", "\ud800.csv"])
+def test_a_name_that_no_file_can_have_is_no_file(name):
+    for read in (lambda path: aggregate(path, ["a"], order=1), open_sheet):
+        with pytest.raises(DataError, match="There is no file"):
+            read(name)
+
+
+def test_tables_of_any_schema_are_found_by_both_ways_in(tmp_path):
+    with duckdb.connect(str(tmp_path / "all.duckdb")) as con:
+        con.execute(
+            """CREATE SCHEMA "it's"; CREATE TABLE "it's"."a""b" AS SELECT 7 AS a; CREATE TABLE t AS SELECT 1 AS a"""
+        )
+    name = """it's.a"b"""
+    assert aggregate(tmp_path / "all.duckdb", ["a"], order=1, table=name).domain.levels("a") == (7,)
+    assert open_sheet(tmp_path / "all.duckdb", table=name).frame["a"].tolist() == [7]
+
+
 def test_duckdb_is_opened_in_one_place_only():
     """Every other module asks `connect`; `duckdb.sql` and friends would use a connection that nobody closed."""
     calls = []

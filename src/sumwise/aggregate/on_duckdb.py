@@ -239,8 +239,10 @@ class DuckDBEngine:
             raise DataError(f"{_start(self.what)} can't be read: {reason(error)}") from None
 
     def _database_table(self, table: str | None) -> str:
-        query = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
-        known = [r[0] for r in self.connection.execute(query).fetchall()]
+        query = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2, 1"
+        rows = self.connection.execute(query).fetchall()
+        places = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows}
+        known = list(places)
         if table is not None:
             checks.known(table, known, "table")
             known = [table]
@@ -250,7 +252,7 @@ class DuckDBEngine:
                 hint=f"name one by table=...: {', '.join(map(repr, known[:10]))}.",
             )
         database = self.connection.execute("SELECT current_database()").fetchall()[0][0]
-        return f"{_identifier(database)}.main.{_identifier(known[0])}"  # in full: a view of ours may have its name
+        return ".".join(map(_identifier, (database, *places[known[0]])))  # in full: a view of ours may have its name
 
     def table(self, sql: str) -> Any:
         """The result of a query as a pyarrow table."""
@@ -320,7 +322,8 @@ class DuckDBEngine:
 def _files(source: Any) -> list[str]:
     """The files of a path: itself, those of a pattern, or the Parquet files of a folder."""
     path = os.fspath(source)
-    return expand_pattern(os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path)
+    pattern = os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
+    return sources.ordinary_files(expand_pattern(pattern))
 
 
 def _csv_types(sniffed: dict[str, Any]) -> list[str]:

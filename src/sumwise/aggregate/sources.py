@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,16 +69,34 @@ def file_format(path: Any) -> str:
         )
     given = Path(path)
     if "*" not in str(given):
-        if not given.exists():
+        if not os.path.exists(given):  # False, too, for a name that no file can have
             raise DataError(f"There is no file {str(given)!r}.")
         if given.is_dir():
             return "parquet"
+        ordinary_files([given])
     ending = next((s for s in reversed(given.suffixes) if s not in (".gz", ".zst")), "")
     if ending.lower() not in FORMATS:
         raise DataError(
             f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {', '.join(FORMATS)}."
         )
     return FORMATS[ending.lower()]
+
+
+def ordinary_files(paths: Iterable[str | os.PathLike]) -> list[str]:
+    """The paths of files, as text; a pipe or a device, which might never end, is refused.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import ordinary_files
+    >>> ordinary_files(["/dev/null"])
+    Traceback (most recent call last):
+    sumwise.errors.DataError: '/dev/null' is a pipe or a device. Hint: copy what it gives to a file.
+    """
+    found = [os.fspath(p) for p in paths]
+    for path in found:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            raise DataError(f"{path!r} is a pipe or a device.", hint="copy what it gives to a file.")
+    return found
 
 
 def remote_dataset(address: str) -> Any:

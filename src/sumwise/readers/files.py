@@ -120,10 +120,10 @@ def _open_remote(address: str, columns: Sequence | None, ids: Sequence | None, o
 
 def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
     try:
-        here = path.is_file()
-    except (OSError, ValueError):
-        here = False
-    if not here and path.is_dir():
+        here, folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError):  # a name that no file can have
+        here, folder = False, False
+    if folder:
         kept = sorted(p.name for p in path.glob("*.sumwise"))
         hint = f"load it: sumwise.load({str(path / kept[0])!r})." if kept else "give one of the files in it."
         raise DataError(f"{str(path)!r} is a folder.", hint=hint)
