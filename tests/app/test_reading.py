@@ -23,6 +23,8 @@ def test_a_suggestion_has_every_column_with_its_role(tmp_path):
     assert all(len(c["first"]) == 3 for c in columns.values())
     assert {c["role"] for c in columns.values()} <= {r["key"] for r in found["roles"]} | {""}
     assert all(m["meaning"] for m in found["methods"])
+    assert found["named"] == ["groups", "outcomes"]
+    assert found["noise"]["kinds"] == {}
 
 
 def test_values_become_the_file_that_was_read(tmp_path):
@@ -51,6 +53,18 @@ def test_columns_that_are_not_named_have_the_role_that_a_fit_gives_them(tmp_path
     (tmp_path / "rows.csv").write_text("age,device,click\n" + rows * 60)
     found = suggestion([str(tmp_path / "rows.csv")], str(tmp_path / "problem.toml"), "maxent")
     assert [c["role"] for c in found["columns"]] == ["attributes", "attributes", "label"]
+    assert set(found["named"]) >= {"attributes", "label"}
+    assert found["noise"]["kinds"] == {}  # counted rows are exact
+
+
+def test_counts_over_time_and_cells_offer_their_noise(tmp_path):
+    places = [f"{t},{p},{5 + t}" for t in range(4) for p in "abc"]
+    (tmp_path / "counts.csv").write_text("\n".join(["week,place,count", *places]) + "\n")
+    found = suggestion([str(tmp_path / "counts.csv")], str(tmp_path / "problem.toml"), "collective")
+    assert found["noise"]["table"] == "options"
+    assert found["noise"]["kinds"]["gaussian"] == ["sd"]
+    assert next(iter(found["noise"]["kinds"])) == "auto"
+    assert found["named"] == []
 
 
 def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):

@@ -133,7 +133,18 @@ def test_labels_of_columns_are_read_and_shown(tmp_path):
     found = suggest_problem([tmp_path / "a.sav"], tmp_path / "p.toml")
     assert found.guess.columns == {"unit": "q1", "groups": ["v3", "v4"], "outcomes": ["v1", "v2"]}
     assert list(found.read[0]["groups"]) == ["White", "Black"]
-    assert '[names]\nv3 = "White"' in found.text
+    assert found.guess.names["v3"] == "White"
+
+
+def test_names_to_show_are_suggested_where_columns_give_them(tmp_path):
+    frame = votes().set_axis(["precinct", "pct_young", "pct_old", "yes_votes", "no_votes"], axis=1)
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    found = suggest_problem([tmp_path / "votes.csv"], tmp_path / "p.toml")
+    assert found.guess.names == {"pct_young": "young", "pct_old": "old", "yes_votes": "yes", "no_votes": "no"}
+    assert Problem.parse(found.text).names == found.guess.names
+    assert found.to_dict()["names"] == found.guess.names
+    assert found.guess.columns["groups"] == ["pct_young", "pct_old"]
+    assert list(found.read[0]["groups"]) == ["young", "old"]
 
 
 def test_places_without_counts_are_named_and_not_used(tmp_path):

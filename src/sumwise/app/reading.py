@@ -54,6 +54,9 @@ def described(problem: Any) -> dict[str, Any]:
     from sumwise.study.families import study_of
 
     kind = type(study_of(problem))
+    table, kinds = kind.noises or ("", {})
+    if problem.family == "maxent" and "count" not in problem.columns:
+        kinds = {}  # rows and folders of tables: only cells have a noise that a person must say
     return {
         "values": {k: v for k, v in dict(problem.values).items() if k in (*TOP, *PARTS)},
         "contests": problem.values.get("contest", []),
@@ -62,6 +65,8 @@ def described(problem: Any) -> dict[str, Any]:
             {"name": name, "meaning": meaning_of(problem.family, kind.classes_of.get(name, name))}
             for name in kind.methods
         ],
+        "named": [*kind.named_sides, *kind.named_columns],
+        "noise": {"table": table, "kinds": {k: list(v) for k, v in kinds.items()}},
         "columns": file_columns(problem, next((k for k in REST if k in kind.column_keys), "")),
     }
 

@@ -15,7 +15,8 @@ from sumwise import checks
 from sumwise.errors import DataError, SumwiseError
 from sumwise.storage.atomic import new_file
 from sumwise.study.contests import contest_problems
-from sumwise.study.families import FAMILIES, study_of
+from sumwise.study.display_names import display_names
+from sumwise.study.families import FAMILIES, study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.profile_file import FileProfile, profile_file
 from sumwise.study.recognise import Guess, recognise
@@ -72,7 +73,7 @@ class Suggestion:
         """What was read, for scripts."""
         guess = self.guess
         facts = {"problem": str(self.path), "family": guess.family, "seen": guess.seen, "check": guess.ask}
-        facts |= {"data": guess.data, "columns": guess.columns, "contests": guess.contests}
+        facts |= {"data": guess.data, "columns": guess.columns, "contests": guess.contests, "names": guess.names}
         return {**facts, "not_used": guess.unused, "preview": self.columns, "read": self.read}
 
 
@@ -138,6 +139,7 @@ def suggest_problem(
         profiles = [dataclasses.replace(profile_file(p, **opening), given=given) for p in data]
         guess = recognise([p.labelled() for p in profiles], family)
         guess = guess.called({k: v for p in profiles for k, v in p.labels.items()})
+        guess.names = {**_names(guess, profiles), **guess.names}
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
     found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))
     found.read = _read(Problem.parse(found.text, path), profiles)
@@ -147,6 +149,24 @@ def suggest_problem(
         )
         found.text = guess.text(path.name)
     return found
+
+
+def _names(guess: Guess, profiles: list[FileProfile]) -> dict[str, str]:
+    """Names that reports could show in place of those of the columns that the guess uses."""
+    kind = study_class(guess.family)
+
+    def columns(keys: Sequence[str]) -> list[list[str]]:
+        listed = [part[key] for part in (guess.columns, *guess.contests) for key in keys if key in part]
+        return [given if isinstance(given, list) else [given] for given in listed]
+
+    sides = columns(kind.named_sides)
+    others = [c for given in columns(kind.named_columns) for c in given]
+    used = {c for given in columns(tuple(kind.column_keys)) for c in given if isinstance(c, str)}
+    names = [c.name for c in profiles[0].columns]
+    if kind.named_columns and not {"features", "attributes"} & guess.columns.keys() and "count" not in guess.columns:
+        others += [c for c in names if c not in used and c not in guess.unused]  # all other columns are features
+    rests = [v for k, v in guess.columns.items() if k.startswith("rest_")]
+    return display_names(sides, others, [*rests, *(c.name for p in profiles for c in p.columns)])
 
 
 def _check_place(path: Path, data: Sequence[Any], replace: bool) -> None:

@@ -11,6 +11,7 @@ from sumwise import Tables, synthetic
 from sumwise.diagnostics import class_margin
 from sumwise.errors import DataError
 from sumwise.maxent import NaiveBayesTables
+from sumwise.noise import Gaussian
 from sumwise.readers import write_tables, write_tables_folder
 from sumwise.study import Problem, study_of
 from sumwise.study.fitting import fit_problem
@@ -79,9 +80,22 @@ def test_cells_and_folders_need_no_rows(tmp_path):
     np.testing.assert_allclose(shares[0], shares[1], atol=1e-6)
 
 
+def test_a_problem_file_says_the_noise_of_cells(tmp_path):
+    made = synthetic.rows(500, sizes=[3, 2], rate=0.4, random_state=0)
+    frame = Tables.from_frame(made.frame(), list(made.domain.attributes), label=made.label)
+    write_tables(frame, tmp_path / "cells.csv")
+    text = 'family = "maxent"\n[data]\nfile = "cells.csv"\nkind = "cells"\nnoise = "gaussian"\nsd = 3.0\n'
+    cells = pd.read_csv(tmp_path / "cells.csv").drop(columns="noise", errors="ignore")
+    cells.to_csv(tmp_path / "cells.csv", index=False)
+    one = study_of(Problem.parse(text + '[columns]\nlabel = "y"\n', tmp_path / "p.toml"))
+    one.read()
+    assert all(table.noise == Gaussian(3.0) for table in one.tables)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (('file = "data.csv"', 'file = "data.csv"\nnoise = "exact"'), "line 4: noise is given, and the data are rows"),
         (('label = "click"', ""), r"names no label"),
         (('label = "click"', 'label = "clik"'), "line 5: .*no column 'clik'. Hint: did you mean 'click'"),
         (('file = "data.csv"', 'file = "data.csv"\nkind = "row"'), "line 4: kind is 'row'"),

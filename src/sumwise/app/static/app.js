@@ -4,6 +4,7 @@ const base = location.pathname.replace(/\/[^/]*$/, "");
 const $ = (id) => document.getElementById(id);
 const WORDS = { none: "", queued: "Waiting for another run to end.", running: "Running.", done: "Done.", failed: "It failed; the messages say why.",
   cancelled: "Cancelled. What is done is kept: Run goes on from there.", interrupted: "Interrupted. Run goes on where it stopped." };
+const NOISE = ["rate", "sd", "dispersion"];  // what a kind of noise may have
 let current = null, reading = null, timer = null, saved = null;
 
 function make(tag, text, more = {}) {
@@ -92,7 +93,7 @@ function show(found) {
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
   $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
-  $("columns").classList.toggle("unnamed", !$("columns").querySelector("input[data-names]"));
+  $("columns").classList.toggle("unnamed", !reading.named.length);
   $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.key.replaceAll("_", " ")), make("dd", role.meaning)]));
   $("family").value = found.values.family || "";
   $("title").value = found.values.title || "";
@@ -103,10 +104,13 @@ function show(found) {
   $("method").value = found.values.method || "auto";
   showMethod(methods);
   $("method").onchange = () => showMethod(methods);
-  const noises = found.values.family === "collective" ? ["poisson", "exact", "gaussian", "laplace", "geometric"] : [];
+  const noises = Object.keys(found.noise.kinds), said = found.values[found.noise.table] || {};
   $("noise-row").hidden = !noises.length;
   $("noise").replaceChildren(...noises.map((n) => make("option", n)));
-  if (noises.length) $("noise").value = (found.values.options || {}).noise || "poisson";
+  if (noises.length) $("noise").value = said.noise || noises[0];
+  for (const key of NOISE) $(key).value = said[key] ?? "";
+  showNoise();
+  $("noise").onchange = showNoise;
   $("text").value = found.text || "";
   const names = ["", ...found.columns.map((c) => c.name)];
   $("count-label").replaceChildren(...names.map((n) => make("option", n || "none", { value: n })));
@@ -115,6 +119,11 @@ function show(found) {
 
 function showMethod(methods) {
   $("method-meaning").textContent = (methods.find((m) => m.name === $("method").value) || {}).meaning || "";
+}
+
+function showNoise() {
+  const wanted = (reading.noise.kinds[$("noise").value] || []);
+  for (const key of NOISE) $(key + "-row").hidden = !wanted.includes(key);
 }
 
 function columnRow(column) {
@@ -127,13 +136,14 @@ function columnRow(column) {
   if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
   else cell.append(menu);
   row.append(make("th", column.name, { scope: "row" }), make("td", column.kind), make("td", column.first.join(", ")), cell);
-  const shown = make("td");
-  if (column.role === "groups" || column.role === "outcomes") {
-    const input = make("input", undefined, { value: (reading.values.names || {})[column.name] || "", placeholder: column.name, maxLength: 100 });
-    input.dataset.names = column.name;
-    input.setAttribute("aria-label", "Name of " + column.name + " in the report");
-    shown.append(input);
-  }
+  const shown = make("td"), input = make("input", undefined,
+    { value: (reading.values.names || {})[column.name] || "", placeholder: column.name, maxLength: 100 });
+  input.dataset.names = column.name;
+  input.setAttribute("aria-label", "Name of " + column.name + " in the report");
+  const named = () => { input.hidden = !reading.named.includes(menu.value || (column.contest || "").split(" ")[0]); };
+  menu.addEventListener("change", named);
+  named();
+  shown.append(input);
   row.append(shown);
   return row;
 }
@@ -153,12 +163,19 @@ function values() {
   const names_shown = { ...(reading.values.names || {}) };
   for (const input of $("columns").querySelectorAll("input[data-names]")) {
     delete names_shown[input.dataset.names];
-    if (input.value.trim()) names_shown[input.dataset.names] = input.value.trim();
+    if (!input.hidden && input.value.trim()) names_shown[input.dataset.names] = input.value.trim();
   }
-  const options = { ...(reading.values.options || {}) };
-  if (!$("noise-row").hidden) options.noise = $("noise").value;
+  const more = {}, { table, kinds } = reading.noise;
+  if (Object.keys(kinds).length) {
+    const said = more[table] = { ...(reading.values[table] || {}) };
+    if (said.noise || $("noise").value !== Object.keys(kinds)[0]) said.noise = $("noise").value;
+    for (const key of NOISE) {
+      delete said[key];
+      if (kinds[$("noise").value].includes(key) && $(key).value !== "") said[key] = Number($(key).value);
+    }
+  }
   return { ...reading.values, title: $("title").value, method: $("method").value, level: Number($("level").value),
-    seed: Number($("seed").value), columns: chosen, options, names: names_shown };
+    seed: Number($("seed").value), columns: chosen, names: names_shown, ...more };
 }
 
 async function save(body) {

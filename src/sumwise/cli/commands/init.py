@@ -11,6 +11,7 @@ from sumwise.cli import output
 from sumwise.errors import readable
 
 ORDER = 10
+MOST_NAMES = 12  # names of columns that are printed
 
 
 def command(
@@ -104,6 +105,12 @@ def show(found: Any) -> None:
                 output.write(f"  {key}: {output.one_line(sides)}")
         for remark in read["remarks"]:
             output.write(f"  {output.one_line(remark)}")
+    if guess.names:
+        shown = [f"{_short(column)} as {_short(name)}" for column, name in guess.names.items()]
+        more = f"; and {len(shown) - MOST_NAMES} more" if len(shown) > MOST_NAMES else ""
+        output.write(
+            f"shown in reports: {output.one_line('; '.join(shown[:MOST_NAMES]))}{more} (edit [names] to change)"
+        )
     for column, why in guess.unused.items():
         output.write(f"not used: {output.one_line(_short(column))}: {why}")
     _ask(found)

@@ -29,6 +29,9 @@ class Study:
     family = ""
     data_keys: dict[str, str] = {}  # noqa: RUF012  key of [data] -> its meaning
     column_keys: dict[str, str] = {}  # noqa: RUF012  key of [columns] -> its meaning
+    named_sides: tuple[str, ...] = ()  # keys of [columns] whose columns [names] names alike: groups, outcomes
+    named_columns: tuple[str, ...] = ()  # other keys whose columns [names] may name
+    noises: tuple[str, dict[str, tuple[str, ...]]] | None = None  # the table that says the noise; kind -> parameters
     methods: tuple[str, ...] = ()
     classes_of: dict[str, str] = {}  # noqa: RUF012  method -> the class that does it, where it has another name
     former: dict[str, str] = {}  # noqa: RUF012  earlier name of a method -> its name

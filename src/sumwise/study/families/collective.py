@@ -16,16 +16,14 @@ from sumwise.collective import FlowModel, Movement, Places, Tracks
 from sumwise.collective.flow_data import times_in_order
 from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
-from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 from sumwise.plots.maps import rings
 from sumwise.study.families.base import Study
 from sumwise.study.flow_files import birdflow_rows, counted_rows
+from sumwise.study.noises import NEGATIVE, NOISES, noise_of
 from sumwise.study.sources import is_birdflow, open_source
 
 __all__ = ["STUDY"]
 
-NOISES = ("auto", "poisson", "negative-binomial", "exact", "gaussian", "laplace", "geometric", "relative")
-NEGATIVE = ("gaussian", "laplace", "geometric")  # kinds of noise that can make a count negative
 TIME_WORDS = re.compile(r"(week|day|hour|month|year|season|quarter|minute)(?=s?([\W_\d]|$))", re.IGNORECASE)
 MOVED = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")
@@ -62,6 +60,7 @@ class Collective(Study):
         "area": "the column of sizes of places",
         "region": "the column of regions of places, for connectivity",
     }
+    noises = "options", NOISES
     methods = ("FlowModel",)
     former = {"MovesByDistance": "FlowModel", "DistanceMoves": "FlowModel"}  # noqa: RUF012
 
@@ -239,7 +238,7 @@ class Collective(Study):
             given["size"] = given.pop("population")  # as earlier problem files have it
         settings = {k: v for k, v in given.items() if k in OF_MODEL}
         with self.problem.blamed():
-            return self.make(method).set_params(noise=_noise(given), movement=_movement(given), **settings)
+            return self.make(method).set_params(noise=noise_of(given), movement=_movement(given), **settings)
 
     def train(self, estimator: Any) -> Any:
         """Fit; an option that makes no sense is blamed on its line."""
@@ -307,31 +306,6 @@ def _in_order(texts: Any) -> pd.Series:
     if numbers.isna().any():
         return stripped
     return numbers.astype(int) if (numbers == numbers.round()).all() else numbers
-
-
-def _noise(given: dict[str, Any]) -> Noise | None:
-    """The noise of a problem file; None where the counts decide."""
-    kind = checks.choice(given.get("noise", "poisson" if "rate" in given else "auto"), "noise", NOISES)
-    wanted = {
-        "poisson": ("rate",),
-        "negative-binomial": ("rate", "dispersion"),
-        **dict.fromkeys(NEGATIVE, ("sd",)),
-    }.get(kind, ())
-    for key in ("rate", "sd", "dispersion"):
-        if key in given and key not in wanted:
-            raise DataError(f"{key} is {given[key]!r} with noise {kind!r}.", hint=f"{kind} noise has no {key}.")
-        if key in given:
-            checks.positive(given[key], key, ndim=0)
-    rate, sd = float(given.get("rate", 1.0)), float(given.get("sd", 1.0))
-    made = {
-        "poisson": lambda: Poisson(rate),
-        "negative-binomial": lambda: NegativeBinomial(rate, float(given.get("dispersion", 0.1))),
-        "exact": Exact,
-        "gaussian": lambda: Gaussian(sd),
-        "laplace": lambda: Laplace(sd / np.sqrt(2)),
-        "geometric": lambda: Geometric(sd / np.sqrt(2)),
-    }
-    return made[kind]() if kind in made else None
 
 
 def _movement(given: dict[str, Any]) -> Any:

@@ -37,6 +37,7 @@ class Distribution(Study):
         "weight": "how much a sample counts",
         "task": "regression or classification; default: classification for text and for two values",
     }
+    named_columns = ("response", "features")
     methods = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
     classes_of = {  # noqa: RUF012
         "means": "LinearEmbedding",

@@ -56,6 +56,7 @@ class Ecological(Study):
         "row": "long files: what the groups' side is called",
         "col": "long files: what the outcomes' side is called",
     }
+    named_sides = ("groups", "outcomes")
     methods = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
 
     margins: Margins

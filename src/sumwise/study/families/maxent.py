@@ -14,11 +14,13 @@ from sumwise.errors import DataError
 from sumwise.readers import read_tables, read_tables_folder
 from sumwise.study.families.base import Study
 from sumwise.study.features import level_texts, typed_frame
+from sumwise.study.noises import NOISES, noise_of
 from sumwise.study.sources import open_source
 from sumwise.tables import Tables
 
 __all__ = ["STUDY"]
 
+OF_CELLS = {kind: NOISES[kind] for kind in ("exact", "poisson", "gaussian", "laplace", "geometric")}
 FEW = 500  # rows below which none are held out
 RARE = 20  # rows below which levels are put together
 
@@ -35,6 +37,9 @@ class MaxEnt(Study):
         "order": "rows: how many attributes a table has; default 2",
         "low": "rows: amounts below count as this",
         "high": "rows: amounts above count as this",
+        "noise": "cells: the noise of counts and label sums: exact, poisson, gaussian, laplace or geometric",
+        "sd": "cells: its standard deviation (gaussian, laplace, geometric)",
+        "rate": "cells: its rate (poisson): the share of people that is counted",
         "absent": "cells: what a cell means that has no row: raise, zero or unobserved",
     }
     column_keys = {  # noqa: RUF012
@@ -46,6 +51,8 @@ class MaxEnt(Study):
         "count": "cells: the column of counts",
         "label_sum": "cells: the column of the label's sums",
     }
+    named_columns = ("label", "amount", "attributes")
+    noises = "data", OF_CELLS
     methods = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair", "MaxEntRegressor")
 
     tables: Tables
@@ -61,6 +68,8 @@ class MaxEnt(Study):
         kind = p.data.get("kind") or ("folder" if path.is_dir() else "cells" if "count" in p.columns else "rows")
         with p.blamed(("data", "kind")):
             checks.choice(kind, "kind", ("rows", "cells", "folder"))
+        if kind != "cells" and "noise" in p.data:
+            p.fail(("data", "noise"), f"noise is given, and the data are {kind}.", "only cells take a noise.")
         with p.blamed():
             if kind == "folder":
                 self.tables = read_tables_folder(path)
@@ -90,6 +99,7 @@ class MaxEnt(Study):
             p.column_list("attributes"),
             absent=p.data.get("absent", "raise"),
             label=p.column("label"),
+            noise=noise_of(p.data, ("auto", *OF_CELLS)),
             names=names or None,
         )
 

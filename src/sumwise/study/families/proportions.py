@@ -42,6 +42,8 @@ class Proportions(Study):
         "weight": "people that a row stands for",
         "subgroups": "columns to show shares by; default: those with few levels",
     }
+    named_sides = ("counts",)
+    named_columns = ("label", "features", "subgroups")
     methods = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
 
     bags: Bags

@@ -84,7 +84,8 @@ class Guess:
         tables = {"data": self.data, "columns": self.columns, "options": self.options, "names": self.names}
         for table, entries in tables.items():
             if entries:
-                lines += ["", f"[{table}]"]
+                note = "  # shown in place of the names of columns; change them as you like" if table == "names" else ""
+                lines += ["", f"[{table}]{note}"]
                 lines += [self._line(table, key, given) for key, given in entries.items()]
         for contest in self.contests:
             lines += ["", "[[contest]]", *(f"{key} = {value(given)}" for key, given in contest.items())]

@@ -1,0 +1,100 @@
+"""Names to show in place of those of columns, as far as a column's own name gives one safely."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["display_names"]
+
+MEASURES = frozenset(
+    {
+        "pct",
+        "perc",
+        "percent",
+        "percentage",
+        "prop",
+        "share",
+        "shares",
+        "votes",
+        "vote",
+        "count",
+        "counts",
+        "num",
+        "pop",
+    }
+)  # what a column holds; the groups of one side are called without it where all of them have it
+UNITS = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "km": "km", "kg": "kg", "cm": "cm", "mm": "mm"}
+UNITS |= {word: word for word in ("years", "months", "weeks", "days", "hours", "minutes", "seconds")}
+
+
+def display_names(
+    sides: Sequence[Sequence[str]], others: Iterable[str] = (), taken: Iterable[str] = ()
+) -> dict[str, str]:
+    """Names for columns whose own are words joined by underscores or dots; codes and plain words keep theirs.
+
+    A side's columns lose a word for what they hold that all of them share (``pct_white``, ``pct_black``), and a unit
+    at the end is put in brackets. Nothing is guessed beyond that: abbreviations stay as they are.
+
+    Parameters
+    ----------
+    sides : list of lists of str
+        Columns that are named alike: groups, outcomes, counts of classes.
+    others : iterable of str
+        Single columns: features, a label, a response.
+    taken : iterable of str
+        Other names in the file, which no column may be given.
+
+    Returns
+    -------
+    dict of column to name
+        Of columns that get another name; names are unique.
+
+    Examples
+    --------
+    >>> from sumwise.study.display_names import display_names
+    >>> display_names([["White.Pct", "Black.Pct"], ["Foley", "Dan.Malloy"]])
+    {'White.Pct': 'White', 'Black.Pct': 'Black', 'Dan.Malloy': 'Dan Malloy'}
+    >>> display_names([], ["income_usd", "day_of_week", "B01001_001E", "age"])
+    {'income_usd': 'income (USD)', 'day_of_week': 'day of week'}
+    """
+    others = list(others)
+    columns = [*(c for side in sides for c in side), *others]
+    plain = {c: name for c in columns if (name := _words(c)) is not None}
+    short = {}
+    for side in sides:
+        short |= _without_measure(side)
+    for found in ({**plain, **short}, plain):
+        shown = [found.get(c, c) for c in dict.fromkeys(columns)]
+        again = {*taken} - {*columns}
+        if len(set(shown)) == len(shown) and again.isdisjoint(found.values()):
+            return {c: name for c, name in found.items() if name != c}
+    return {}
+
+
+def _parts(column: str) -> list[str]:
+    """The words of a column's name; none where it may be a code."""
+    parts = [part for part in re.split(r"[_.\s]+", column) if part]
+    words = all(part.isalpha() or part.isdigit() for part in parts) and any(len(p) > 1 and p.isalpha() for p in parts)
+    return parts if words else []
+
+
+def _words(column: str) -> str | None:
+    parts = _parts(column)
+    if len(parts) < 2:
+        return None
+    unit = UNITS.get(parts[-1].lower())
+    return " ".join(parts) if unit is None else f"{' '.join(parts[:-1])} ({unit})"
+
+
+def _without_measure(side: Sequence[str]) -> Mapping[str, str]:
+    """The side's names without the first or last word, where all share it and it says what a column holds."""
+    parts = {c: _parts(c) for c in side}
+    if len(parts) < 2 or min(map(len, parts.values())) < 2:
+        return {}
+    for place in (0, -1):
+        words = {p[place].lower() for p in parts.values()}
+        if len(words) == 1 and words <= MEASURES:
+            kept = {c: p[1:] if place == 0 else p[:-1] for c, p in parts.items()}
+            return {c: " ".join(p) for c, p in kept.items()}
+    return {}

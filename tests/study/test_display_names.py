@@ -1,0 +1,40 @@
+"""Names for columns: words are set apart, shared measures go, and nothing is guessed or given twice."""
+
+import pytest
+
+from sumwise.study.display_names import display_names
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (["day_of_week", "emp.var.rate"], {"day_of_week": "day of week", "emp.var.rate": "emp var rate"}),
+        (["age_years", "income_USD"], {"age_years": "age (years)", "income_USD": "income (USD)"}),
+        (["B01001_001E", "RAC1P", "x_1", "age", "v2_score"], {}),
+        (["少数_民族"], {"少数_民族": "少数 民族"}),
+        (["day_week", "day.week"], {}),  # would be one name
+        (["a_word", "a word"], {}),
+    ],
+)
+def test_single_columns(columns, names):
+    assert display_names([], columns) == names
+
+
+@pytest.mark.parametrize(
+    ("side", "taken", "names"),
+    [
+        (["pct_white", "pct_black"], [], ["white", "black"]),
+        (["obama_votes", "romney_votes"], [], ["obama", "romney"]),
+        (["pct_white", "pct_black"], ["white"], ["pct white", "pct black"]),  # another column has that name
+        (["pct_white", "share_black"], [], ["pct white", "share black"]),
+        (["votes_total", "votes"], [], ["votes total", "votes"]),
+    ],
+)
+def test_sides_lose_the_measure_that_all_share(side, taken, names):
+    found = display_names([side], taken=taken)
+    assert [found.get(c, c) for c in side] == names
+
+
+def test_names_are_unique_over_all_columns():
+    found = display_names([["pct_at_home", "pct_at_work"]], ["at_home"])
+    assert found == {"pct_at_home": "pct at home", "pct_at_work": "pct at work", "at_home": "at home"}
