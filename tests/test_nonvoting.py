@@ -2,7 +2,7 @@
 
 import pytest
 
-from sumwise.nonvoting import is_nonvoting
+from sumwise.nonvoting import choices, is_nonvoting, no_candidates
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,11 @@ def test_not_voting_is_known_by_its_names(name):
 )
 def test_choices_are_choices(name):
     assert not is_nonvoting(name)
+
+
+def test_no_votes_beside_yes_votes_are_votes_against():
+    measure = ["Prop 47, yes votes", "Prop 47, no votes", "blank"]
+    assert no_candidates(measure) == [False, False, True]
+    assert no_candidates(["yes_vote", "no_vote"]) == [False, False]
+    assert no_candidates(["yes", "no vote"]) == [False, True]
+    assert choices(["A", "no votes"]) == [0]

@@ -94,8 +94,25 @@ def is_rest(name: object) -> bool:
     return REST.match(" ".join(words[at:])) is not None and not is_abstention(name)
 
 
+YES = re.compile(r"(^|[\W_])(?:yes|yea|aye|for)(?=[\W_]*votes?)", re.IGNORECASE)
+
+
+def choices(names: Sequence) -> list[int]:
+    """Positions of the outcomes that are a choice.
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import choices
+    >>> choices(["A", "B", "NoVote"]), choices(["yes votes", "no votes", "blank"])
+    ([0, 1], [0, 1])
+    """
+    return [c for c, away in enumerate(no_candidates(names)) if not away]
+
+
 def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     """Which outcomes are no candidate: those given, or those whose name says so.
+
+    Beside "yes votes", "no votes" are votes against, not people who stayed at home.
 
     Examples
     --------
@@ -104,9 +121,10 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     ([False, False, True], [False, False, True])
     """
     if given is None:
-        return [is_abstention(name) for name in names]
-    asked = [given] if isinstance(given, str) else list(given)
-    unknown = [name for name in asked if name not in names]
+        against = {YES.sub(r"\1no", str(name)).lower() for name in names if YES.search(str(name))}
+        return [is_abstention(name) and str(name).lower() not in against for name in names]
+    away = [given] if isinstance(given, str) else list(given)
+    unknown = [name for name in away if name not in names]
     if unknown:
         raise UnknownName(f"abstention names {unknown[0]!r}, which is no outcome.", hint=f"there are {list(names)}.")
-    return [name in asked for name in names]
+    return [name in away for name in names]

@@ -1,8 +1,9 @@
 """Names in figures."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from sumwise.plots.labels import short
+from sumwise.plots.labels import distinct, line_names, short, wrapped_labels
 
 
 def test_short_cuts_long_names_in_the_middle_and_keeps_one_line():
@@ -32,3 +33,19 @@ def test_tips_survive_any_text():
     words = ['a "b" <c>', "two\nlines", "é"]
     gid = tips(plt.subplots()[1].scatter([1, 2, 3], [1, 2, 3]), words).get_gid()
     assert json.loads(base64.urlsafe_b64decode(gid.removeprefix("tip-"))) == ['a "b" <c>', "two lines", "é"]
+
+
+def test_names_that_differ_never_look_alike():
+    long = [f"Citizens who have lived here for more than {n} consecutive years of their lives" for n in ("two", "five")]
+    for most in (20, 40):
+        assert len(set(distinct(long, most))) == 2
+        assert len(set(line_names({"groups": long, "outcomes": ["yes", "no"]}, most))) == 4
+
+
+def test_labels_are_broken_where_the_picture_is_narrow():
+    figure, ax = plt.subplots(figsize=(4.9, 3))
+    ax.set(xlabel="points more for a candidate in units of a group alone", ylabel="short")
+    wrapped_labels(figure)
+    assert "\n" in ax.get_xlabel()
+    assert ax.get_ylabel() == "short"
+    plt.close(figure)

@@ -174,3 +174,11 @@ def test_summaries_of_earlier_versions_are_shown():
     old = summary.to_dict()
     del old["checked"], old["findings"][0]["truth"], old["sections"][1]["blocks"][0]["about"]
     assert "Verdict." in page(old)
+
+
+def test_names_that_run_from_right_to_left_leave_the_order_of_a_sentence():
+    summary = Summary("ליכוד, לא and x", "ecological", "Bounds", ["ליכוד won."])
+    summary.add("estimates", table(pd.DataFrame({"group": ["ליכוד"]}), "T"))
+    text = page(summary.to_dict())
+    assert "<h1>\u2068ליכוד\u2069, \u2068לא\u2069 and x</h1>" in text
+    assert "<td>ליכוד</td>" in text  # what a page downloads has no invisible signs

@@ -28,6 +28,8 @@ def test_single_columns(columns, names):
         (["pct_white", "pct_black"], ["white"], ["pct white", "pct black"]),  # another column has that name
         (["pct_white", "share_black"], [], ["pct white", "share black"]),
         (["votes_total", "votes"], [], ["votes total", "votes"]),
+        (["dem_vote", "rep_vote", "no_vote"], [], ["dem vote", "rep vote", "no vote"]),
+        (["yes_votes", "no_votes"], [], ["yes", "no"]),
     ],
 )
 def test_sides_lose_the_measure_that_all_share(side, taken, names):

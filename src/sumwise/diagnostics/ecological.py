@@ -13,7 +13,7 @@ from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
-from sumwise.nonvoting import is_abstention
+from sumwise.nonvoting import choices, is_abstention  # noqa: F401 (public here)
 
 
 def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[str, Any]:
@@ -387,7 +387,7 @@ def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws:
     """
     import pandas as pd
 
-    real = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)]
+    real = choices(est.col_names_)
     if not real:
         raise DataError("All outcomes are abstentions.", hint="name the outcomes that people chose.")
     draws = est.sample(n_draws, random_state)[:, :, real].argmax(axis=2)

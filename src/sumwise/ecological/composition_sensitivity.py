@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.ecological.kernels.king_checks import fitted_curvature
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
-from sumwise.nonvoting import is_abstention
+from sumwise.nonvoting import choices
 
 __all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
 
@@ -27,7 +27,7 @@ def _isolation(margins: Margins) -> np.ndarray:
 
 
 def _candidates(est: Any) -> list[int]:
-    found = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)]
+    found = choices(est.col_names_)
     if len(found) < 2:
         raise DataError("There are fewer than two candidates.", hint="non-voters are no candidates.")
     return found

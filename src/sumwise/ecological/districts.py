@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.nonvoting import is_abstention
+from sumwise.nonvoting import choices
 
 __all__ = ["district_performance"]
 
@@ -59,7 +59,7 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
         districts = list(plan)
         if len(districts) != len(margins):
             raise DataError(f"The plan has {len(districts)} entries for {len(margins)} units.", hint="one per unit.")
-    real = [c for c, name in enumerate(margins.col_names) if not is_abstention(name)]
+    real = choices(margins.col_names)
     if len(real) < 2:
         raise DataError("There are fewer than two candidates.", hint="non-voters are no candidates.")
     names = [margins.col_names[c] for c in real]

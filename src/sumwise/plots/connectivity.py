@@ -47,5 +47,5 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax.set_yticks(places, names)
     ax.invert_yaxis()
     across = "region of arrival" if sign else "region of arrival (shares in %)"
-    ax.set(xlabel=across, ylabel="region of departure", title=short(numbers["title"]))
+    ax.set(xlabel=across, ylabel="region of departure", title=str(numbers["title"]))
     return ax

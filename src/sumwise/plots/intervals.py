@@ -34,10 +34,10 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
+    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
 
     share = np.asarray(numbers["share"])
-    labels = [short(f"{g}: {o}") for g in numbers["groups"] for o in numbers["outcomes"]]
+    labels = line_names(numbers)
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -71,6 +71,68 @@ def short(name: object, most: int = 28) -> str:
             return "\n".join(lines)
     half = (most - 1) // 2
     return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def distinct(names: Sequence[Any], most: int = 40) -> list[str]:
+    """Names as `short` cuts them; those that would look alike begin with the word in which they differ.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import distinct
+    >>> distinct(["Citizens who came in 2020", "Citizens who left in 2020", "Others"], 14)
+    ['…came in 2020', '…left in 2020', 'Others']
+    """
+    cut, texts = [short(name, most) for name in names], [" ".join(str(name).split()) for name in names]
+    for look in {c for c in cut if cut.count(c) > 1}:
+        alike = [k for k, found in enumerate(cut) if found == look]
+        start = min(len(texts[k]) for k in alike)
+        start = next((i for i in range(start) if len({texts[k][i] for k in alike}) > 1), start)
+        for k in alike:
+            rest = texts[k][texts[k].rfind(" ", 0, start) + 1 :]
+            cut[k] = f"…{short(rest, most)}" if rest and rest != texts[k] else look
+    return cut
+
+
+def line_names(numbers: Mapping[str, Any], most: int = 40) -> list[str]:
+    """What stands before each line of a figure: its name, or group and outcome, in two lines where they are long.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import line_names
+    >>> line_names({"groups": ["young", "old"], "outcomes": ["yes"]})
+    ['young: yes', 'old: yes']
+    >>> line_names({"groups": ["people of a long name"], "outcomes": ["a choice"]}, 21)
+    ['people of a long name\\na choice']
+    """
+    listed = numbers.get("names") or numbers.get("labels")
+    if listed:
+        return distinct(listed, most)
+    groups, outcomes = list(numbers.get("groups", ())), list(numbers.get("outcomes", ()))
+    whole = [f"{g}: {o}" for g in groups for o in outcomes]
+    if max(map(len, whole), default=0) <= min(most, _MOST.get()):
+        return whole
+    return [f"{g}\n{o}" for g in distinct(groups, most) for o in distinct(outcomes, most)]
+
+
+def wrapped_labels(figure: Any) -> None:
+    """Break the labels and titles of a figure's axes where they would be wider, or taller, than the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sumwise.plots.labels import wrapped_labels
+    >>> figure, ax = plt.subplots(figsize=(3, 3))
+    >>> _ = ax.set_xlabel("group less all others (percentage points)")
+    >>> wrapped_labels(figure)
+    >>> ax.get_xlabel()
+    'group less all others\\n(percentage points)'
+    """
+    wide, tall = (72 * side for side in figure.get_size_inches())
+    for ax in figure.axes:
+        for text, room in ((ax.xaxis.label, 0.62 * wide), (ax.title, 0.75 * wide), (ax.yaxis.label, 0.8 * tall)):
+            words, most = text.get_text(), int(room / (0.56 * text.get_fontsize()))
+            if len(words) > most and "\n" not in words:
+                text.set_text(textwrap.fill(words, max(most, 12), break_long_words=False))
 
 
 def tips(artist: Any, words: Sequence[str]) -> Any:

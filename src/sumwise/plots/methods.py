@@ -38,7 +38,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
+    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
@@ -53,7 +53,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         look = {"color": colour, "markersize": 7, "markerfacecolor": colour if k == 0 else "none"}
         (dots,) = ax.plot(values, y, marker, label=name, **look)
         tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])
-    ax.set(yticks=y, yticklabels=[short(name) for name in names], xlabel="share of the group")
+    ax.set(yticks=y, yticklabels=line_names(numbers), xlabel="share of the group")
     ax.set(xlim=share_ends(shares, low, high, pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
     percent_axes(ax.xaxis)
     legend_above(ax)

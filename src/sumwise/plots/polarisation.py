@@ -33,7 +33,7 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short, tips
+    from sumwise.plots.labels import line_names, tips
 
     gap, low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("gap", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.8 + 0.3 * gap.size))[1] if ax is None else ax
@@ -50,8 +50,6 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             tips(dots, [f"{n} {100 * g:+.1f} points ({100 * a:+.1f} to {100 * b:+.1f})" for n, g, a, b in rows])
     widest = max(0.1, float(np.nanmax(np.abs([low, high]))))
     ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y)
-    ax.set(
-        yticklabels=[short(n) for n in names], xlabel=numbers.get("label", "group less all others (percentage points)")
-    )
+    ax.set(yticklabels=line_names(numbers), xlabel=numbers.get("label", "group less all others (percentage points)"))
     ax.xaxis.set_major_formatter(lambda v, _: "0" if abs(v) < 0.005 else f"{100 * v:+.0f}".replace("-", "\u2212"))
     return ax

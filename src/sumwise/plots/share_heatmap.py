@@ -29,7 +29,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import NARROW, percent, short, tips
+    from sumwise.plots.labels import NARROW, distinct, percent, tips
 
     share = np.asarray(numbers["share"], dtype=float)
     ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
@@ -41,10 +41,11 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             colour = "white" if value > 0.6 * top else "#111111"
             text = ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour)
             tips(text, [f"{numbers['groups'][r]}: {numbers['outcomes'][c]} {percent(value)}"])
-    ax.set_xticks(np.arange(share.shape[1]) + 0.5, [short(o, 18) for o in numbers["outcomes"]], rotation=45, ha="right")
-    ax.set_yticks(np.arange(share.shape[0]) + 0.5, [short(g, 22) for g in numbers["groups"]])
+    ax.set_xticks(np.arange(share.shape[1]) + 0.5, distinct(numbers["outcomes"], 18), rotation=45, ha="right")
+    ax.set_yticks(np.arange(share.shape[0]) + 0.5, distinct(numbers["groups"], 22))
     ax.set(xlabel="outcome", ylabel="group")
     ax.invert_yaxis()
     side = {"location": "top", "aspect": 30} if narrow else {"location": "right", "shrink": 0.8}
-    ax.figure.colorbar(cells, ax=ax, label="share of the group", format=lambda v, _: f"{100 * v:.0f}%", **side)
+    label = "share of the group" if narrow or share.shape[0] > 5 else "share"  # of a bar as tall as the rows
+    ax.figure.colorbar(cells, ax=ax, label=label, format=lambda v, _: f"{100 * v:.0f}%", **side)
     return ax

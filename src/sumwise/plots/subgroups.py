@@ -32,7 +32,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, percent, percent_axes, share_ends, short, tips
+    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
     ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
@@ -44,7 +44,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     truth = share if numbers.get("truth") is None else np.asarray(numbers["truth"], dtype=float)
     if numbers.get("truth") is not None:
         ax.plot(truth, y, "x", color="black", markersize=7, label="truth")
-    ax.set(yticks=y, yticklabels=[short(name, 38) for name in numbers["names"]], xlabel=numbers.get("label", "share"))
+    ax.set(yticks=y, yticklabels=line_names(numbers, 38), xlabel=numbers.get("label", "share"))
     ax.set(xlim=share_ends(share, low, high, truth), ylim=(-0.6, share.size - 0.4))  # off the frame
     percent_axes(ax.xaxis)
     legend_above(ax)

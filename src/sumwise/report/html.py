@@ -63,8 +63,15 @@ def page(
     """
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
     drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"])
+    from markupsafe import escape  # cells of tables stay as they are: pages download what they hold
+
     environment = templates()
-    environment.filters |= {"cell": typographic(cell), "defined": defined, "minus": typographic(str)}
+    written = typographic(cell)
+    environment.filters |= {
+        "cell": lambda *given: escape(written(*given)),
+        "defined": defined,
+        "minus": typographic(str),
+    }
     environment.globals |= {
         "draw": drawings.draw,
         "strip": strip,
@@ -99,10 +106,29 @@ def templates() -> Any:
     return Environment(
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=isolated,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=FunctionLoader(template_text),
     )
+
+
+_LETTERS = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+RIGHT_TO_LEFT = re.compile(f"{_LETTERS}(?: {_LETTERS})*")
+
+
+def isolated(value: Any) -> Any:
+    """Text in which words that run from right to left, as names in Hebrew and Arabic, leave the order of the rest.
+
+    Examples
+    --------
+    >>> from sumwise.report.html import isolated
+    >>> isolated("plain"), [ord(c) for c in isolated("b: \u05d0")]
+    ('plain', [98, 58, 32, 8296, 1488, 8297])
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", value)
 
 
 class _Drawings:

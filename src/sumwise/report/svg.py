@@ -13,7 +13,7 @@ import numpy as np
 
 from sumwise import plots
 from sumwise.errors import DataError
-from sumwise.plots.labels import short, short_names
+from sumwise.plots.labels import line_names, short_names, wrapped_labels
 
 __all__ = ["draw"]
 
@@ -93,6 +93,7 @@ def draw(
         FigureCanvasSVG(figure)
         with short_names(NAMES[width]):
             function(arrays(numbers), ax=figure.subplots())
+        wrapped_labels(figure)
         if layout is not None:
             _lie_alike(figure, layout)
         out = io.StringIO()
@@ -117,9 +118,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
     across = WIDTHS[width][0]
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
-        names = numbers.get("names") or numbers.get("labels")
-        names = names or [f"{g}: {o}" for g in numbers.get("groups", []) for o in numbers.get("outcomes", [])]
-        tall = max([short(name).count("\n") + 1 for name in names], default=1)  # where names are wrapped
+        with short_names(NAMES[width]):
+            tall = max([name.count("\n") + 1 for name in line_names(numbers)], default=1)  # where names are wrapped
         head, line = (1.5, 0.36) if width == "wide" else (2.0, 0.32)
         return across, head + max(line, 0.24 * tall) * lines
     if plot == "share_heatmap":

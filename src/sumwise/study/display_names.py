@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from sumwise.nonvoting import no_candidates
+
 __all__ = ["display_names"]
 
 MEASURES = frozenset(
@@ -90,7 +92,7 @@ def _words(column: str) -> str | None:
 def _without_measure(side: Sequence[str]) -> Mapping[str, str]:
     """The side's names without the first or last word, where all share it and it says what a column holds."""
     parts = {c: _parts(c) for c in side}
-    if len(parts) < 2 or min(map(len, parts.values())) < 2:
+    if len(parts) < 2 or min(map(len, parts.values())) < 2 or any(no_candidates(side)):  # "no_vote" is not "no"
         return {}
     for place in (0, -1):
         words = {p[place].lower() for p in parts.values()}

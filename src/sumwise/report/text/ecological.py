@@ -13,6 +13,7 @@ from sumwise.ecological.calibration import spread_factor
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
+from sumwise.nonvoting import choices, no_candidates
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
@@ -30,6 +31,7 @@ POOLING = {
     ),
 }
 BOUNDS = {"lower_bound": "lower bound", "upper_bound": "upper bound"}
+LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
@@ -127,8 +129,11 @@ def write(context: Context) -> Summary:
         estimates, units = (frame.drop(columns="count") for frame in (estimates, units))
     context.frames |= {"estimates": estimates, "units": units}
     groups, outcomes = list(map(str, est.row_names_)), list(map(str, est.col_names_))
-    chosen = [o for o in outcomes if not diagnostics.is_abstention(o)] or outcomes
-    summary = Summary(context.titled(f"{listed(chosen)} by {listed(groups)}"), "ecological", context.method)
+    chosen = [outcomes[c] for c in choices(outcomes)] or outcomes
+    about = f"{listed(chosen)} by {listed(groups)}"
+    if len(about) > LONG_TITLE:
+        about = f"{plural(len(chosen), 'outcome')} by {plural(len(groups), 'group')}"
+    summary = Summary(context.titled(about), "ecological", context.method)
     low, high = est.interval(context.level)
     summary.record = {
         "units": m.n_units,
@@ -176,7 +181,7 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     sizes, totals, people = "sizes", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
     if not context.head_counts:
         sizes, totals, people = "shares", "shares", ""
-    chosen = [name for name in m.col_names if not diagnostics.is_abstention(name)]
+    chosen = [m.col_names[c] for c in choices(m.col_names)]
     everyone = 0 < len(chosen) < m.n_cols
     outcomes = f"{listed(chosen)}; not voting" if everyone else listed(m.col_names)
     known = (
@@ -198,15 +203,16 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
-def _phrase(group: Any, outcome: Any) -> str:
-    return f"{group} who did not vote" if diagnostics.is_abstention(outcome) else f"{group} who chose {outcome}"
+def _phrase(est: Any, r: int, c: int) -> str:
+    group, outcome = est.row_names_[r], est.col_names_[c]
+    return f"{group} who did not vote" if no_candidates(est.col_names_)[c] else f"{group} who chose {outcome}"
 
 
 def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
     """The largest share of the largest groups, then the difference between the two largest."""
     est = context.model
     low, high = est.interval(context.level)
-    real = [c for c, name in enumerate(est.col_names_) if not diagnostics.is_abstention(name)] or [0]
+    real = choices(est.col_names_) or [0]
     order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_GROUPS]
     order = np.array([r for r in order if not _almost_nobody(est, r)] or [order[0]])
     out = []
@@ -214,7 +220,7 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
         c = real[int(est.shares_[r, real].argmax())]
         bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
         ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
-        what = _phrase(est.row_names_[r], est.col_names_[c])
+        what = _phrase(est, r, c)
         if context.method == "Bounds":
             out.append(finding(what, None, **ends))
             continue
@@ -380,7 +386,7 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
 def _turnout(context: Context, summary: Summary) -> None:
     from sumwise.ecological import turnout
 
-    away = [diagnostics.is_abstention(name) for name in context.data.col_names]
+    away = no_candidates(context.data.col_names)
     if not any(away) or all(away):
         return
     found = turnout(context.model, level=context.level, random_state=context.random_state)
@@ -400,7 +406,7 @@ def _turnout(context: Context, summary: Summary) -> None:
 def _polarisation(context: Context, summary: Summary) -> None:
     from sumwise.ecological import voting_patterns
 
-    if sum(not diagnostics.is_abstention(name) for name in context.model.col_names_) < 2:
+    if len(choices(context.model.col_names_)) < 2:
         return
     found = voting_patterns(context.model, context.level, random_state=context.random_state)
     numbers = diagnostics.polarisation_numbers(found)
@@ -483,7 +489,7 @@ def _slopes(context: Context, summary: Summary) -> None:
 def _sensitivity(context: Context, summary: Summary) -> None:
     from sumwise.ecological import sensitivity, sensitivity_contours
 
-    candidates = [name for name in context.data.col_names if not diagnostics.is_abstention(name)]
+    candidates = [context.data.col_names[c] for c in choices(context.data.col_names)]
     if context.method == "Bounds" or len(candidates) < 2 or context.data.n_rows < 2:
         return
     kinds = {"gap": "distance", "isolation": "share", "tipping": "distance"}
@@ -588,7 +594,7 @@ def _halves(context: Context, summary: Summary) -> None:
         "certainty",
         text(
             f"Stability: fitted to two random halves of the units, shares differ by {100 * gap.mean():.1f} percentage "
-            f"points on average and by {100 * gap.max():.1f} at most ({_phrase(est.row_names_[r], est.col_names_[c])}: "
+            f"points on average and by {100 * gap.max():.1f} at most ({_phrase(est, r, c)}: "
             f"{100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
         ),
     )
@@ -662,7 +668,7 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))
     if min(m.n_rows, m.n_cols) < 2 or m.n_units > 5000:
         return
-    real = [c for c, name in enumerate(m.col_names) if not diagnostics.is_abstention(name)] or [0]
+    real = choices(m.col_names) or [0]
     r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
     numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
     frame = pd.DataFrame({"unit": m.units[m.totals > 0].astype(str), "group share": numbers["x"]})
@@ -683,7 +689,7 @@ def _maps(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
     if context.shapes is None or context.method == "Bounds" or m.n_units > MOST_MAPPED:
         return
-    real = [c for c, name in enumerate(est.col_names_) if not diagnostics.is_abstention(name)] or [0]
+    real = choices(est.col_names_) or [0]
     for place, r in enumerate(np.argsort(-est.group_sizes_, kind="stable")[:2]):
         c = real[int(est.shares_[r, real].argmax())]
         phrase = f"{est.row_names_[r]} who chose {est.col_names_[c]}"
