@@ -48,7 +48,7 @@ def separate(pairs, n_units, shape, bias):
             synthetic.precincts(n_units, *shape, bias=bias, random_state=np.random.default_rng([7, k, part]))
             for part in (0, 1)
         ]
-        yield [(d.margins, d.cells.sum(axis=0)) for d in drawn]
+        yield [(d.margins, d.total) for d in drawn]
 
 
 def same_units(pairs, n_units, shape, correlation):
@@ -80,12 +80,17 @@ def electorates(pairs):
     known = {(c.dataset, c.district): c for c in datasets.contests()}
     found = [(key, (SUCCESSIVE[key[0]], key[1])) for key in known if key[0] in SUCCESSIVE]
     for one, two in [(a, b) for a, b in found if b in known][:pairs]:
-        yield [_by_party(known[key]) for key in (one, two)]
+        both = [_by_party(known[key]) for key in (one, two)]
+        if None not in both:
+            yield both
 
 
 def _by_party(contest):
+    """Margins and true table by the two parties; None where their voters are not counted apart."""
     names = [str(name) for name in contest.margins.row_names]
-    groups = [next(k for k, name in enumerate(names) if name.startswith(party)) for party in PARTIES]
+    groups = [k for party in PARTIES for k, name in enumerate(names) if name.startswith(party)]
+    if len(groups) < len(PARTIES):
+        return None
     chosen = [int(np.argmax(contest.total[groups[0]]))]
     ranked = np.argsort(-contest.total[groups[1]])
     chosen.append(int(next(c for c in ranked if c not in chosen)))
@@ -183,7 +188,7 @@ def main():
         if given.only in (None, part):
             keep(ecological_row(name, pairs))
     if given.only in (None, "surveys"):
-        for n_bags in (40, 150):
+        for n_bags in (40, 80):
             keep(surveys(given.pairs, n_bags))
 
 
