@@ -1,7 +1,7 @@
 """Coverage of 90% intervals of `BagGaussianProcess` for the response of other bags, with few bags.
 
     python benchmarks/process_coverage.py                 # 200 draws of each cell
-    python benchmarks/process_coverage.py --trials 50
+    python benchmarks/process_coverage.py --bags 25 --trials 50 --first 5000
 
 Bags of 30 rows; responses are a mean, a spread (normal rows) or the shape of a Gamma distribution, with noise of a
 fifth of their deviation. New bags and responses in every draw; 30 other bags are predicted. Standard errors are over
@@ -24,6 +24,7 @@ from sumwise.distribution import BagGaussianProcess
 
 RESULTS = Path(__file__).parent / "results" / "process_coverage.json"
 LEVEL, SIZE, N_TEST, NOISE = 0.9, 30, 30, 0.2
+KINDS, BAGS = ("mean", "spread", "shape"), (12, 25, 60)
 
 
 def drawn(kind, n, rng):
@@ -51,27 +52,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="seed of the first draw")
+    parser.add_argument("--bags", nargs="*", type=int, default=BAGS, help="some of the sizes")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows, begin = [], time.process_time()
-    for kind in ("mean", "spread", "shape"):
-        for n in (12, 25, 60):
-            each = np.array([held(kind, n, seed) for seed in range(args.first, args.first + args.trials)])
-            error = each.std(ddof=1) / np.sqrt(len(each))
-            rows.append(
-                {"response": kind, "bags": n, "coverage": round(float(each.mean()), 4), "error": round(float(error), 4)}
-            )
-            print(rows[-1], f"{time.process_time() - begin:.0f} CPU-s", flush=True)
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    kept = {
-        "command": f"python benchmarks/process_coverage.py --trials {args.trials} --first {args.first}",
-        "commit": commit.stdout.strip(),
-        "level": LEVEL,
-        "trials": args.trials,
-        "cpu_seconds": round(time.process_time() - begin, 1),
-        "cells": rows,
-    }
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    for n, kind in ((n, kind) for n in args.bags for kind in KINDS):
+        begin = time.process_time()
+        each = np.array([held(kind, n, seed) for seed in range(args.first, args.first + args.trials)])
+        cell = {
+            "response": kind,
+            "bags": n,
+            "coverage": round(float(each.mean()), 4),
+            "error": round(float(each.std(ddof=1) / np.sqrt(len(each))), 4),
+            "trials": args.trials,
+            "first": args.first,
+            "cpu_seconds": round(time.process_time() - begin, 1),
+            "commit": commit.stdout.strip(),
+        }
+        others = [c for c in kept["cells"] if (c["response"], c["bags"]) != (kind, n)]
+        cells = sorted([*others, cell], key=lambda c: (KINDS.index(c["response"]), c["bags"]))
+        kept = {"command": "python benchmarks/process_coverage.py", "level": LEVEL, "cells": cells}
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        print(cell, flush=True)
 
 
 if __name__ == "__main__":

@@ -231,11 +231,16 @@ class Features:
 
     def _same_number(self, n: int) -> None:
         if n != len(self.columns):
-            raise DataError(f"X has {n} features; the classifier was fitted on {len(self.columns)}.")
+            raise DataError(
+                f"X has {n} features; the classifier was fitted on {len(self.columns)}.",
+                hint="give the columns of training, in their order, or name them here and there.",
+            )
 
     def _ordered(self, bags: Bags) -> Bags:
-        self._same_number(bags.n_features)
-        if bags.features == self.columns or not (self.named and _have_names(bags.features)):
+        if not (self.named and _have_names(bags.features)):
+            self._same_number(bags.n_features)
+            return bags
+        if bags.features == self.columns:
             return bags
         order = self._positions(bags.features, "The bags")
         levels = {name: bags.levels[name] for name in self.columns if name in bags.levels}

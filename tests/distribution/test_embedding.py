@@ -73,6 +73,7 @@ def test_frames_come_out_with_names_where_asked(kind, mixed_bags):
     assert np.array_equal(frame.to_numpy(), plain)
     assert list(frame.columns) == list(embedding.get_feature_names_out())
     assert frame.columns.is_unique
+    assert list(frame.index) == list(mixed_bags.ids)
     with pytest.raises(DataError, match="input_features"):
         embedding.get_feature_names_out(["other"])
 

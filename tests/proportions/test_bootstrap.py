@@ -7,7 +7,14 @@ from sklearn.preprocessing import StandardScaler
 
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
-from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, bootstrap, covariance, on_instances
+from sumwise.proportions import (
+    CardinalityClassifier,
+    MeanEmbeddingClassifier,
+    MeanMap,
+    bootstrap,
+    covariance,
+    on_instances,
+)
 
 
 def people(n_bags=80, size=8, seed=0):
@@ -101,3 +108,9 @@ def test_a_gap_that_few_bags_have_is_in_every_draw():
     bags = Bags(values, bags.offsets)
     clf = CardinalityClassifier(penalty=np.ones(3)).fit(bags, counts)
     assert all(np.size(m.coef_) == 3 for m in bootstrap(clf, bags, counts, n=6).fitted)
+
+
+def test_samples_that_a_method_refuses_are_drawn_anew():
+    bags = Bags.from_arrays([[[0.0], [0.2]], [[1.0], [1.3]], [[2.0], [2.5]]])
+    model = MeanMap(penalty=1.0).fit(bags, [0, 1, 2])  # a sample of one bag thrice has one share: not identified
+    assert len(bootstrap(model, bags, [0, 1, 2], n=20).fitted) == 20

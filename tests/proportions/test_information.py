@@ -6,7 +6,7 @@ import pytest
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
 from sumwise.proportions import CardinalityClassifier, covariance
-from sumwise.proportions.information import Part, _autocorrelation_time, _following, _larger, _residuals, joined, spread
+from sumwise.proportions.information import Part, _autocorrelation_time, _following, _residuals, joined, spread
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -68,16 +68,6 @@ def test_observed_information_of_class_counts_is_that_of_enumeration():
     assert contrast @ inverse @ contrast == pytest.approx(expected, rel=1e-3)
     shared = np.kron([1.0, 1.0, 1.0], [0.0, 0.0, 1.0])  # all intercepts: it doesn't
     assert shared @ sure.matrix @ shared < 1e-8
-
-
-def test_the_larger_of_two_covariances_is_no_smaller_than_either():
-    rng = np.random.default_rng(0)
-    first, second = (x @ x.T for x in rng.normal(size=(2, 4, 6)))
-    found = _larger(first, second)
-    for one in (first, second):
-        assert np.linalg.eigvalsh(found - one)[0] > -1e-9
-    assert np.trace(found) < np.trace(first + second)
-    np.testing.assert_allclose(_larger(first, 0.5 * first), first)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

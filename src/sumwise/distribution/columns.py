@@ -131,13 +131,15 @@ class Columns:
 
     def _in_order(self, bags: Bags) -> Bags:
         """Return the bags with the columns of training in their order, by name."""
-        if bags.n_features != len(self.given):
-            raise DataError(f"The bags have {bags.n_features} columns; those of training had {len(self.given)}.")
         if bags.features == self.given:
             return bags
-        if set(bags.features) != set(self.given):
+        lacking = [name for name in self.given if name not in bags.features]
+        extra = [name for name in bags.features if name not in self.given]
+        if lacking or extra:
+            found = [f"lack {lacking[0]!r}"] * bool(lacking) + [f"have {extra[0]!r} besides"] * bool(extra)
             raise DataError(
-                f"The bags have the columns {list(bags.features)}; those of training were {list(self.given)}.",
+                f"The bags have {bags.n_features} columns; those of training had {len(self.given)}. They "
+                f"{' and '.join(found)}.",
                 hint="give columns of the same names.",
             )
         order = [bags.features.index(name) for name in self.given]

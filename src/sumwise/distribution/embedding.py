@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
@@ -75,8 +76,16 @@ class Embedding(TransformerMixin, Estimator):
         return self
 
     def transform(self, bags: Bags) -> Any:
-        """Return one vector per bag, (n_bags, dimension): an array, or what `set_output` asks for."""
-        return self.vectors(bags)
+        """Return one vector per bag, (n_bags, dimension): an array, or what `set_output` asks for.
+
+        A pandas frame has the ids of the bags as its index.
+        """
+        vectors = self.vectors(bags)
+        if _get_output_config("transform", self)["dense"] != "pandas":
+            return vectors
+        import pandas as pd
+
+        return pd.DataFrame(vectors, index=bags.ids)  # columns are named by scikit-learn
 
     def vectors(self, bags: Bags) -> np.ndarray:
         """Return one vector per bag as an array, whatever the output of `transform` is."""

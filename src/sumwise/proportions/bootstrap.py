@@ -17,6 +17,8 @@ from sumwise.display import finding_html
 from sumwise.errors import DataError, NotConverged
 from sumwise.progress import Progress
 
+REDRAWS = 1000  # samples of bags that can't be fitted, in a row, before there is an error
+
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
@@ -88,7 +90,8 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit again and again to as many bags, drawn with replacement.
 
-    It asks nothing of the method: any classifier of bags, or a pipeline that ends in one. Where the fitted one chose
+    It asks nothing of the method: any classifier of bags, or a pipeline that ends in one. A sample of bags that the
+    method refuses, as `MeanMap` refuses bags with one share, is drawn anew. Where the fitted one chose
     its penalty, that one is kept. It shows how much a fit varies with the bags, not how far a penalty pulls all fits to
     one side: for strongly penalised fits `covariance`, which reads the penalty as a prior, covers better.
 
@@ -159,12 +162,23 @@ def _prepared(model: Any) -> Any:
 
 def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, bool]:
     rng = np.random.default_rng(seed)
-    chosen = rng.integers(len(bags), size=len(bags))
-    while _lacks_class(counts, chosen) or _lacks_gap(bags, chosen):
+    for left in reversed(range(REDRAWS)):
         chosen = rng.integers(len(bags), size=len(bags))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = copy.deepcopy(model).fit(bags[chosen], counts[chosen])
+        if _lacks_class(counts, chosen) or _lacks_gap(bags, chosen):
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                fitted = copy.deepcopy(model).fit(bags[chosen], counts[chosen])
+                break
+            except DataError:  # of few bags, some samples identify nothing: all shares equal, say
+                if left == 0:
+                    raise
+    else:
+        raise DataError(
+            f"{REDRAWS} samples of the {len(bags)} bags in a row lack a class, or a missing value, that the bags have.",
+            hint="merge the rare class with another, or give more bags.",
+        )
     stopped = any(issubclass(w.category, NotConverged) for w in caught)
     for w in caught:
         if not issubclass(w.category, NotConverged):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag, eigh, null_space, solve_triangular
+from scipy.linalg import block_diag, null_space, solve_triangular
 from scipy.special import expit, softmax
 
 from sumwise.errors import DataError
@@ -231,8 +231,8 @@ class Part:
 
         The penalty need not be how coefficients are spread, and counts seldom tell. There are two guesses, each scaled
         as the fit suggests: a multiple, at least one, of what the penalty supposes, and coefficients that are alike
-        per deviation of their feature. T is the larger of them in every direction; of a softmax, whose shares give way
-        less than their slopes say, their mean.
+        per deviation of their feature. T is their mean: the larger of them in every direction makes intervals of
+        shares too wide (benchmarks/proportions_coverage.py).
         """
         p = self.problem
         block = np.kron(np.eye(p.n_logits), p.penalty_block)
@@ -254,8 +254,7 @@ class Part:
             scaled = (x.T @ inner @ x / self.dispersion, x.T @ gradient / self.dispersion)
             guesses.append(_suggested(*scaled, least) * half @ half.T)
         plausible = np.zeros_like(block)
-        both = _larger(*guesses) if p.n_logits == 1 else 0.5 * (guesses[0] + guesses[1])
-        plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _root(both))
+        plausible[np.ix_(of, of)] = np.kron(np.eye(p.n_logits), _root(0.5 * (guesses[0] + guesses[1])))
         return solve_triangular(self.lower, block @ plausible, lower=True)
 
     def matrix(self) -> np.ndarray:
@@ -406,13 +405,6 @@ def _root(matrix: np.ndarray) -> np.ndarray:
     """The symmetric square root of a covariance."""
     roots, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.clip(roots, 0.0, None))) @ vectors.T
-
-
-def _larger(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The smallest simple bound of two covariances: in the axes that both share, the larger variance."""
-    ratios, axes = eigh(first, second)
-    back = np.linalg.inv(axes)
-    return (back.T * np.maximum(ratios, 1.0)) @ back
 
 
 def _suggested(information: np.ndarray, gradient: np.ndarray, least: float) -> float:
