@@ -3,6 +3,7 @@
     python benchmarks/proportions_few_bags.py                            # all (about six minutes of CPU time)
     python benchmarks/proportions_few_bags.py owner adult --draws 20
     python benchmarks/proportions_few_bags.py --show
+    python benchmarks/proportions_few_bags.py --other --draws 10         # cuts that served nowhere else
 
 A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
 are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
@@ -10,6 +11,9 @@ or random; generated votes have regions with effects of their own. Every method 
 log-loss are of individuals of the same areas that are in no bag. Draws begin at 100: those below served to choose how
 clearly few bags must speak before the penalty is moved (`sumwise.proportions.penalty.FEW`).
 Writes benchmarks/results/proportions_few_bags.json.
+
+`--other` has labels and bags that no rule was chosen or scored on: who is poor, has children at home, walks with
+difficulty or is Hispanic, by area, and incomes and degrees by industry. It writes proportions_other_cuts.json.
 """
 
 from __future__ import annotations
@@ -52,6 +56,19 @@ SETTINGS = [
     *(("adult, occupations", 6, 200), ("adult, occupations", 12, 100), ("adult, random", 25, 60)),
     *(("votes", 8, 100), ("votes", 25, 60)),
 ]
+OTHER = [
+    *(("poor", 6, 200), ("poor", 25, 60), ("children", 6, 200), ("children", 25, 60)),
+    *(("disabled", 12, 100), ("hispanic", 12, 100), ("rich, industries", 8, 200), ("bachelor, industries", 12, 60)),
+]
+LABELS = {  # column, least and largest value
+    "rich": ("PINCP_DECILE", 7, 9),
+    "owner": ("OWN_RENT", 1, 1),
+    "married": ("MSP", 1, 1),
+    "poor": ("POVPIP", 0, 199),
+    "children": ("NOC", 1, 99),
+    "disabled": ("DPHY", 1, 1),
+    "hispanic": ("HISP", 1, 99),
+}
 N_TEST = 1500
 
 
@@ -63,13 +80,18 @@ def people(name):
     if name.startswith("adult"):
         return adult_people()[:3]
     features, labels, groups = puma_people()
+    if name.endswith(", industries"):
+        name, groups = (
+            name.removesuffix(", industries"),
+            features.pop("INDP_CAT").astype("category").cat.codes.to_numpy(),
+        )
     if name != "bachelor":
         frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
         frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
-        label = {"rich": ("PINCP_DECILE", 7, 9), "owner": ("OWN_RENT", 1, 1), "married": ("MSP", 1, 1)}[name]
-        value = pd.to_numeric(frame[label[0]], errors="coerce")
-        labels = value.between(*label[1:]).to_numpy().astype(int)
-        features = features.drop(columns=label[0]).assign(EDU=frame["EDU"].astype(str))
+        column, *between = LABELS[name]
+        labels = pd.to_numeric(frame[column], errors="coerce").between(*between).to_numpy().astype(int)
+        same = [column, *(["PINCP_DECILE"] if name == "poor" else [])]  # what says the same is no feature
+        features = features.drop(columns=same, errors="ignore").assign(EDU=frame["EDU"].astype(str))
     rows = Bags.from_frame(features.assign(all=0), bag="all")
     values = Features.learn(rows).matrix(rows)
     kept = (values != 0).mean(axis=0) > 0.005  # levels that 60 rows can show at all
@@ -133,19 +155,26 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--other", action="store_true", help="cuts that served nowhere else")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
-    wanted = [s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)]
+    path = RESULTS.with_name("proportions_other_cuts.json") if args.other else RESULTS
+    kept = json.loads(path.read_text()) if path.exists() else {"cells": []}
+    wanted = [
+        s
+        for s in (OTHER if args.other else SETTINGS)
+        if not args.sets or any(s[0].startswith(name) for name in args.sets)
+    ]
     for setting in () if args.show else wanted:
         cell = measured(setting, args.draws)
         others = [c for c in kept["cells"] if (c["data"], c["bags"], c["size"]) != setting]
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        kept = {"command": "python benchmarks/proportions_few_bags.py", "commit": commit.stdout.strip(),
+        command = "python benchmarks/proportions_few_bags.py" + " --other" * args.other
+        kept = {"command": command, "commit": commit.stdout.strip(),
                 "first_draw": FIRST, "draws": args.draws, "cells": [*others, cell]}  # fmt: skip
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(kept) + "\n")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(kept) + "\n")
         print(setting, f"{cell['cpu_seconds']} s", flush=True)
     for which, (title, better) in enumerate((("Test AUC", 1.0), ("Log-loss", -1.0))):
         table(title, rows_of(kept["cells"], which, better))
